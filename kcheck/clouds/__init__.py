@@ -1,1 +1,1 @@
-"""Resources and objects in; clusters, pools and subnets out. One folder a cloud: all that only that cloud means."""
+"""Clusters, pools and subnets of each cloud, one folder a cloud."""

@@ -1,4 +1,4 @@
-"""What a cloud means: one object a cloud, asked by all that is neutral. A further cloud says what differs from this."""
+"""The interface of a cloud: one object, with the differences from this default."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Limit(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A label that a cloud gives to its spot nodes: its value on them, and on others, empty where these lack it."""
+    """A label that a cloud gives to its spot nodes: its value on them, and on others, empty if these lack it."""
 
     key: str
     spot: str
@@ -124,11 +124,11 @@ class Cloud(Protocol):
         return None
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int | None:
-        """Nodes that have outbound ports on some public addresses; None where they are not counted so."""
+        """Nodes that have outbound ports on some public addresses; None if they are not counted so."""
         return None
 
     def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
-        """Public addresses with room for the outbound ports of nodes; None where no number is enough."""
+        """Public addresses with room for the outbound ports of nodes; None if no number is enough."""
         return -(-nodes * ports // ports_per_address)
 
     def pod_block(self, max_pods: int) -> int:
@@ -140,11 +140,11 @@ class Cloud(Protocol):
         return min(28, 32 - (2 * max_pods - 1).bit_length())
 
     def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
-        """Addresses that a node holds for so many pods, by its interfaces and the addresses of each."""
+        """Addresses that a node holds for that many pods, by its interfaces and the addresses of each."""
         return 1 + pods
 
     def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
-        """Network interfaces that a node has attached for so many pods, some of them `warm`, at `most` all."""
+        """Network interfaces that a node has attached for that many pods, some of them `warm`, at `most` all."""
         return 1
 
     def joins_in_scale_set(self, machine: str) -> bool:
@@ -152,5 +152,5 @@ class Cloud(Protocol):
         return False
 
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
-        """Whether machines of a type with so many vCPUs can boot from a disk of their own; None where not known."""
+        """Whether machines of a type with that many vCPUs can boot from a disk of their own; None if unknown."""
         return True

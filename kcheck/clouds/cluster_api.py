@@ -1,4 +1,4 @@
-"""Objects of Cluster API to clusters and pools: of a cloud where it runs the control plane, else self-managed."""
+"""Clusters and pools of Cluster API: of a managed cloud, else self-managed."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class _Cluster:
 
     def _addresses(self, cluster: Cluster) -> Addresses:
         """Of what nodes and pods take addresses; the networks themselves are Cluster API's."""
-        subnets = Unknown("the subnets are made by Cluster API", self.origin)
+        subnets = Unknown("Cluster API creates the subnets", self.origin)
         cidr = _joined(self.fields.texts("pods"))
         if self.cloud != _OWN:
             block = profiles.limits(self.cloud).get("pod_range.block")
@@ -191,7 +191,7 @@ class _Cluster:
             return Addresses(pods_take_addresses=inside, pod_range=Unknown(f"{what} is not read", self.origin))
         fields = _fields(self.control)
         if known(fields.flag("allocates")) is False:
-            why = "the network plugin gives pods addresses, and not the controller manager"
+            why = "the network plugin assigns pod addresses, not the controller manager"
             return Addresses(pods_take_addresses=inside, pod_range=Unknown(why, self.origin))
         found = selfmanaged.pod_range(cluster, cidr, fields.number("node_mask"), self.inventory)
         return selfmanaged.blocks_of(found, self.origin)
@@ -199,7 +199,7 @@ class _Cluster:
     # --- pools
 
     def _control_nodes(self, cluster: Cluster) -> Iterator[NodePool]:
-        """The machines of a control plane of one's own."""
+        """The machines of a separate control plane."""
         if self.cloud != _OWN:
             return
         if self.kind == _KUBEADM and self.control is not None:
@@ -222,11 +222,11 @@ class _Cluster:
             yield self._with_machines(pool, kind, machines)
 
     def _with_machines(self, pool: NodePool, kind: str, item: Object | None) -> NodePool:
-        """A pool with what its template of machines, or its group in the cloud, says."""
+        """A pool with what its machine template, or its group in the cloud, says."""
         cloud = next((one.name for one in registry.every() if one.provider and kind.startswith(one.provider)), "")
         table = profiles.table(cloud).get(kind) if cloud else None
         if item is None or table is None:
-            why = f"its {kind or 'template of machines'} is not {'in this code' if table else 'read'}"
+            why = f"its {kind or 'machine template'} is not {'in this code' if table else 'read'}"
             return replace(pool, machine=Machine(instance_types=Unknown(why, Origin((pool.place,)))))
         fields = _fields(item, cloud=cloud)
         types = mapped(fields.text("instance_type"), lambda name: (name,))
@@ -236,12 +236,12 @@ class _Cluster:
         low, high = fields.number("min"), fields.number("max")
         size = pool.size if isinstance(high, Unset) else Size(Known(value=True, origin=self.origin), low, high)
         if registry.cloud(cloud).zones_of_pools == "region" and isinstance(high, Known):
-            why = "the bounds are those of each zone, and the zones are not read"
+            why = "the bounds are per zone, and the zones are not read"
             size = Size(Known(value=True, origin=self.origin), Unknown(why, low.origin), Unknown(why, high.origin))
         spot = mapped(fields.text("capacity"), lambda one: one.lower() == "spot") if "capacity" in table else NOTHING
         return replace(
             pool,
-            upgrade=Upgrade(Unknown("the surge is what the cloud has by default", Origin((item.span,)))),
+            upgrade=Upgrade(Unknown("the surge is the cloud's default", Origin((item.span,)))),
             name=or_default(fields.text("name"), lambda _: pool.name),
             managed=True,
             mode=fields.text("mode") if "mode" in table else NOTHING,

@@ -1,4 +1,4 @@
-"""What the container runtime of nodes does with images: mirrors of Docker Hub, and streaming."""
+"""The container runtime of nodes: mirrors of Docker Hub, and image streaming."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Karpenter's NodePools to node pools of the EKS or AKS cluster that they are deployed to, with their node classes."""
+"""Karpenter's NodePools as node pools of their EKS or AKS cluster."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _alike(
 
 
 def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bool]:
-    """Whether nodes have GPUs; not known where only some of the machines that fit do."""
+    """Whether nodes have GPUs; unknown where only some of the machines that fit do."""
     found = {bool(count) for count in karpenter_machines.gpus(types, cloud)}
     if isinstance(gpus, Unknown) and len(found) == 1:
         return Known(found.pop(), gpus.origin or Origin(()))
@@ -132,7 +132,7 @@ def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bo
 
 
 def _system(node_class: yaml.Mapping | None) -> System:
-    """What a node boots; of an image of one's own nothing is known."""
+    """The image that a node boots; nothing is known of a custom image."""
     if node_class is None or text(node_class, "kind") != "EC2NodeClass":
         return System(local_disks=_local_disks(node_class))
     fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
@@ -140,7 +140,7 @@ def _system(node_class: yaml.Mapping | None) -> System:
     if not isinstance(fields.text("alias"), Unset):
         image = fields.text("alias")
     elif yaml.get(node_class, "spec", "amiSelectorTerms") is not None:
-        image = Unknown("its nodes boot an image of one's own", image.origin)
+        image = Unknown("its nodes boot a custom image", image.origin)
     boot = fields.text("boot_data")
     own = Known("userData", boot.origin or Origin(())) if not isinstance(boot, Unset) else boot
     return System(image, boot_data=own, local_disks=_local_disks(node_class))
@@ -205,7 +205,7 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
         pod_range=default.addresses.pod_range,
         max_pods=pods
         if pods is not None and not isinstance(pods, Unset)
-        else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
+        else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not set"),
     )
     return replace(pool, addresses=addresses)
 
@@ -240,7 +240,7 @@ def _subnets(
     for term in terms.items if isinstance(terms, yaml.Sequence) else ():
         tags = yaml.get(term, "tags")
         if not isinstance(tags, yaml.Mapping):
-            return Unknown(f"NodePool {name} selects subnets by something else than tags", place)
+            return Unknown(f"NodePool {name} does not select subnets by tags", place)
         wanted = {key: _tag(entry.value) for key, entry in yaml.entries(tags).items()}
         found += [subnet for subnet in near if all(_has(subnet, key, wanted[key]) for key in wanted)]
     if not found:
@@ -255,7 +255,7 @@ def _is_in(subnet: Subnet, operator: str, zones: tuple[str, ...]) -> bool:
 
 
 def _tag(node: yaml.Node) -> str:
-    """The value of a tag as a pattern; a part that is not known fits itself only."""
+    """The value of a tag as a pattern; a part that is unknown fits itself only."""
     target = yaml.resolve(node)
     datum = target.datum if isinstance(target, yaml.Computed) else None
     text = text_of(datum) if datum is not None else target.text if isinstance(target, yaml.Scalar) else None

@@ -1,4 +1,4 @@
-"""The machine types that the requirements of a Karpenter NodePool leave, of those that kcheck knows."""
+"""Known machine types that meet the requirements of a Karpenter NodePool."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Requirement(NamedTuple):
 
 
 def fitting(requirements: Iterable[Requirement], cloud: str) -> tuple[str, ...]:
-    """The known machine types that fit all requirements; nothing where they ask nothing of machines, or for others."""
+    """The known machine types that fit all requirements; nothing if they ask nothing of machines, or for others."""
     domains, facts_of, names = (_AZURE, _of_azure, _azure()) if cloud == "aks" else (_AWS, _of_ec2, _ec2())
     near = (one for one in requirements if one.key.partition("/")[0] in domains)
     asked = [one._replace(key=one.key.rpartition("/")[2]) for one in near]
@@ -94,7 +94,7 @@ def _family(cloud: str, name: str) -> str:
 
 @cache
 def _of_ec2(name: str) -> Mapping[str, str | int | None]:
-    """The labels of an EC2 type; None is one that it lacks, one that is not there is not known."""
+    """The labels of an EC2 type; None is one that it lacks, one that does not exist is unknown."""
     match, found = _EC2.fullmatch(name), machines.machine("eks", name)
     if match is None:
         return {"instance-type": name}

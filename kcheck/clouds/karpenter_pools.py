@@ -1,4 +1,4 @@
-"""Karpenter's NodePools, and the Provisioners of old, as they are written: limits, disruption, expiry."""
+"""Karpenter's NodePools and Provisioners as written: limits, disruption, expiry."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _limits(fields: Fields) -> Value[tuple[str, ...]]:
 
 
 def _placed(value: Value[T], fields: Fields) -> Value[T]:
-    """A value that is not written stands where its object does: kcheck adds no keys to manifests."""
+    """A value that is not set stands where its object does: kcheck adds no keys to manifests."""
     origin = value.origin
     return value if origin is None or origin.missing is None else replace(value, origin=Origin((fields.record.span,)))
 

@@ -1,4 +1,4 @@
-"""NAT gateways, through which private nodes reach the internet: Google's Cloud NAT, and those of the VPC module."""
+"""NAT gateways of private nodes: Google's Cloud NAT, and those of the VPC module."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def near(gateways: list[Fields], location: Value[str]) -> list[Fields]:
-    """The gateways of the region of a cluster, and those whose region is not known."""
+    """The gateways of the region of a cluster, and those whose region is unknown."""
     zone = known(location) or ""
     region = zone if re.search(r"\d$", zone) else zone.rpartition("-")[0]
     return [one for one in gateways if not region or known(one.text("region")) in (None, region)]
@@ -86,5 +86,5 @@ def _named(value: Value[T], name: str) -> Value[T]:
     origin = value.origin
     if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):
         return value
-    why = f"{name} is no literal that could be changed"
+    why = f"{name} is not a literal"
     return replace(value, origin=origin._replace(missing=Missing(origin.written, (name,)), why=origin.why or why))

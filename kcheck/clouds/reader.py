@@ -1,4 +1,4 @@
-"""What the readers of all clouds share: identities, links inside of root modules and between them, defaults."""
+"""Shared parts of all cloud readers: identities, references within and between root modules, defaults."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Reader:
         """Why pools may be missing: what a broken file or an unknown module leaves out is not absent."""
         for module in self.root.all():
             if module.configuration.incomplete:
-                return f"a part of {module.configuration.folder} could not be read"
+                return f"part of {module.configuration.folder} could not be read"
             if module.configuration.partial:
                 return module.configuration.unread
         calls = ((block, unread.source_of(block)) for _, block, told in self.root.unread() if not told)
@@ -215,7 +215,7 @@ class Reader:
         found = own or everywhere
         if len(found) == 1:
             return Known(found[0], value.origin)
-        return Unknown(f"no single {what} named {value.value} in this code", value.origin)
+        return Unknown(f"no unique {what} named {value.value} in this code", value.origin)
 
     def by_reference(self, kind: type[N], resource: str) -> dict[str, N]:
         """The things of a kind by what refers to them: their address, or a data source that asks for their name."""
@@ -230,7 +230,7 @@ class Reader:
         return found
 
     def candidates(self, certain: Value[object], datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
-        """The things that a reference may be to, where its branch and thus the thing is not known."""
+        """The things that a reference may be to, where its branch and thus the thing is unknown."""
         found: list[N] = []
         for one in () if isinstance(certain, Known) else possible(datum):
             link = resolve_reference(one, things)
@@ -285,18 +285,18 @@ def resolve_reference(datum: Datum | None, things: Mapping[str, T]) -> Known[T] 
 
 
 _PART = re.compile(r"\$\{[^}]*\}")
-"""A part of such a text that is not known."""
+"""A part of such a text that is unknown."""
 
 
 def matches_pattern(text: str | None, pattern: str | None) -> bool:
-    """Whether a text fits a pattern with `*` and `?`; a part of either that is not known stands for one character."""
+    """Whether a text fits a pattern with `*` and `?`; a part of either that is unknown stands for one character."""
     if text is None or not pattern:
         return False
     return fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern))
 
 
 def text_of(value: Value[object]) -> str | None:
-    """A text, with `${...}` for the parts that are not known; None if even that is not known."""
+    """A text, with `${...}` for the parts that are unknown; None if even that is unknown."""
     if isinstance(value, Known):
         return str(value.value)
     symbol = value.symbol if isinstance(value, Unknown) else None
@@ -381,13 +381,13 @@ def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
 def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:
     """A reference that leads out of this root."""
     if isinstance(value, Known):
-        return Unknown(f"the {what} is given as an id and is not in this root", value.origin)
+        return Unknown(f"the {what} is given by id and is not in this root module module", value.origin)
     return value
 
 
 def why_missing(value: Value[object], name: str) -> str:
     """Why a value that is needed is not there; `name` is what would have to be written."""
-    return value.reason if isinstance(value, Unknown) else f"{name} is not written"
+    return value.reason if isinstance(value, Unknown) else f"{name} is not set"
 
 
 def same_value(first: Value[object], second: Value[object]) -> bool:
@@ -420,5 +420,5 @@ def text_reference(value: Value[str]) -> Value[str]:
 
 
 def or_default(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
-    """The value, or a default where it is not written."""
+    """The value, or a default where it is not set."""
     return default(value.origin) if isinstance(value, Unset) else value

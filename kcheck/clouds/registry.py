@@ -1,4 +1,4 @@
-"""The clouds by their names."""
+"""The clouds by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caches of registries in Terraform: rules of ECR and ACR, remote repositories of Artifact Registry."""
+"""Registry caches in Terraform: ECR and ACR rules, Artifact Registry remote repositories."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(roots: Iterable[Module], inventory: Inventory) -> None:
 def _mirror(
     root: Module, instance: Instance, cloud: str, upstream: str | None, path: str, parts: tuple[str | None, ...]
 ) -> Mirror | None:
-    """A cache; None if nobody knows of what. Parts that are not known get a name in <>."""
+    """A cache; None if nobody knows of what. Parts that are unknown get a name in <>."""
     if not upstream:
         return None
     folder = root.configuration.folder

@@ -114,7 +114,7 @@ def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterab
     for finding in rest[:_SHOWN]:
         yield f"  {places.location(finding)} {finding.severity.word} {finding.rule}: {finding.message}"
         if finding.help:
-            yield f"    = help: {finding.help}"
+            yield from (f"    = help: {line}" for line in finding.help.splitlines())
     if len(rest) > _SHOWN:
         yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
 

@@ -1,1 +1,1 @@
-"""Settings, flags and schemas in; a checked Config out."""
+"""Settings and flags, checked against their schemas."""

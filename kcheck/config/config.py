@@ -1,4 +1,4 @@
-"""What the user asked for: targets, environments, which rules, whose numbers. Made of flags and `kcheck.yaml`."""
+"""The user's settings: targets, environments, rules, numbers. Made from flags and `kcheck.yaml`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 class ConfigError(Exception):
-    """Wrong use: what is wrong and what would be right, in one line."""
+    """Wrong use: the error and its remedy, in one line."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """One root module with variables of its own. `price` is in US cents for a node and hour."""
+    """A root module with its variables. `price` is in US cents per node-hour."""
 
     root: str
     name: str = ""
@@ -30,7 +30,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A finding that is accepted in the settings, in some files or everywhere, for a time or for good."""
+    """A finding accepted in the settings, in some files or everywhere, optionally until a date."""
 
     rule: str
     path: str
@@ -43,7 +43,7 @@ class Accepted:
 class Config:
     """The effective settings of one run. All paths are relative to the working directory.
 
-    `nodes` maps a cluster's name or address to the number of nodes it is meant to reach; the key "" holds for
+    `nodes` maps a cluster's name or address to the number of nodes it is to reach; the key "" holds for
     every cluster. `price` is what one node costs, in US cents an hour. `places` says where each setting comes from.
     `workspace` is the one of Terraform, for environments without one of their own. `variables` are texts from the
     command line; `env_vars` says that TF_VAR_* of the environment count. `render` is helm where charts are to be
@@ -113,7 +113,7 @@ def parse_variables(values: tuple[str, ...]) -> dict[str, str]:
 
 
 def parse_price(value: str | None) -> int | None:
-    """Read `--price`, in US dollars for one node and hour, as cents.
+    """Parse `--price`, in US dollars per node-hour, as cents.
 
     Raises:
         ConfigError: it is not a positive number.
@@ -125,7 +125,7 @@ def parse_price(value: str | None) -> int | None:
     except (ValueError, OverflowError):
         cents = 0
     if cents <= 0:
-        raise ConfigError(f"--price {value}: give US dollars for one node and hour, such as --price 30")
+        raise ConfigError(f"--price {value}: give US dollars per node-hour, such as --price 30")
     return cents
 
 

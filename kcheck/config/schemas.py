@@ -1,4 +1,4 @@
-"""What people write for kcheck, settings, intents and rules, against its schemas, with the place of every mistake."""
+"""Validate settings, intents and rules against their schemas, with the place of every mistake."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def document(source: Source) -> Known[DatumValue]:
     if first.problem is not None:
         raise ConfigError(f"{at(first.problem.span)}: {first.problem.message}")
     if len(documents) > 1:
-        raise ConfigError(f"{at(documents[1].span)}: one document is enough")
+        raise ConfigError(f"{at(documents[1].span)}: expected a single document")
     return datum(first.root) if first.root is not None else empty
 
 
@@ -111,7 +111,7 @@ def _keyed(entry: yaml.Pair) -> Known[DatumValue]:
 
 
 def differences(data: Known[DatumValue], schema: str, noun: str, whole: str) -> list[Difference]:
-    """Where data differs from a schema, in the order of the file, and what would be right.
+    """Differences between data and a schema in file order, with the expected value.
 
     `noun` is what its keys are called, and `whole` all of it.
     """
@@ -154,7 +154,7 @@ def _json(data: Datum) -> object:
 
 
 def _marked(key: str) -> str:
-    """A key that no path of the validator confuses: it takes `07` for an index, and leaves empty ones out."""
+    """A key that is safe in the validator's paths, which misread `07` and empty keys."""
     return f"={key}" if not key or key[0] in "=+0123456789" else key
 
 
@@ -179,7 +179,7 @@ def _name(path: Path) -> str:
 
 
 def _expected(keyword: str, wanted: dict[str, Any], value: object) -> str:
-    """What a value had to be."""
+    """The expected type of a value."""
     limit = wanted[keyword]
     if keyword in _BOUNDS:
         return f"must be {_BOUNDS[keyword]} {limit}"

@@ -1,4 +1,4 @@
-"""`kcheck.yaml` and `[tool.kcheck]`: found upwards, checked against the published schema, made into a Config."""
+"""Find `kcheck.yaml` or `[tool.kcheck]`, validate it, and make a Config."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
     try:
         content = disk.read(found)
     except TooLargeError as error:
-        raise ConfigError(f"{found}: too large for settings") from error
+        raise ConfigError(f"{found}: too large for a settings file") from error
     if content is None:
         raise ConfigError(f"{found}: no such file, or it cannot be read")
     source = Source(os.path.relpath(found).replace(os.sep, "/"), content)
@@ -94,7 +94,7 @@ def _finite(text: str) -> Fraction:
     try:
         return Fraction(text)
     except ValueError:
-        raise ValueError(f"`{text}` is no number of nodes or dollars") from None
+        raise ValueError(f"`{text}` is not a number") from None
 
 
 def _text_days(value: object) -> object:
@@ -128,7 +128,7 @@ class _Limit(TypedDict):
 
 
 class _Settings(TypedDict, total=False):
-    """What a settings file says, as `settings.schema.json` describes it."""
+    """The contents of a settings file, as in `settings.schema.json`."""
 
     nodes: int
     price: Fraction
@@ -176,7 +176,7 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
         environments.append(environment)
     for one in environments:
         if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
-            raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need names that differ")
+            raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need different names")
     suppressions = possible(members.get("suppressions"))
     accepted = [_accepted(item, near) for item in suppressions if isinstance(item, Known)]
     per_path = {near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()}
@@ -230,6 +230,6 @@ def _accepted(item: Known[DatumValue], near: Callable[[str], str]) -> Accepted:
     try:
         day = datetime.date.fromisoformat(expires) if expires else None
     except ValueError as error:
-        raise ConfigError(f"{schemas.at(place)}: suppressions: {expires} is no day of the calendar") from error
+        raise ConfigError(f"{schemas.at(place)}: suppressions: {expires} is not a date") from error
     path = near(table["path"]) if "path" in table else ""
     return Accepted(table["rule"], path, table["reason"], day, place)

@@ -144,11 +144,11 @@ def _cause(reason: str) -> str:
 
 
 _MOST_FILES = 3
-_VARIABLE = re.compile(r"var\.(\w+) has no default")
+_VARIABLE = re.compile(r"var\.(\w+) has no value")
 _REMEDIES = (
     (
-        re.compile(r"is read from the cloud|asks the cloud|only known after apply"),
-        "a plan may have it: terraform show -json PLAN > plan.json; kcheck check plan.json",
+        re.compile(r"is read from the cloud|reads its \S+ from the cloud|only known after apply"),
+        "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json",
     ),
 )
 """How an input can be given, by what is said of it; other reasons say it themselves."""

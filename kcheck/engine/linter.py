@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError, nearest
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.files.tree import Tree
     from kcheck.model import Cluster, Inventory
+    from kcheck.source.text import Span
 
 
 class Bug(NamedTuple):
@@ -134,45 +135,38 @@ def _inputs(
     reading: inventory.Reading, comments: Suppressions, config: Config, undecided: list[Undecided], tree: Tree
 ) -> Iterable[Input]:
     """What is to be said of the files themselves."""
+
+    def one(place: Span, kind: str, about: str, name: str = "", reason: str = "", expires: str = "") -> Input:
+        path = place.source.path
+        return Input(f"{path}:{place.begin.line}", place, kind, path, about, name, reason, expires)
+
     for problem in reading.problems:
-        place = problem.span
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "unreadable", problem.message, problem.message)
+        yield one(problem.span, "unreadable", problem.message, reason=problem.message)
     for gap in reading.gaps:
-        place = gap.span
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "not-rendered", gap.message, gap.message)
+        yield one(gap.span, "not-rendered", gap.message, reason=gap.message)
     for folder, sources in reading.templates.items():
-        many = len(sources) > 1
-        what = f"{len(sources)} files are templates; render them first" if many else "a template; render it first"
-        yield Input(folder, sources[0].span(0, 0), "templates", what)
+        yield Input(folder, sources[0].span(0, 0), "templates", folder, count=len(sources))
     for chart, count in reading.unrendered:
-        templates = f"its {count} templates were not" if count > 1 else "its template was not"
-        values = "only its values were checked, " if chart.values is not None else ""
-        what = f"the chart {chart.label}: {values}{templates}; --render helm renders it"
-        yield Input(chart.folder, chart.source.span(0, 0), "chart", what)
+        place = chart.source.span(0, 0)
+        yield Input(chart.folder, place, "chart", chart.folder, name=chart.label, count=count)
     for suppression in comments.without_reason():
-        place = suppression.span
-        what = ", ".join(suppression.rules)
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "bare-suppression", what, what)
+        names = ", ".join(suppression.rules)
+        yield one(suppression.span, "suppression-without-reason", names, names)
     for accepted in comments.expired():
-        place = accepted.place
-        what = f"{accepted.rule} ({accepted.reason}) expired on {accepted.expires}"
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "expired-suppression", what, accepted.rule)
+        day = str(accepted.expires)
+        yield one(accepted.place, "expired-suppression", accepted.rule, accepted.rule, accepted.reason, day)
     for accepted in comments.unused_settings(undecided, tree.given):
-        place = accepted.place
-        where = f" in {accepted.path}" if accepted.path else ""
-        what = f"`{accepted.rule}` has nothing to silence{where}; the entry can go"
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what, accepted.rule + where)
+        about = f"{accepted.rule} in {accepted.path}" if accepted.path else accepted.rule
+        yield one(accepted.place, "unused-suppression", about, accepted.rule)
     every = rules.all_rules(config.rules) if comments.all else []
-    names = {name for rule in every for name in (rule.name, rule.group)}
-    for suppression, name in comments.unused(names, undecided):
-        place = suppression.span
-        what = f"`{name}` has nothing to silence here" if name in names else f"there is no rule `{name}`"
-        what = f"`{name}` is not to be ignored, say the settings" if name in comments.not_ignorable else what
-        identity = f"{place.source.path}:{place.begin.line}:{name}"
-        yield Input(identity, place, "unused-suppression", f"{what}; the comment can go")
+    known_names = {name for rule in every for name in (rule.name, rule.group)}
+    for suppression, name in comments.unused(known_names, undecided):
+        kind = "unused-suppression" if name in known_names else "suppression-of-unknown-rule"
+        kind = "forbidden-suppression" if name in comments.not_ignorable else kind
+        found = one(suppression.span, kind, "", name)
+        yield replace(found, id=f"{found.id}:{name}")
     for place in comments.nameless:
-        what = "the comment names no rule, and silences nothing: write ignore[RULE] and a reason"
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what, "nameless")
+        yield one(place, "suppression-without-rule", "nameless")
 
 
 def _decide(subject: str, matching: list[Rule], world: World, result: Result) -> list[Finding]:

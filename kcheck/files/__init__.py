@@ -1,1 +1,1 @@
-"""Paths in, files out: which of a tree are read, what of them is skipped, and how changes are written back."""
+"""Find and read the files of a tree, and save changes."""

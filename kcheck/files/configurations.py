@@ -1,4 +1,4 @@
-"""Files of tools that make clusters, and that are no manifests: which tool's they are, by their path and content."""
+"""Files of other tools that create clusters, recognised by path and content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEMPLATE = "ansible template"
 
 
 class _Mark(NamedTuple):
-    """How a kind of files is told from others: its path, a word that it has, and how it says that."""
+    """How to recognise a kind of file: its path, a word in it, and a pattern."""
 
     kind: str
     path: re.Pattern[str]
@@ -73,7 +73,7 @@ _OBJECT = re.compile(rb"^kind[ \t]*:", re.MULTILINE)
 
 
 def may_be(path: str) -> bool:
-    """Whether a file may be one of these by its path, though its name ends like no YAML."""
+    """Whether a file may be one of these by its path, even without a YAML suffix."""
     own = path.endswith(_ENDS) or "." not in path.rpartition("/")[2]
     return own and any(mark.path.search(path) for mark in _MARKS)
 
@@ -88,7 +88,7 @@ def kind_of(path: str, data: bytes) -> str:
 
 
 def inventory_of(path: str) -> str | None:
-    """The folder of the inventory that a file of variables is of; None for other files."""
+    """The inventory folder of a variables file; None for other files."""
     if not _MARKS[0].path.search(path):
         return None
     return path.rpartition("group_vars/")[0] or "."

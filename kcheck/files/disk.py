@@ -1,4 +1,4 @@
-"""The files on disk; some of them with other bytes, as they were before a change or will be after a fix."""
+"""The files on disk; an overlay replaces the bytes of some, before a change or after a fix."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class DirectoryEntry(NamedTuple):
 
 
 class TooLargeError(Exception):
-    """A file that nobody wrote by hand."""
+    """A file too large to be written by hand."""
 
 
 class Disk:
-    """`overlay` maps real paths to the bytes that stand in for those on disk; None for a file that is not there."""
+    """`overlay` maps real paths to the bytes that stand in for those on disk; None for a file that does not exist."""
 
     def __init__(self, overlay: Mapping[str, bytes | None] | None = None) -> None:
         self.overlay = dict(overlay or {})
@@ -37,7 +37,7 @@ class Disk:
                 self._add(path)
 
     def _add(self, path: str) -> None:
-        """Have a file that is not on disk listed, and the folders above it that are not either."""
+        """List a file that is not on disk, and its missing parent folders."""
         is_folder = False
         while True:
             above, name = os.path.split(path)
@@ -47,7 +47,7 @@ class Disk:
             path, is_folder = above, True
 
     def real(self, path: str) -> str:
-        """The path with its links resolved; those of a folder once for all that is in it."""
+        """The path with its links resolved; those of a folder once for everything in it."""
         folder, name = os.path.split(path)
         if name in ("", ".", "..") or os.path.islink(path):
             return os.path.realpath(path)
@@ -76,7 +76,7 @@ class Disk:
             return None
 
     def head(self, path: str, size: int) -> bytes:
-        """The first bytes of a file, however large it is; none where it cannot be read."""
+        """The first bytes of a file, however large it is; none if it cannot be read."""
         real = self.real(path)
         if real in self.overlay:
             return (self.overlay[real] or b"")[:size]
@@ -128,7 +128,7 @@ class Disk:
 
 
 def _readable(folder: str) -> Iterator[os.DirEntry[str]]:
-    """The entries of a folder, without those that cannot be told."""
+    """The readable entries of a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             try:

@@ -1,11 +1,11 @@
-"""Files that are encrypted, as a whole or in their values."""
+"""Encrypted files, and files with encrypted values."""
 
 from __future__ import annotations
 
 import re
 
 REASON = "encrypted, values unknown"
-REMEDY = "kcheck reads it where it is decrypted"
+REMEDY = "decrypt it to have it read"
 HEAD = 200
 """So many bytes tell whether nothing of a file can be read."""
 _WHOLE = (
@@ -19,12 +19,12 @@ _KIND = re.compile(rb"^\"?kind\"?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
 def is_whole(data: bytes) -> bool:
-    """Whether nothing of a file can be read; sops makes such of what is no YAML, JSON or dotenv."""
+    """Whether a file is encrypted as a whole; sops does so with files that are not YAML, JSON or dotenv."""
     return data.startswith(_WHOLE) or (b"ENC[" in data[:HEAD] and _SEALED.match(data) is not None)
 
 
 def hides_values(data: bytes) -> bool:
-    """Whether sops has encrypted values of a file; those of Secrets, which nobody needs here, do not count."""
+    """Whether sops encrypted values of a file; Secrets, which no rule needs, do not count."""
     if b"ENC[" not in data or not _SOPS.search(data):
         return False
     kinds = set(_KIND.findall(data))

@@ -1,4 +1,4 @@
-"""Which folders are looked into, by their names, and whether others hold something of ours."""
+"""Which folders are read, by name, and whether skipped ones hold relevant files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def is_reached(path: str) -> bool:
 
 
 def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
-    """Whether a folder seems to hold a wanted file: what is deep in it, or behind many others, is not looked for."""
+    """Whether a folder seems to hold a wanted file; the search is limited in depth and number."""
     level, left = [folder], _ENTRIES
     for _ in range(_DEPTH):
         inner: list[str] = []
@@ -68,9 +68,9 @@ def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
 
 
 def note(names: Iterable[str]) -> Skipped:
-    """What is said of the folders with these names that were not looked into."""
+    """The note on folders with these names that were skipped."""
     found = list(names)
     kinds = ", ".join(f"{name}/" for name in sorted(set(found)))
     count = "1 folder" if len(found) == 1 else f"{len(found):,} folders"
-    reason = f"maintained by others or broken on purpose, not read ({count})"
-    return Skipped(kinds, reason, remedy="name one as a PATH to have it read", by_choice=True)
+    reason = f"third-party code or test data, not read ({count})"
+    return Skipped(kinds, reason, remedy="give one as PATH to read it", by_choice=True)

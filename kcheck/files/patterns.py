@@ -1,4 +1,4 @@
-"""Patterns of paths, as settings and kustomizations have them."""
+"""Path patterns of settings and kustomizations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Whether a path is a file or below a folder that is named, or fits a pattern; `**` stands for any folders."""
+    """Whether a path matches a named file or folder, or a pattern; `**` stands for any folders."""
     path, pattern = path.removeprefix("./"), pattern.removeprefix("./").rstrip("/")
     if pattern in (".", "") or path == pattern or path.startswith(pattern + "/"):
         return True
@@ -16,7 +16,7 @@ def matches(path: str, pattern: str) -> bool:
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern of the settings as a regular expression; it also fits what is below a folder that fits."""
+    """A settings pattern as a regular expression; it also matches below a matching folder."""
     try:
         return re.compile(glob(text) + "(?:/.*)?")
     except re.error:  # a class such as [z-a]: only the text itself fits

@@ -1,4 +1,4 @@
-"""Files to disk: all of them or none, each old or new at every moment; and as a diff."""
+"""Save files: all or none, each old or new at every moment; or print them as a diff."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class File(NamedTuple):
-    """A file to be written: its path on disk, links resolved, and as it is shown, its bytes before and after.
+    """A file to write: its real path, its shown path, its bytes before and after.
 
     A `fresh` one is not there yet.
     """
@@ -33,7 +33,7 @@ class SaveError(Exception):
 
 
 def save(files: Iterable[File]) -> None:
-    """Replace files whose bytes are still the old ones. Whoever reads one sees the old bytes or the new ones.
+    """Replace files whose bytes have not changed. Readers see the old bytes or the new ones.
 
     All are written beside the old ones first, so that nothing has changed if anything fails until then. Modes are kept.
     New files get the folders that they need.
@@ -80,7 +80,7 @@ def _checked(file: File) -> None:
     """
     if file.fresh:
         if os.path.lexists(file.real):
-            raise SaveError(f"nothing written: {file.path} is there now; run again")
+            raise SaveError(f"nothing written: {file.path} exists now; run again")
         return
     try:
         with open(file.real, "rb") as now:
@@ -94,7 +94,7 @@ def _checked(file: File) -> None:
 
 
 def _make(folder: str, made: list[str]) -> None:
-    """Make a folder where there is none, and those above it; what was made is added to a list."""
+    """Create a folder and its parents if missing; created ones are added to a list."""
     if folder and not os.path.isdir(folder):
         _make(os.path.dirname(folder), made)
         os.mkdir(folder)

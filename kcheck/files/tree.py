@@ -1,4 +1,4 @@
-"""Which files there are: walk, skip, classify. Reads each file once, also when links lead to it twice."""
+"""The files of a tree: walk, skip, classify. Each file is read once, even through several links."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BRACE = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
 
 
 def holds_objects(data: bytes) -> bool:
-    """Whether YAML may hold Kubernetes objects: told without parsing, and never wrong where it says no."""
+    """Whether YAML may hold Kubernetes objects, without parsing. False is always right."""
     if b"kind" not in data or b"apiVersion" not in data:
         return b"\x00" in data[:4] and b"k\x00i\x00n\x00d" in data  # UTF-16, to be told as unreadable
     return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data) or in_braces(data))
@@ -91,7 +91,7 @@ class Folder:
     links: dict[Source, str] = field(default_factory=dict)
 
     def name(self, source: Source) -> str:
-        """What a file is called in this folder."""
+        """The name of a file in this folder."""
         return self.links.get(source) or os.path.basename(source.path)
 
 
@@ -103,7 +103,7 @@ class Tree:
     files by their own folder; `charts` are the folders of Helm charts; `kernel` are the settings of the kernel of
     nodes; `configurations` are files of other tools that make clusters, by their kind.
     `exclude` are paths and patterns that are not read, `skipped` is what was left out though nobody asked for that.
-    `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that is not there:
+    `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that does not exist:
     fixes not yet written, or the tree before a change.
     """
 
@@ -155,7 +155,7 @@ class Tree:
         """Why a file is not to be changed, with its path; empty if it may be."""
         real = self._real.get(id(source))
         if real is None:
-            return f"{source.path}, which is made from another file"
+            return f"{source.path}, which is generated from another file"
         if self._excluded(source.path):
             return f"{source.path}, which is excluded"
         if _GENERATED.search(source.data, 0, _TOP):
@@ -166,9 +166,9 @@ class Tree:
                 top = os.path.dirname(top)  # the whole root module is read
             if contains_path(top, real):
                 if _is_foreign(top, os.path.relpath(real, top).split(os.sep)[:-1]):
-                    return f"{source.path}, which others maintain"
+                    return f"{source.path}, which is third-party code"
                 return f"{source.path}, which is read-only" if is_read_only(real) else ""
-        return f"{source.path}, outside of the given paths"
+        return f"{source.path}, outside the given paths"
 
     def source(self, path: str) -> Source | None:
         """The file at `path`, read once; None if it is not a regular file of sensible size that is not encrypted."""
@@ -199,7 +199,7 @@ class Tree:
             self.skipped.append(Skipped(source.path, encrypted.REASON, remedy=encrypted.REMEDY))
 
     def _shown(self, path: str, real: str) -> str:
-        """A path as findings print it: what git has where a link leads to another file of the repository."""
+        """A path as findings print it; a link within the repository has the path that git has."""
         if os.path.abspath(path) != real and any(contains_path(top, real) for top in (".", *self.given)):
             path = os.path.relpath(real, os.path.realpath("."))
         return display_path(path)
@@ -256,7 +256,7 @@ class Tree:
         elif (inventory := configurations.inventory_of(path)) is not None:  # all variables of it count
             self._walk(inventory)
         elif self.disk.head(path, len(_ARCHIVE)) == _ARCHIVE:
-            raise PathError(f"{path} is a binary plan; `terraform show -json {path} > plan.json` writes one to read")
+            raise PathError(f"{path} is a binary plan; convert it: `terraform show -json {path} > plan.json`")
         else:
             self._add_manifest(path)
             chart = self._chart_of(path)
@@ -327,7 +327,7 @@ class Tree:
             stack += [entry.path for entry in reversed(inner) if self._is_entered(entry)]
 
     def _is_entered(self, entry: DirectoryEntry) -> bool:
-        """Whether a folder is looked into; one with something of ours that is not is noted."""
+        """Whether a folder is read; skipped folders with relevant files are noted."""
         if entry.name in folders.FOREIGN and folders.holds(entry.path, self._may_be_ours):
             self._foreign.append(entry.name)
         return folders.is_ours(entry.name) and not folders.is_workflows(entry.path)
@@ -365,7 +365,7 @@ class Tree:
             self.note_encrypted(source)
 
     def _add_configuration(self, path: str) -> bool:
-        """Whether a file is one of another tool that makes clusters; then it is entered."""
+        """Add a file of another tool that creates clusters; False for other files."""
         source = self.source(path)
         kind = configurations.kind_of(path, source.data) if source is not None else ""
         if source is not None and kind and source not in self.configurations.setdefault(kind, []):
@@ -385,7 +385,7 @@ _TOP = 1_500
 
 
 def _is_foreign(top: str, names: list[str]) -> bool:
-    """Whether one of the folders below `top` holds what others maintain: vendored, or charts of a chart."""
+    """Whether a folder below `top` is third-party code: vendored, or a chart's dependency."""
     for folder in names:
         if not folders.is_ours(folder):
             return True
@@ -407,7 +407,7 @@ def repository(path: str) -> str:
 
 
 def is_read_only(path: str) -> bool:
-    """Whether a file that is there is not to be written: nobody may, or its owner says so."""
+    """Whether an existing file is read-only."""
     return os.path.exists(path) and not (os.stat(path).st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
 
 

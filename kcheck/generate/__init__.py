@@ -1,1 +1,1 @@
-"""A short intent in, a whole cluster out: Terraform and manifests that pass every rule, numbers with their reasons."""
+"""Write a whole cluster from a short intent: Terraform and manifests."""

@@ -1,4 +1,4 @@
-"""What ACK's templates are filled with: a VPC with vSwitches by zone, pools by zone, the engine that scales them."""
+"""Template values for ACK: a VPC with vSwitches by zone, pools by zone, the scaling engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What AKS' templates are filled with: one subnet of nodes behind a NAT gateway, pools by zone and machine type."""
+"""Template values for AKS: one node subnet behind a NAT gateway, pools by zone and machine type."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     if intent.autoscaler == "karpenter" and intent.job_nodes > 1:
         for machine in filter(sizes.fabric, intent.machines):
             told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
-            raise ConfigError(f"autoscaler: {told}; take managed, or jobs of one node")
+            raise ConfigError(f"autoscaler: {told}; use managed, or jobs of one node")
     if intent.autoscaler == "karpenter" and intent.price_cap is not None:
-        raise ConfigError("spot.price_cap: Karpenter pays up to the price on demand, and takes no cap; take managed")
+        raise ConfigError("spot.price_cap: Karpenter pays up to the on-demand price and has no cap; use managed")
     for zone in intent.zones:
         if not zone.isdigit():
-            raise ConfigError(f"zones: {zone} is no zone of Azure, where they are called 1, 2 and 3")
+            raise ConfigError(f"zones: {zone} is not a zone of Azure; zones are 1, 2 and 3")
     services = Slot("services", prefix=int(recommended.values("aks")["network.services"]), routed=False)
     pods = Slot("pods", routed=False, least=16)
     return [Slot("nodes", "the network", least=24), services, *([] if intent.mode == "node-subnet" else [pods])]
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
-    """The node pools, the addresses of the NAT gateway, and what the autoscaler is told."""
+    """The node pools, the addresses of the NAT gateway, and the autoscaler's settings."""
     usual = recommended.values("aks")
     found = groups(pools)
     fabric = any(sizes.fabric(machine) for machine in intent.machines)
@@ -139,7 +139,7 @@ def markets(intent: Intent) -> list[Market]:
 
 
 def prefix(ports: int) -> int:
-    """The length of the prefix of public addresses that have so many ports, as many as a NAT gateway takes at most."""
+    """Prefix length of the public addresses for that many ports, up to the limit of a NAT gateway."""
     usual = recommended.values("aks")
     wanted = ceil(ports / int(usual["nat.ports_each"]))
     count = min(max(wanted, int(usual["nat.least"])), int(usual["nat.most"]))
@@ -160,7 +160,7 @@ def _drain_reason(hours: int) -> str:
 
 
 def batch(nodes: int) -> int:
-    """How many the autoscaler deletes a loop, so that so many nodes go in time; on AKS it marks only few a second.
+    """How many the autoscaler deletes a loop, so that that many nodes go in time; on AKS it marks only few a second.
 
     Where tainting alone takes longer than they may, they may take twice that.
     """

@@ -1,4 +1,4 @@
-"""From an intent to files: drafted, read by kcheck itself, sized by what it says, refused where a wall forbids it."""
+"""From an intent to files: drafted, read by kcheck itself, sized, and refused if a wall forbids it."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
 
 
 def _assemble(intent: Intent) -> _Assembled | str:
-    """The cluster without what is written about it; what forbids it, in words, if anything does."""
+    """The cluster without what is written about it; what forbids it, as text, if anything does."""
     cloud: Generator = import_module(registry.cloud(intent.cloud).generator)
     pools = split(intent)
     slots = cloud.slots(intent, pools)
@@ -160,7 +160,7 @@ def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
     """Addresses that each slot needs, growth included, as the capacity model has it.
 
     Raises:
-        AssertionError: it is not known, or a slot is not in the draft: kcheck's fault.
+        AssertionError: it is unknown, or a slot is not in the draft: kcheck's fault.
     """
     every: list[Subnet | PodRange] = [*world.inventory.subnets, *world.inventory.ranges]
     places = {known(place.cidr): place for place in every}
@@ -193,12 +193,12 @@ def _first_fixed_wall(made: _Assembled) -> Wall | None:
 
 
 def _explain_refusal(intent: Intent, why: str) -> str:
-    """What forbids an intent, and the nearest that is possible: fewer nodes, or another way to give pods addresses."""
+    """What forbids an intent, and the nearest possible: fewer nodes, or another way to give pods addresses."""
     usual = str(recommended.values(intent.cloud)["intent.mode"])
     nearest, mode = _most_possible_nodes(intent), ""
     if intent.mode != usual and (other := _most_possible_nodes(replace(intent, mode=usual))) > nearest:
         nearest, mode = other, f" with network.mode: {usual}"
-    told = f"the nearest that is possible: {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
+    told = f"the nearest possible is {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
     return f"{intent.nodes:,} nodes are impossible: {why}; {told}"
 
 

@@ -1,4 +1,4 @@
-"""What EKS' templates are filled with: a VPC in blocks of at most /16, subnets by zone, groups by zone."""
+"""Template values for EKS: a VPC in blocks of at most /16, subnets by zone, groups by zone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BLOCK = 16
 """The shortest prefix of a block of a VPC, and of a subnet: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"""
 _PUBLIC = 26
-"""NAT gateways and load balancers are all that is in public subnets."""
+"""Public subnets have only NAT gateways and load balancers."""
 _SERVICES = 16
 
 
@@ -112,7 +112,7 @@ def _chart(intent: Intent) -> str:
     """
     found = profiles.chart_of(intent.minor)
     if found is None:
-        raise ConfigError(f"kubernetes: no chart of the cluster autoscaler is known for {intent.kubernetes}")
+        raise ConfigError(f"kubernetes: kcheck knows no chart of the cluster autoscaler for {intent.kubernetes}")
     return found
 
 

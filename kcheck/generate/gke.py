@@ -1,4 +1,4 @@
-"""What GKE's templates are filled with: one subnet with a range of pods and one of Services, a NAT gateway, pools."""
+"""Template values for GKE: one subnet with ranges for pods and Services, a NAT gateway, pools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kcheck.generate import recommended
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
-from kcheck.numbers.profiles import limits, settings
+from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -121,14 +121,14 @@ def _machine(name: str, intent: Intent) -> Machine:
     """What a node pool says of a machine type.
 
     Raises:
-        ConfigError: it should have GPUs, and has none of its own, or it is not known how Google calls them.
+        ConfigError: it should have GPUs, and has none of its own, or it is unknown how Google calls them.
     """
     usual, ssds = recommended.values(intent.cloud), own.local_ssds(name)
     count = machines.gpus(intent.cloud, name) or intent.gpus
     accelerator = own.accelerator(name) or ""
     if count and not accelerator:
-        raise ConfigError(f"machines: {name} has no GPUs of its own; those that are attached are not made")
-    hyperdisk = re.search(str(settings(intent.cloud)["pool.other_disks"].value), name)
+        raise ConfigError(f"machines: {name} has no built-in GPUs; kcheck does not generate attached ones")
+    hyperdisk = re.search(str(limits(intent.cloud)["disk.not_for"].value), name)
     disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
     size = int(usual["disk.beside" if ssds else "disk.alone"])
     return Machine(name, accelerator, count, ssds, disk, size)

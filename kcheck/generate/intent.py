@@ -1,4 +1,4 @@
-"""What somebody wants: a short file, and what is usual for everything that it leaves out."""
+"""The intent: a short file, with defaults for everything it leaves out."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     if gpus is None:
         gpus = usual.get("intent.gpus")
     if gpus is None and machines.machine(cloud, types[0]) is None:
-        raise ConfigError(f"machines: kcheck does not know {types[0]}; say with gpus: how many GPUs it has")
+        raise ConfigError(f"machines: kcheck does not know {types[0]}; set gpus:")
     share = int(spot.get("share", 0))
     cap = spot.get("price_cap")
     letters = _listed(usual["intent.zones"])
@@ -204,7 +204,7 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
     for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use)):
         wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
         if wrong is not None:
-            raise ConfigError(f"network.{field}: {wrong} is no range of IPv4 addresses")
+            raise ConfigError(f"network.{field}: {wrong} is not an IPv4 range")
     if intent.spot and not usual.get("intent.spot", True):
         raise ConfigError(f"spot.share: {recommended.reasons(intent.cloud)['intent.spot']}")
     if intent.nodes > int(usual.get("intent.most", intent.nodes)):
@@ -212,7 +212,7 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
     _check_names(intent)
     total = sum(team.share for team in intent.teams)
     if total > 100:
-        raise ConfigError(f"teams: the shares add up to {total} percent; 100 is all there is")
+        raise ConfigError(f"teams: the shares add up to {total} percent; the maximum is 100")
     most = _largest_market(intent)
     if intent.job_nodes > most:
         market = "on demand" if most > intent.spot_nodes or not intent.spot_nodes else "as spot"
@@ -238,20 +238,20 @@ def _check_names(intent: Intent) -> None:
     ):
         twice = next((value for value in values if values.count(value) > 1), None)
         if twice is not None:
-            raise ConfigError(f"{what}: {twice} is there twice")
+            raise ConfigError(f"{what}: {twice} exists twice")
         word = next((value for value in values if yaml.literal(value) != value), None)
         if word is not None and what != "zones":  # which stand in quotes where they need them
-            raise ConfigError(f"{what}: YAML reads {word} as something else than a name; take another one")
+            raise ConfigError(f"{what}: YAML reads {word} as something other than a string; choose another name")
     taken = next(filter(_RESERVED.fullmatch, teams), None)
     if taken is not None:
-        raise ConfigError(f"teams: {taken} is the name of something else in the cluster; take another one")
+        raise ConfigError(f"teams: {taken} names something else in the cluster; choose another name")
     taken = next((tier for tier in intent.tiers if tier.startswith(_OF_KUBERNETES)), None)
     if taken is not None:
-        raise ConfigError(f"tiers: {taken}: names that begin with {_OF_KUBERNETES} are Kubernetes' own")
+        raise ConfigError(f"tiers: {taken}: names that begin with {_OF_KUBERNETES} are reserved for Kubernetes")
     labels = [label(zone) for zone in intent.zones]
     alike = [zone for zone, own in zip(intent.zones, labels, strict=True) if labels.count(own) > 1]
     if alike:
-        told = "end alike, and pools are called by that; give them other names"
+        told = "give pools the same names; choose other zones"
         raise ConfigError(f"zones: {' and '.join(alike)} {told}")
 
 

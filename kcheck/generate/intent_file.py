@@ -1,4 +1,4 @@
-"""The intent as a file: everything filled in, with what each field means."""
+"""The intent as a file with all fields and their meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The intent of a cluster that is there: what its code says, as an intent file would."""
+"""The intent of an existing cluster, from its code."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _makes(root: Module, cluster: Cluster) -> bool:
 
 
 def _value(record: BlockRecord, name: str) -> object:
-    """An attribute as it is evaluated; None where it is not known."""
+    """An attribute as it is evaluated; None if unknown."""
     found = record.entry(name)
     return known(found) if found is not None else None
 

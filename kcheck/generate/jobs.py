@@ -1,4 +1,4 @@
-"""The sample job: what each of its pods asks of a node, when it is stopped, where it runs."""
+"""The sample job: the resources of its pods, its deadline, its nodes."""
 
 from __future__ import annotations
 
@@ -74,21 +74,21 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
 
 
 def vcpus(intent: Intent) -> int | None:
-    """How many vCPUs the smallest machine has that a pod may land on; None if one is not known."""
+    """How many vCPUs the smallest machine has that a pod may land on; None if one is unknown."""
     found = [machines.machine(intent.cloud, name) for name in intent.machines]
     numbers = [one.vcpus for one in found if one is not None and one.vcpus is not None]
     return min(numbers) if len(numbers) == len(intent.machines) else None
 
 
 def cpus(intent: Intent) -> int:
-    """How many vCPUs a pod has of a node for itself, in whole ones; what it surely has if it is not known."""
+    """How many vCPUs a pod has of a node for itself, in whole ones; what it surely has if it is unknown."""
     usual = recommended.values(intent.cloud)
     of_node = vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     return max(1, of_node * int(usual["job.cpu"]) // 100)
 
 
 def efa(intent: Intent) -> int:
-    """EFA interfaces of an on-demand node, for NCCL; none where there is no such node, as spot nodes have none."""
+    """EFA interfaces of an on-demand node, for NCCL; none if there is no such node, as spot nodes have none."""
     machine = machines.machine(intent.cloud, intent.machine)
     return machine.efa if machine is not None and intent.gpus and intent.spot_nodes < intent.nodes else 0
 

@@ -1,4 +1,4 @@
-"""What the manifests are filled with, whatever the cloud: shares of teams, tiers, queues, the sample job."""
+"""Template values of the manifests for all clouds: team shares, tiers, queues, the sample job."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Queue(NamedTuple):
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, object]:
-    """What all manifests are filled with, for so many nodes in all.
+    """What all manifests are filled with, for that many nodes in all.
 
     A cloud may say otherwise of what is in FLAGS, and of nothing else.
     """
@@ -159,7 +159,7 @@ def _quota(intent: Intent) -> list[Quota]:
 
 
 def _deletion(target: int, burst: int) -> dict[str, int]:
-    """How the autoscaler deletes all nodes in time: so many at once, with so many requests a second and in a burst."""
+    """Autoscaler settings that delete all nodes in time: batch size, requests per second, burst."""
     goal = limits("any")["autoscaler.deletion_time"].number
     qps = limits("any")["autoscaler.client_qps_of_bursts"].number
     scan = units.seconds(str(flag_default("scan-interval", None)))

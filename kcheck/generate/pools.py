@@ -1,4 +1,4 @@
-"""The node pools that carry the training nodes: one market and, on demand, one zone each, under every limit."""
+"""The pools of training nodes: one market and, on demand, one zone each, below every limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Pool(NamedTuple):
-    """A node pool as it is written. `zones` of an on-demand pool is one; `nodes` are at most so many."""
+    """A node pool as it is written. `zones` of an on-demand pool is one; `nodes` are at most that many."""
 
     name: str
     zones: tuple[str, ...]
@@ -57,7 +57,7 @@ def system_nodes(intent: Intent) -> int:
 
 
 def _count(nodes: int, largest: int, intent: Intent) -> int:
-    """Pools for so many nodes: so few that the usual job fits into one, as long as none gets too large."""
+    """Pools for that many nodes: so few that the usual job fits into one, as long as none gets too large."""
     rated = recommended.values(intent.cloud).get("pools.rated")
     most = int(rated or max(largest, limits("any")["large_pool.nodes"].number))
     return max(ceil(nodes / most), min(ceil(nodes / largest), max(1, nodes // intent.job_nodes)))

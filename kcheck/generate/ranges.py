@@ -1,4 +1,4 @@
-"""Where every range of addresses is: inside of what the network must keep to, beside all that is in use."""
+"""Address ranges inside the allowed network, apart from all ranges in use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Slot(NamedTuple):
     """A range that a cluster needs: with a `prefix` of a fixed length, else as long as the capacity model says.
 
     Slots of a `network` lie side by side in one range; one with no network is a range of its own. A `routed` one is
-    inside of what the network must keep to, others only must not clash with it. `most` is the shortest prefix that the
+    inside what the network must keep to, others only must not clash with it. `most` is the shortest prefix that the
     cloud takes, `least` the longest that is worth having.
     """
 
@@ -47,7 +47,7 @@ def draft(slots: list[Slot]) -> Layout:
 
 
 def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: str, in_use: tuple[str, ...]) -> Layout:
-    """Ranges for so many addresses, the largest first so that nothing is lost between them.
+    """Ranges for that many addresses, the largest first so that nothing is lost between them.
 
     Raises:
         NoRoomError: there is no room for one.
@@ -55,7 +55,7 @@ def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: 
     prefixes = {slot.name: _prefix(slot, needed, reserved) for slot in slots}
     for slot in slots:
         if prefixes[slot.name] < slot.most:
-            raise NoRoomError(f"{slot.name} needs a /{prefixes[slot.name]}, and a /{slot.most} is the largest there is")
+            raise NoRoomError(f"{slot.name} needs a /{prefixes[slot.name]}, but the largest possible is a /{slot.most}")
     taken = [*in_use]
     outer = {}
     groups = sorted({slot.network or slot.name: slot for slot in slots}.items(), key=lambda item: not item[1].routed)
@@ -67,7 +67,11 @@ def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: 
         room = [within] if within and slot.routed else list(PRIVATE)
         block = free_block(room, taken if slot.routed else [*taken, *filter(None, [within])], sizes[group])
         if block is None:
-            where = f"{within} has no such block free" if within and slot.routed else "no private range has it free"
+            where = (
+                f"{within} has no free block of that size"
+                if within and slot.routed
+                else "no private range has a free block of that size"
+            )
             raise NoRoomError(f"{group} needs a /{sizes[group]}, and {where}")
         outer[group] = block
         taken.append(block)

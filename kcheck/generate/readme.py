@@ -1,4 +1,4 @@
-"""What is told of a generated cluster: quotas to ask for, how far the walls are, what a run costs."""
+"""The README of a generated cluster: quotas to request, distance of the walls, cost of a run."""
 
 from __future__ import annotations
 

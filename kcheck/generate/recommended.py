@@ -1,4 +1,4 @@
-"""The values that generated clusters get, each with its reason: the second document of a cloud's `settings.yaml`."""
+"""Recommended values with reasons: the second document of a cloud's `settings.yaml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates to text: Jinja2, in which nothing undefined is let through, and columns as `terraform fmt` has them."""
+"""Render templates with Jinja2, undefined names refused, columns aligned like `terraform fmt`."""
 
 from __future__ import annotations
 

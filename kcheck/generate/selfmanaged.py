@@ -1,4 +1,4 @@
-"""What templates of self-managed clusters are filled with: a control plane by size, flags, tables of the kernel."""
+"""Template values for self-managed clusters: control plane by size, flags, kernel tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Neighbours(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """The ranges of pods and of Services; both are known inside of the cluster only."""
+    """The ranges of pods and of Services; both are known inside the cluster only."""
     return [Slot("pods", routed=False, least=22), Slot("services", prefix=_SERVICES, routed=False)]
 
 
@@ -90,7 +90,7 @@ def control(intent: Intent) -> Control:
 
 
 def inflight(target: int) -> dict[str, int]:
-    """Requests that an API server takes at a time, reads and writes; nothing where its defaults are enough."""
+    """Requests that an API server takes at a time, reads and writes; nothing if its defaults are enough."""
     usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
     if target <= entries["apiserver.inflight_nodes"].number:
         return {}

@@ -1,4 +1,4 @@
-"""The nodes that are not for training: those for the cluster's own pods, and a control plane of its own."""
+"""Nodes that are not for training: system pods, and a separate control plane."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from kcheck.generate import recommended
 
 
 def non_training_nodes(cloud: str, nodes: int) -> int:
-    """Nodes beside so many for training, at most."""
+    """Nodes beside that many for training, at most."""
     usual = recommended.values(cloud)
     return int(usual["system.least"]) + ceil(nodes / int(usual["system.nodes_each"])) + control_nodes(cloud, nodes)
 
 
 def control_nodes(cloud: str, nodes: int) -> int:
-    """Nodes of the control plane for so many for training; none where the cloud runs it."""
+    """Nodes of the control plane for that many for training; none if the cloud runs it."""
     usual = recommended.values(cloud)
     large = nodes > int(usual.get("control.large", nodes))
     return int(usual.get("control.nodes_large" if large else "control.nodes", 0))
 
 
 def training_nodes_within(cloud: str, nodes: int) -> int:
-    """Training nodes of so many: fewer where that is all the cloud has in a cluster, which counts the others, too."""
+    """Training nodes of that many: fewer where that is all the cloud has in a cluster, which counts the others, too."""
     most = recommended.values(cloud).get("intent.ceiling")
     if most is None or nodes > int(most):
         return nodes

@@ -1,1 +1,1 @@
-"""YAML documents in; objects, and the workloads that they are, out. Knows no Terraform."""
+"""Read YAML documents into objects and workloads. Knows no Terraform."""

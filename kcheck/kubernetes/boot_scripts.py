@@ -1,4 +1,4 @@
-"""What scripts that start machines hold: kubeadm's configuration, its flags, or only that they start a node."""
+"""Scripts that start machines: kubeadm's configuration and flags, or just that they join a node."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def objects(pieces: tuple[Piece, ...]) -> list[Object]:
 
 
 def tool(text: str) -> str:
-    """The tool by which a script makes its machine a node; empty where it makes none."""
+    """The tool by which a script makes its machine a node; empty if it makes none."""
     match = _STARTS.search(text)
     return next((name for word, name in _TOOLS.items() if match and word in match[0]), "")
 

@@ -1,4 +1,4 @@
-"""Helm charts that are folders of the tree: their values, the charts that they depend on, and their templates."""
+"""Helm charts in the tree: their values, dependencies and templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fields of a kustomization, and what of them kcheck does not render."""
+"""Fields of a kustomization, and those that kcheck does not render."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Fields:
 
     @classmethod
     def from_document(cls, root: yaml.Target, source: Source, folder: str, key: str) -> Fields | None:
-        """The kustomization that a document is; None where it is another tool's.
+        """The kustomization that a document is; None if it is another tool's.
 
         Raises:
             UnreadableError: a field has a form that Kustomize refuses.
@@ -147,7 +147,7 @@ class Fields:
 
     def unknown(self, name: str) -> None:
         """Note a field that gives values, which are unknown."""
-        self.gap(f"`{name}` are not worked out, so what they give is unknown", self.place(name), complete=True)
+        self.gap(f"`{name}` are not evaluated, so their results are unknown", self.place(name), complete=True)
 
     def place(self, name: str) -> Span:
         """Where a field begins."""
@@ -156,7 +156,7 @@ class Fields:
 
     def missing(self, node: yaml.Scalar) -> None:
         """Note a file or folder that cannot be read."""
-        what = "is remote" if _REMOTE.match(node.text) else "is not there"
+        what = "is remote" if _REMOTE.match(node.text) else "does not exist"
         self.gap(f"`{node.text}` {what}", node.span)
 
     def summary(self) -> Problem:

@@ -1,4 +1,4 @@
-"""The flags of a container, in every way people write them."""
+"""The flags of a container, in every form."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
             return _certain(
                 Known(given.text, Origin((given.span, *(value.origin.spans if value.origin else ())), literal=True))
             )
-    return Unknown(f"the environment of the container gives `{text}`", value.origin)
+    return Unknown(f"`{text}` comes from the container's environment", value.origin)
 
 
 def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:
@@ -71,7 +71,7 @@ def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:
 
 
 def _certain(value: Value[str]) -> Value[str]:
-    """The value of a flag; Unknown where a placeholder without a default makes it."""
+    """The value of a flag; Unknown if a placeholder without a default makes it."""
     if not isinstance(value, Known) or "$(" in value.value or not placeholders.first(value.value):
         return value
     text, origin = placeholders.with_defaults(value.value), value.origin
@@ -92,11 +92,11 @@ def runs(container: yaml.Node, program: str) -> bool:
 
 
 def gap(container: yaml.Node) -> str:
-    """Why flags of a container may be missing; empty where none can."""
+    """Why flags of a container may be missing; empty if none can."""
     nodes = [yaml.get(container, key) for key in ("command", "args")]
     found = [item for node in nodes for item in items(node)]
     if _is_shell(found):
-        return "a shell reads the command, kcheck does not"
+        return "the command is a shell script"
     return next(filter(None, map(unknown, (*nodes, *found))), "")
 
 

@@ -1,4 +1,4 @@
-"""The images that the values of a Helm release name, joined as charts do."""
+"""Images in the values of a Helm release, joined like charts do."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def workload(release: Release) -> Workload | None:
     if not found:
         return None
     here = Origin((release.place,))
-    pods = Unknown(f"how many pods run the images of {release.kind} {known(release.name) or '?'} is not read", here)
+    pods = Unknown(f"the pods of {release.kind} {known(release.name) or '?'} are not read", here)
     secrets: Value[bool] = Known(reader.secrets, here)
     if release.gap and not reader.secrets:
         secrets = Unknown(release.gap, here)
@@ -176,15 +176,15 @@ class _Reader:
         if isinstance(unknown, Unknown):
             registry = unknown
         elif len({one.registry if one is not None else "" for one in found}) > 1:
-            registry = Unknown(f"which registry the chart gives to {text} is not known", place)
+            registry = Unknown(f"the registry of {text} in the chart is not known", place)
         elif not joined and not _is_hosted(text) and not self.complete and not (reference.tag or reference.digest):
             name = known(self.release.chart) or "?"
-            registry = Unknown(f"whether the chart {name} gives a registry to {text} is not known", place)
+            registry = Unknown(f"the chart {name} may set the registry of {text}", place)
         yield _Found(path, node, candidates[0] if isinstance(registry, Known) else text + end, registry)
 
 
 def _registry(fields: dict[str, yaml.Target]) -> yaml.Scalar | None:
-    """What goes before the names of images: a text that says something, or one that is not known."""
+    """What goes before the names of images: a text that says something, or one that is unknown."""
     for name in _REGISTRIES:
         node = fields.get(name)
         if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):

@@ -1,4 +1,4 @@
-"""Kustomize without Kustomize: what the kustomizations of a tree render, each value where it is written.
+"""Kustomize without Kustomize: rendered objects with the place of each value.
 
 Only objects of some kinds are looked at; documents of others, and what only changes them, are never parsed.
 Roots are the kustomizations that no other one refers to. A base is rendered once, however many build on it.
@@ -79,7 +79,7 @@ class _Renderer:
     # --- loading
 
     def load(self, folder: str) -> Fields | None:
-        """The kustomization in a folder, read once; None where there is none that can be read."""
+        """The kustomization in a folder, read once; None if there is none that can be read."""
         key = os.path.realpath(folder)
         if key not in self.loaded:
             found = (self.tree.source(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
@@ -138,9 +138,9 @@ class _Renderer:
         for node in own.resources:
             for resource in self.resources(own, node, above):
                 if resource.identity in found:
-                    own.gap(f"{resource.item.kind}/{resource.names[-1].name} is there twice", node.span)
+                    own.gap(f"{resource.item.kind}/{resource.names[-1].name} exists twice", node.span)
                 elif self.left == 0:
-                    own.gap(f"there are more than {MAX_OBJECTS:,} objects in all kustomizations", node.span)
+                    own.gap(f"the kustomizations have more than {MAX_OBJECTS:,} objects", node.span)
                     break
                 else:
                     self.left -= 1
@@ -187,10 +187,10 @@ class _Renderer:
                 own.missing(node)
         elif inner.key in above:
             own.complete = False
-            message = f"`{node.text}` leads back to {display_path(inner.folder)}: kustomizations in a circle"
+            message = f"`{node.text}` leads back to {display_path(inner.folder)}: the kustomizations are circular"
             self.result.manifests.problems.append(Problem(message, node.span))
         elif len(above) > MAX_DEPTH or self.steps > MAX_STEPS:
-            own.gap("kustomizations of kustomizations go too deep", node.span)
+            own.gap("kustomizations are nested too deeply", node.span)
         else:
             return inner
         return None
@@ -248,7 +248,7 @@ class _Renderer:
                         chosen = places.get(key, [])
                         if not chosen and own.complete and not own.is_component:
                             own.gap(
-                                f"a patch is for {key[0] or 'object'}/{key[2].name}, which is not there", patch.span
+                                f"a patch is for {key[0] or 'object'}/{key[2].name}, which does not exist", patch.span
                             )
                     for i in chosen:
                         slots[i] = with_patch(slots[i], document)
@@ -300,7 +300,7 @@ class _Renderer:
 
         def unknown(node: yaml.Target) -> yaml.Target:
             own.unknown("replacements")
-            return transforms.not_known("`replacements` of a kustomization give the value", node)
+            return transforms.not_known("`replacements` of a kustomization set the value", node)
 
         def changed(resource: Resource) -> Resource:
             root = resource.item.root
@@ -319,7 +319,7 @@ class _Renderer:
 
 
 def with_patch(resource: Resource | None, patch: yaml.Target) -> Resource | None:
-    """An object after a patch, which is an object itself or a list of operations; None where it is deleted.
+    """An object after a patch, which is an object itself or a list of operations; None if it is deleted.
 
     Raises:
         PatchError: the patch does not fit.

@@ -1,4 +1,4 @@
-"""Objects that others name: looked for in the tree, ConfigMaps among what kustomizations make, too."""
+"""Objects named by other objects, in the tree or among generated ConfigMaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Kubernetes objects of a tree, and what could not be read of them."""
+"""The Kubernetes objects of a tree, and the parts that could not be read."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ _HOLDERS = {"AppWrapper": ("spec", "components", "template")}
 
 
 def value_of(node: yaml.Scalar) -> Value[DatumValue]:
-    """What a scalar says, with its place; Unset where it is null, Unknown where a placeholder is filled in later."""
+    """What a scalar says, with its place; Unset where it is null, Unknown if a placeholder is a placeholder."""
     if isinstance(node, yaml.Computed):
         datum = node.datum
         null = isinstance(datum, Known) and datum.value is None

@@ -1,4 +1,4 @@
-"""Changes of objects as Kustomize makes them. Nodes are shared: only those on the way to a change are made anew."""
+"""Kustomize patches. Nodes are shared; only those on the path of a change are copied."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _fits(item: yaml.Node, index: int, step: str) -> bool:
 
 
 def text(node: yaml.Node | None, *path: str) -> str:
-    """The text of the scalar at a path; empty where there is none."""
+    """The text of the scalar at a path; empty if there is none."""
     found = yaml.get(node, *path)
     return found.text if isinstance(found, yaml.Scalar) else ""
 
@@ -131,7 +131,7 @@ def text(node: yaml.Node | None, *path: str) -> str:
 
 
 def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Mapping | None:
-    """An object with a strategic merge patch; None where the patch deletes it. What it is called stays.
+    """An object with a strategic merge patch; None if the patch deletes it. What it is called stays.
 
     Raises:
         PatchError: the patch is too large.
@@ -152,10 +152,10 @@ class _Merger:
         self.left = MAX_NODES
 
     def node(self, name: str, base: yaml.Target | None, patch: yaml.Target) -> yaml.Target | None:
-        """What a patch makes of a node; None where it takes it away."""
+        """What a patch makes of a node; None if it takes it away."""
         self.left -= 1
         if self.left < 0:
-            raise PatchError(f"it stands for more than {MAX_NODES:,} values")
+            raise PatchError(f"it has more than {MAX_NODES:,} values")
         if isinstance(patch, yaml.Mapping):
             return self.mapping(base, patch)
         if isinstance(patch, yaml.Sequence):
@@ -201,7 +201,7 @@ class _Merger:
         return items_of(place, [*result.values(), *rest])  # those of the patch come first
 
     def keys(self, name: str, items: list[yaml.Target]) -> tuple[str, ...]:
-        """What tells the items of a list apart; nothing where it is replaced."""
+        """What tells the items of a list apart; nothing if it is replaced."""
         if not self.built_in or name not in _KEYS or not all(isinstance(item, yaml.Mapping) for item in items):
             return ()
         return tuple(key for key in _KEYS[name] if any(text(item, key) for item in items))
@@ -251,7 +251,7 @@ def _apply_operation(root: yaml.Mapping, operation: yaml.Target) -> yaml.Mapping
             raise PatchError(f"its test of `{path}` fails")
         return root
     if what not in ("add", "replace", "remove") or (value is None and what != "remove"):
-        raise PatchError(f"`{what}` of `{path}` is no operation")
+        raise PatchError(f"`{what}` of `{path}` is not an operation")
     return _edit_at(root, steps, what, value)
 
 
@@ -261,7 +261,7 @@ def _plain(node: yaml.Target) -> object:
 
 def _steps(pointer: str) -> list[str]:
     if not pointer.startswith("/"):
-        raise PatchError(f"`{pointer}` is no path")
+        raise PatchError(f"`{pointer}` is not a path")
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
 
 

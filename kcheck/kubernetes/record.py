@@ -1,4 +1,4 @@
-"""Mappings and flags of manifests as records, so that the tables of the clouds can read them as they read Terraform."""
+"""Manifests and flags as records, so that the clouds' tables read them like Terraform."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MappingRecord:
     def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:
         """The mapping of a key, those of a list, or the pairs of a list of names and values as one."""
         node = yaml.get(self.mapping, kind)
-        if isinstance(node, yaml.Mapping):  # what is absent from it is told at its key
+        if isinstance(node, yaml.Mapping):  # absent members are reported at its key
             return (MappingRecord(node, yaml.entries(self.mapping)[kind].key.span),)
         if isinstance(node, yaml.Sequence):
             inner = [item for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Mapping)]

@@ -1,4 +1,4 @@
-"""Helm releases: a chart and the values that it is given; those of Argo CD and Flux, in every way people write them."""
+"""Helm releases of manifests, Argo CD and Flux: the chart and its values in every form."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Release:
         return laid_over(merged(self.trees), self.sets)
 
     def scalar(self, *path: str | int) -> Value[object]:
-        """The single value at a path: Unset where nobody says it, Unknown where somebody may."""
+        """The single value at a path: Unset where nobody says it, Unknown if somebody may."""
         node = self.values
         for step in path:
             if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):
@@ -264,7 +264,7 @@ def _referred(item: Object, named: Named) -> tuple[Value[str], Value[str]]:
     if kind == "OCIRepository" and spec is not None:
         given = yaml.get(spec, "ref")
         return _entry(spec, item.span, "url"), _entry(given, item.span, "tag" if _text_at(given, "tag") else "semver")
-    missing = Unknown(f"the chart is written in {kind} {name}".rstrip(), Origin((item.span,)))
+    missing = Unknown(f"the chart is in {kind} {name}".rstrip(), Origin((item.span,)))
     return missing, missing
 
 
@@ -303,7 +303,7 @@ class _Values:
             if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown) and not found:
                 self.gap = node.datum.reason
             elif not found and node.text.strip():
-                self.gap = "the values are filled in later"
+                self.gap = "the values are placeholders"
             self.trees += found
         elif isinstance(node, yaml.Mapping):
             self.trees.append(node)
@@ -312,7 +312,7 @@ class _Values:
         """A file of values, by its path from the top of the repository."""
         source = None if not path or "://" in path else self.find(name.source, path)
         if source is None:
-            self.gap = f"the values file {name.text} is not here"
+            self.gap = f"the values file {name.text} is missing"
         else:
             self.source(source)
 

@@ -1,4 +1,4 @@
-"""Charts rendered by helm, where the user asks for it: what it prints as objects, each line with its place."""
+"""Charts rendered by helm on request: its output as objects, each line with its place."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:
     """
     missing = ", ".join(_missing(chart))
     if missing:
-        which = "`helm dependency build` puts it there, kcheck fetches nothing"
+        which = "run `helm dependency build`; kcheck downloads nothing"
         raise _HelmError(f"its dependency {missing} is not in charts/: {which}")
     name = chart.label if _NAME.fullmatch(chart.label) else "release"
     command = [helm, "template", name, os.path.join(".", folder), *(f"--values={path}" for path in files)]
@@ -221,7 +221,7 @@ class _Filled(NamedTuple):
 
 
 def _piece(text: str, span: Span) -> Piece:
-    """A part of the output; it is not written anywhere as it is, so it is no literal."""
+    """A part of the output; it is not set anywhere as it is, so it is no literal."""
     return Piece(text, span, Known(text, Origin((span,))))
 
 

@@ -1,4 +1,4 @@
-"""Which objects a patch of a kustomization is for."""
+"""Targets of a patch in a kustomization."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ _COSTLY = re.compile(r"\)[*+{]|(?:[*+{].*){4}")
 def _pattern(pattern: str) -> re.Pattern[str]:
     if not pattern:
         return _ANYTHING
-    if _COSTLY.search(pattern):  # these can take Python for ever
+    if _COSTLY.search(pattern):  # these can take Python forever
         raise SelectorError(f"kcheck does not read the pattern `{pattern}`")
     try:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise SelectorError(f"`{pattern}` is no regular expression") from error
+        raise SelectorError(f"`{pattern}` is not a regular expression") from error
 
 
 class _Term(NamedTuple):
@@ -122,7 +122,7 @@ def _terms(selector: str) -> tuple[_Term, ...]:
     for part in re.split(r",(?![^(]*\))", selector) if selector.strip() else ():
         match = _TERM.fullmatch(part.strip())
         if match is None:
-            raise SelectorError(f"`{selector}` is no selector")
+            raise SelectorError(f"`{selector}` is not a selector")
         if match["absent"]:
             result.append(_Term(match["absent"], None, negated=True))
         elif match["sign"]:

@@ -1,4 +1,4 @@
-"""Values that Flux puts into rendered manifests of a folder: `postBuild` of its Kustomizations."""
+"""Flux substitutions: `postBuild` of Kustomizations, applied to the manifests of a folder."""
 
 from __future__ import annotations
 

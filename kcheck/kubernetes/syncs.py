@@ -1,4 +1,4 @@
-"""What applies folders of manifests again and again, so that a deleted object comes back: Argo CD and Flux."""
+"""Argo CD and Flux: they reapply folders, so deleted objects come back."""
 
 from __future__ import annotations
 

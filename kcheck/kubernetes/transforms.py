@@ -1,4 +1,4 @@
-"""What the fields of a kustomization do to all of its objects: names, namespaces, labels, images, replicas."""
+"""Transformations of a kustomization: names, namespaces, labels, images, replicas."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> li
     return result
 
 
-# --- what is not known
+# --- what is unknown
 
 
 def not_known(why: str, node: yaml.Target) -> yaml.Computed:
@@ -245,6 +245,6 @@ def with_variables(resources: list[Resource], names: frozenset[str]) -> tuple[li
         if not found:
             return None
         used.update(found)
-        return not_known("`vars` of a kustomization give the value", node)
+        return not_known("`vars` of a kustomization set the value", node)
 
     return [resource.changed(rebuild(resource.item.root, visit)) for resource in resources], used

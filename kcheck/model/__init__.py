@@ -1,4 +1,4 @@
-"""Clusters and workloads as kcheck knows them, whatever the cloud. Every field knows where it was written."""
+"""Clusters and workloads of any cloud. Every field has its origin."""
 
 from kcheck.model.clusters import (
     NODE_ADDRESSES,

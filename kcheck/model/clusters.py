@@ -1,4 +1,4 @@
-"""Clusters, their networks, and what grows them, whatever the cloud."""
+"""Clusters, their networks and their autoscalers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NODE_ADDRESSES = "node"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Autoscaler(Thing):
-    """What grows and shrinks the pools of one cluster. Times are in seconds.
+    """The autoscaler of a cluster. Times are in seconds.
 
     `kind` is cluster-autoscaler where its settings can be read, gke and ack where the cloud runs it and shows a few.
     `scale_down` says that it deletes nodes at all. It grows the cluster up to `max_nodes`, `max_cores` and `max_memory`
@@ -72,7 +72,7 @@ class Flag(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cni:
-    """How Amazon's VPC CNI takes addresses for the pods of a node; the last two are unset by default."""
+    """Address settings of the VPC CNI; the last two are unset by default."""
 
     prefix_delegation: Value[bool]
     custom_networking: Value[bool]
@@ -103,7 +103,7 @@ class Plane:
 class Cluster(Thing):
     """A Kubernetes cluster.
 
-    `gap` says why pools may exist that could not be read or counted; it is empty where none can. `zonal` says that
+    `gap` says why pools may exist that could not be read or counted; it is empty if none can. `zonal` says that
     its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
     Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
     `node_locations` are those of its nodes as written (GKE).
@@ -111,9 +111,9 @@ class Cluster(Thing):
     addresses, which `outbound_list` lists where they are the user's own; `single_gateway` and `gateway_per_zone` are
     the inputs of the module that makes the NAT gateways, `gateways_lack` is what it has too few of for one a zone
     (EKS); `load_balancer` is the SKU of Azure's.
-    CoreDNS keeps `dns_replicas` whatever the size; unset where it scales, and `dns_scaling` is where its add-on would
-    say so; `dns_compute` is what that puts it on. `grower` is what the cluster's own code installs to grow its pools,
-    unknown where it only gives the rights to do so.
+    CoreDNS keeps `dns_replicas` whatever the size; unset where it scales. `dns_scaling` says whether its add-on does;
+    `dns_compute` is what that puts it on. `grower` is what the cluster's own code installs to grow its pools, unknown
+    where it only gives the rights to do so.
     """
 
     cloud: str
@@ -165,7 +165,7 @@ class Network(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PodRange(Thing):
-    """A range of which every node takes a block for its pods. `more` are further ranges that continue it.
+    """A range from which every node takes a block for its pods. `more` are ranges that extend it.
 
     `block` is the length of the prefix of such a block; unset where it follows from the pods that a node may run.
     """
@@ -182,7 +182,7 @@ class PodRange(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reserved(Thing):
-    """Addresses of a network that no range of pods may overlap; `what` is what has them. A range of pods has its id."""
+    """Addresses that no pod range may overlap; `what` names their user. A pod range has its id."""
 
     root: str
     what: str

@@ -32,7 +32,7 @@ class Reference(NamedTuple):
 
 
 def parse(text: str) -> Reference | None:
-    """Read an image reference by the rules of github.com/distribution/reference; None for a placeholder or nonsense.
+    """Parse an image reference by the rules of github.com/distribution/reference; None if invalid.
 
     Without a slash it is docker.io/library/NAME. The first part is a registry only if it has a dot, a colon or
     upper case, or is localhost; else it is docker.io/USER/NAME. Several hosts are Docker Hub.
@@ -66,7 +66,7 @@ class Ending(NamedTuple):
 
 
 def ending(text: str) -> Ending | None:
-    """Tag and digest of an image, also where its registry is filled in later; None where they may be."""
+    """Tag and digest of an image, even with a placeholder as registry; None if they may be placeholders."""
     name, _, digest = placeholders.masked(placeholders.with_defaults(text)).strip().partition("@")
     last, _, tag = name.rpartition("/")[2].partition(":")
     certain = _PLAIN.fullmatch(digest) and _PLAIN.fullmatch(tag)

@@ -1,4 +1,4 @@
-"""What is to be said of the files themselves."""
+"""Remarks about the input files themselves."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from kcheck.model.thing import Thing
 
 @dataclass(frozen=True, eq=False)
 class Input(Thing):
-    """Something about the files themselves: unreadable, templated, or a suppression that is off.
+    """Something about the files themselves: unreadable, templates, or a suppression that is off.
 
-    `kind` is unreadable, not-rendered, templates, chart, unused-suppression, expired-suppression or bare-suppression.
-    `about` tells several of one kind and file apart where the id does not.
+    `kind` says what, of the file or folder `path`. `name` is the rule that a suppression names, or the chart; `reason`
+    why something cannot be read or rendered, or why a finding was accepted until the day `expires`; `count` how many
+    templates there are. `about` tells several of one kind and file apart where the id does not.
     """
 
     kind: str
-    text: str
+    path: str
     about: str = ""
+    name: str = ""
+    reason: str = ""
+    expires: str = ""
+    count: int = 0

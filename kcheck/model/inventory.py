@@ -1,4 +1,4 @@
-"""Everything that was found."""
+"""The inventory: everything that was read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Candidates(NamedTuple):
-    """The clusters that manifests may be applied to. `what` is missing to say which, `way` is how to give it."""
+    """The candidate clusters of manifests. `what` is the missing input, `way` how to set it."""
 
     clusters: tuple[Cluster, ...]
     what: str
@@ -39,13 +39,13 @@ class Candidates(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The input that is missing."""
+        """The missing input."""
         return f"{self.what}; {self.way}"
 
     @property
     def size_reason(self) -> str:
-        """The same where only the number of nodes is asked for."""
-        return f"{self.what}; --nodes N gives its size"
+        """The missing input where only the number of nodes matters."""
+        return f"{self.what}; set --nodes N"
 
 
 NOWHERE = Candidates((), "no cluster in this tree", "check the manifests together with the Terraform of their cluster")
@@ -54,7 +54,7 @@ NOWHERE = Candidates((), "no cluster in this tree", "check the manifests togethe
 
 @dataclass(eq=False)
 class Inventory:
-    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
+    """Everything that was read, joined. `cluster_of` has the cluster of workloads and add-ons.
 
     `candidates_of` has the clusters that others may be on.
     `doubts` says by the id of a pool why there may be none like it, or several.
@@ -102,15 +102,15 @@ class Inventory:
         ))  # fmt: skip
 
     def unknown_cluster(self, thing: Thing) -> Unknown:
-        """Why the cluster of something that is applied is not known."""
+        """Why the cluster of something that is applied is unknown."""
         return Unknown(self.candidates_of.get(thing, NOWHERE).reason)
 
     def unknown_size(self, thing: Thing) -> Unknown:
-        """Why the size of its cluster is not known."""
+        """Why the size of its cluster is unknown."""
         return Unknown(self.candidates_of.get(thing, NOWHERE).size_reason)
 
     def divided(self, kinds: Sequence[str], key: Callable[..., str]) -> dict[str, Inventory]:
-        """An inventory of the things of some kinds for each key that a function gives them."""
+        """A partial inventory for each key that a function returns."""
         result: dict[str, Inventory] = defaultdict(Inventory)
         for kind in kinds:
             for thing in getattr(self, kind):
@@ -118,7 +118,7 @@ class Inventory:
         return result
 
     def deployed_things(self) -> Iterator[Thing]:
-        """What is in a cluster because somebody applies it there."""
+        """Things that are applied to a cluster."""
         yield from chain.from_iterable((
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
             self.schedulers, self.admissions, self.sharings, self.watchers, self.objects,

@@ -1,4 +1,4 @@
-"""What runs in a cluster: workloads, their pods and images, add-ons and Services."""
+"""The contents of a cluster: workloads, their pods and images, add-ons and Services."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Image(Thing):
 
 
 class Requirement(NamedTuple):
-    """What a pod asks of the labels of its node: an operator of node affinity, and its values."""
+    """A requirement on node labels: an operator of node affinity and its values."""
 
     key: str
     operator: str
@@ -178,7 +178,7 @@ class Workload(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Addon(Thing):
-    """Something that is installed into a cluster, or one of its objects (`tree`), which shows that it is.
+    """An installed product, or one of its objects (`tree`) as evidence.
 
     `name` and `version` are those of its chart.
     """
@@ -190,7 +190,7 @@ class Addon(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mirror(Thing):
-    """A cache of a registry that the code makes: images of `registry` below `path` are called `prefix`/... there.
+    """A registry cache in the code: images of `registry` below `path` are `prefix`/... there.
 
     What only the account knows of the prefix is in <>: such a name is for people, `complete` says that it is not.
     """
@@ -206,7 +206,7 @@ class Mirror(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Service(Thing):
-    """A Service. `ports` are those of a load balancer, 0 of another; `addressed` says that it takes an address."""
+    """A Service. `ports` counts those of a load balancer; `addressed` means it takes an address."""
 
     name: Value[str]
     ports: int

@@ -1,4 +1,4 @@
-"""Pools of nodes, and Karpenter's, whatever the cloud."""
+"""Node pools, and Karpenter's NodePools."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from kcheck.source.values import Value
 
 CONTROL_PLANE = "control-plane"
-"""The mode of nodes that a control plane of one's own is on."""
+"""The mode of nodes that a separate control plane has."""
 
 
 class Surge(NamedTuple):
-    """What an upgrade adds to a pool: a number of nodes, or a percentage of it, within bounds.
+    """The surge of an upgrade: a number of nodes or a percentage, within bounds.
 
     `beside` is how many of the nodes another setting gives.
     """
@@ -31,7 +31,7 @@ class Surge(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Size:
-    """How many nodes a pool has. `max_nodes` is the maximum of an autoscaled pool, else its size.
+    """The size of a pool. `max_nodes` is the maximum of an autoscaled pool, else its size.
 
     `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
     them the written size is multiplied.
@@ -46,7 +46,7 @@ class Size:
 
 @dataclass(frozen=True, eq=False)
 class Upgrade:
-    """How a pool is upgraded: what it adds, and how many nodes it replaces at a time (`rolling`).
+    """The upgrade settings of a pool: surge, and nodes replaced at a time (`rolling`).
 
     It waits `drain_timeout` seconds for each. `max_surge` and `max_unavailable` are what `rolling` is made of;
     `scarce_surge` says that there are rarely more such machines (GKE).
@@ -62,7 +62,7 @@ class Upgrade:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """The machine of a node. It has `gpus`; those that are attached to it are of the type `accelerator`.
+    """The machine of a node. Attached GPUs have the type `accelerator`.
 
     Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces.
     """
@@ -77,13 +77,13 @@ class Machine:
 
     @property
     def efa_addresses(self) -> int:
-        """Addresses that the EFA interfaces of a node take beside the others, as far as is known."""
+        """Addresses that the EFA interfaces of a node take in addition."""
         return max(0, (known(self.efa) or ()).count("efa") - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Addresses:
-    """Where nodes and their pods take addresses. Where `subnets` is not known, `candidates` are some that it may be in.
+    """The addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them.
 
     `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a block of
     `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most).
@@ -100,7 +100,7 @@ class Addresses:
 
 @dataclass(frozen=True, eq=False)
 class Market:
-    """How machines are bought: `charge` says how they are paid, `reservation` by what they are reserved, and paid.
+    """How machines are bought: `charge` is the billing method, `reservation` a paid reservation.
 
     `bid` is how a spot pool bids, `price_caps` the most that it pays for a machine type in dollars an hour;
     `on_demand_fallback` says that it takes nodes at full price where there are no others.
@@ -145,7 +145,7 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """What runs on a node before its pods. `image` names its system, `os` is Linux or Windows (AKS).
+    """The system of a node. `image` names it, `os` is Linux or Windows (AKS).
 
     `boot_data` is what the user adds to its start, `local_disks` says whether that joins the local disks. Its kernel is
     told to know at most `neighbours` others. `streaming` says that containers start before their image is there,
@@ -197,7 +197,7 @@ class NodePool(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KarpenterPool(Thing):
-    """What Karpenter may make nodes for: a NodePool, or a Provisioner of old. Times are in seconds.
+    """A NodePool of Karpenter, or an old Provisioner. Times are in seconds.
 
     `limits` are written `cpu=1000`, `budgets` are the numbers of nodes that it may disrupt at a time. Nodes are
     replaced after `expire_after`; empty ones, by the `policy` also under-used ones, are taken away after

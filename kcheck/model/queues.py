@@ -1,4 +1,4 @@
-"""What decides when jobs run: classes, queues, quotas, and the configurations of schedulers."""
+"""Scheduling of jobs: priority classes, queues, quotas, scheduler configurations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PriorityClass(Thing):
-    """A class of priority: of pods, or of Kueue's workloads (`kueue`). `default` says that pods without one have it."""
+    """A priority class of pods, or of Kueue's workloads (`kueue`). `default` applies to pods without one."""
 
     kueue: bool
     name: Value[str]
@@ -45,7 +45,7 @@ class Queue(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quota(Thing):
-    """What the pods of a namespace may ask for together, by resource; of a LimitRange nothing is kept."""
+    """The quota of a namespace by resource; the values of a LimitRange are not kept."""
 
     kind: str
     namespace: Value[str]
@@ -77,7 +77,7 @@ class Scheduler(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Admission(Thing):
-    """The configuration of Kueue. `ready_timeout` is how many seconds it waits for the pods of an admitted job."""
+    """The configuration of Kueue. `ready_timeout` is in seconds."""
 
     ready_timeout: Value[int]
     manages_all: Value[bool]
@@ -85,7 +85,7 @@ class Admission(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sharing(Thing):
-    """How cards are divided: copies of each by time slices, and by MPS; the MIG strategy.
+    """How GPUs are shared: copies by time slicing and by MPS; the MIG strategy.
 
     It is a configuration of NVIDIA's device plugin, what a `pool` says of its nodes, or only the strategy that the
     operator or the chart of the plugin is given (`strategy_only`). `names` are the resources that it makes copies of.
@@ -101,7 +101,7 @@ class Sharing(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Watcher(Thing):
-    """A ClusterRole that lists or watches what every node has many of, and the service accounts that have it."""
+    """A ClusterRole that lists or watches per-node objects, and its service accounts."""
 
     name: Value[str]
     resources: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What rules of an organisation's own look at as it is written."""
+"""Raw manifests and resources, for the rules of an organisation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Manifest(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Resource(Thing):
-    """An instance of a resource of Terraform; `module` is the address of the module that makes it."""
+    """An instance of a Terraform resource; `module` is the address of its module."""
 
     type: str
     address: str
@@ -32,7 +32,7 @@ class Resource(Thing):
 
 
 class Raw(NamedTuple):
-    """What rules look at as it is written: kinds of objects and types of resources; None stands for all."""
+    """Kinds of objects and types of resources that raw rules need; None stands for all."""
 
     kinds: frozenset[str] | None = frozenset()
     types: frozenset[str] | None = frozenset()

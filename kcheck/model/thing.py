@@ -1,4 +1,4 @@
-"""What every part of the model has."""
+"""The fields that every part of the model has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTHING = Unset(Origin(()))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Thing:
-    """Anything a rule can be about. `id` names it for people and machines, `place` is where it is declared."""
+    """Anything a rule can judge. `id` is its identity, `place` its declaration."""
 
     id: str
     place: Span

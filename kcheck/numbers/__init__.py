@@ -1,1 +1,1 @@
-"""Names in, numbers out: limits, prices, machines, flags and tables of resources, read from `profiles/`."""
+"""Limits, prices, machines, flags and resource tables, from `profiles/`."""

@@ -1,4 +1,4 @@
-"""The clouds that kcheck knows, and where their numbers are."""
+"""The clouds that kcheck knows, and the folders of their numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CLOUDS = {name: os.path.join(PROFILES, name) for name in ("aks", "eks", "gke", "
 
 
 def owners() -> tuple[str, ...]:
-    """Whose numbers there are: those of every cloud, `any`, and of each."""
+    """The owners of numbers: `any` for all clouds, and each cloud."""
     return ("any", *CLOUDS)
 
 

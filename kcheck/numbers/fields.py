@@ -1,4 +1,4 @@
-"""Read the fields of a record by the table of its cloud."""
+"""Read the fields of a resource by the table of its cloud."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _MODEL_TYPES: dict[object, type[object]] = {
 
 
 class _Path(NamedTuple):
-    """Where a field is: nested blocks, an attribute, and whether its first element is meant."""
+    """The path of a field: nested blocks, an attribute, and whether to take its first element."""
 
     outer: tuple[str, ...]
     written: str
@@ -101,7 +101,7 @@ class Fields:
         return self._checked(name, tuple)
 
     def count(self, name: str) -> Value[int]:
-        """How many different elements the list of a field has, also where not all of them are known."""
+        """Number of distinct elements in a field's list, even if some are unknown."""
         datum = self.raw(name)
         lists = datum.branches if type(datum) is Either else (datum,)
         items = [one.value for one in lists if isinstance(one, Known) and isinstance(one.value, tuple)]
@@ -117,7 +117,7 @@ class Fields:
         return self._checked(name, dict)
 
     def record_of(self, kind: Callable[P, R], *given: P.args, **computed: P.kwargs) -> R:
-        """A record of the model: the fields that are given, and all others that the table has by the same name."""
+        """A record of the model: the given fields, and all others by name from the table."""
         made = kind(*given, **computed)
         found = {
             member.name: self._checked(member.name, _MODEL_TYPES[member.type])
@@ -133,14 +133,14 @@ class Fields:
         raise TypeError(f"{name} of {self.resource} is no {kind.__name__}")
 
     def read(self, name: str) -> Value[object]:
-        """The field's value, converted to its type; a default where it is absent or null."""
+        """The field's value, converted to its type; the default if it is absent or null."""
         value = self._value(name)
         origin = value.origin
         if origin is not None and origin.spans and origin.spans[0].source.bundled:
             value = replace(value, origin=origin.outside(self.record.span))
         elif origin is not None and origin.missing and self.resource.startswith("azapi_"):
             keys = tuple(self._table[name]["path"].partition(" | ")[0].split("."))
-            value = replace(value, origin=Origin((self.record.span,), within=keys))  # a body is not written in parts
+            value = replace(value, origin=Origin((self.record.span,), within=keys))  # a body is not set in parts
         return value
 
     def _value(self, name: str) -> Value[object]:
@@ -180,7 +180,7 @@ class Fields:
         return found if found is not None else Unset(self.record.absent((name,)))
 
     def _typed_either(self, value: Either, kind: str, unset: str) -> Known[object] | Unknown:
-        """A value that is one of several, all of them converted: null is the default where there is one."""
+        """A choice of values, all converted; null stands for the default if there is one."""
         options: tuple[Known[object], ...] = candidates(value)
         found: list[Value[object]] = []
         for one in options:
@@ -192,27 +192,27 @@ class Fields:
         return replace(value, branches=tuple(typed)) if None in (one.value for one in options) else agreed(value, found)
 
     def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
-        """What is not written; where the provider is pinned to a version that may lack it, it cannot be."""
+        """An unset field; it cannot be set if the pinned provider may lack it."""
         origin, name, oldest = record.absent(path), path[-1], profiles.oldest(self._cloud).get(self._provider)
         first, why = since.get(name), ""
         if first is not None and not self._pin.reaches(first):
-            why = f"{self._provider} is pinned below {first}, which has no {name}"
+            why = f"{self._provider} is pinned below {first}, which does not have {name}"
         elif oldest is not None and not self._pin.reaches(oldest):
-            why = f"{self._provider} is pinned below {oldest}, of which kcheck does not know whether it has {name}"
+            why = f"{self._provider} is pinned below {oldest}, which may not have {name}"
         return Unset(origin._replace(why=why) if why else origin)
 
     def _obstacle(self, entry: FieldEntry, name: str) -> str:
-        """Why an attribute cannot be written alone: one that excludes it is there, or one that it needs is not."""
+        """Why an attribute cannot be added: a conflicting one is set, or a required one is not."""
         for path in (path for other in entry.get("conflicts", ()) for path in _paths(other)):
             if not isinstance(self._read(path, {}), Unset):
                 return f"remove {path.written} first: it excludes {name}"
         for path in _paths(entry["needs"]) if "needs" in entry else ():
             if isinstance(self._read(path, {}), Unset):
-                return f"write {path.written} too, which {name} needs"
+                return f"set {path.written} too: {name} needs it"
         return ""
 
     def raw(self, name: str) -> Datum | None:
-        """The field's datum as it was evaluated, symbols included; None if it is absent."""
+        """The field's evaluated datum with symbols; None if absent."""
         values = (self._read(path, {}) for path in _paths(self._table[name]["path"]))
         return next((value for value in values if not isinstance(value, Unset)), None)
 
@@ -251,7 +251,7 @@ def _refused(value: Value[object]) -> bool:
 def _typed(value: Known[object], kind: str) -> Value[object]:
     try:
         return Known(_TYPES[kind](plain(value)), value.origin)
-    except ValueError as error:  # it does not convert, or a part of it is not known
+    except ValueError as error:  # it does not convert, or part of it is unknown
         return Unknown(str(error), value.origin)
 
 

@@ -1,4 +1,4 @@
-"""Machine types of the clouds: what one machine has, and the quotas that it counts against."""
+"""Machine types of the clouds: their hardware, and the quotas they count against."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kcheck.numbers.clouds import folder
 
 
 class Machine(NamedTuple):
-    """What one machine has; None where it is not known. GPUs are accelerators of any kind, `nvme` GB of local disk."""
+    """A machine type; None if unknown. GPUs are accelerators of any kind, `nvme` is GB of local disk."""
 
     vcpus: int | None
     gpus: int | None
@@ -21,7 +21,7 @@ class Machine(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """A quota of an account: the code that its console knows, and what of each node counts against it."""
+    """An account quota: its code in the console, and what each node uses of it."""
 
     key: str
     code: str
@@ -30,7 +30,7 @@ class Quota(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What a node costs, in thousandths of a US dollar an hour: as the user says, else as the list of a region does.
+    """The price of a node in thousandths of a US dollar per hour: the user's, else the list price.
 
     A price of a list has its `machine` and its `market`, on demand or spot.
     """
@@ -71,7 +71,7 @@ def tables_of(cloud: str) -> Tables:
 
 @cache
 def machine(cloud: str, name: str) -> Machine | None:
-    """A machine type of a cloud; None if it is not known."""
+    """A machine type of a cloud; None if it is unknown."""
     tables = tables_of(cloud)
     if "shared_core" in tables:
         found = _by_third_part(tables, name)
@@ -83,7 +83,7 @@ def machine(cloud: str, name: str) -> Machine | None:
 
 
 def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
-    """Network interfaces of an instance and IPv4 addresses of each; None if the type is not known."""
+    """Network interfaces of an instance, and IPv4 addresses of each; None if unknown."""
     found = _entry(cloud, "interfaces", name)
     if found is None:
         return None
@@ -92,7 +92,7 @@ def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
 
 
 def gpus(cloud: str, name: str) -> int | None:
-    """GPUs of a machine; None if it has none or is not known."""
+    """GPUs of a machine; None if it has none or is unknown."""
     found = machine(cloud, name)
     return found.gpus if found else None
 
@@ -103,7 +103,7 @@ def value_in(line: str, name: str) -> str | None:
 
 
 def _entry(cloud: str, table: _Sizes, name: str) -> str | None:
-    """What a table of `instances.yaml` says of a type: a line a family, `size value` separated by commas."""
+    """The value of a machine type in a table of `instances.yaml`: one line per family."""
     family, _, size = name.removeprefix("ecs.").rpartition(".")
     return value_in(tables_of(cloud).get(table, {}).get(family, ""), size) or None
 
@@ -152,7 +152,7 @@ def _listed(tables: dict[str, str], name: str) -> Machine | None:
 
 @cache
 def family(cloud: str, name: str) -> str | None:
-    """The quota family of a machine type, on Azure; None if it is not known."""
+    """The quota family of a machine type, on Azure; None if it is unknown."""
     tables, size = tables_of(cloud), name.removeprefix("Standard_")
     for key, line in tables["families"].items():
         if any(entry.partition(" ")[0] == size for entry in line.split(", ")):
@@ -166,7 +166,7 @@ def family(cloud: str, name: str) -> str | None:
 
 @cache
 def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str] = (0, "")) -> Price | None:
-    """The list price of a machine with what is `attached` to it, some of an accelerator; None if it is not listed.
+    """The list price of a machine with its `attached` accelerators; None if not listed.
 
     Spot machines cost what they do on demand where the list has no price of spot.
     """

@@ -1,4 +1,4 @@
-"""The numbers: limits and settings of each cloud, with unit, source, date and confidence."""
+"""Limits and settings of each cloud, with unit, source, date and confidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class ProfileValue(NamedTuple):
-    """One value of a profile: hard, quota, recommended or default; a `value` that differs by account is None.
+    """A number of a profile: hard, quota, recommended or default. `value` is None if it depends on the account.
 
     `code` is what one types into the provider's console to have a quota raised.
     """
@@ -66,7 +66,7 @@ def limits(cloud: str) -> dict[str, ProfileValue]:
 
 
 def _quotas(cloud: str) -> dict[str, ProfileValue]:
-    """The quotas of an account as limits, `quota.<key>`: their numbers are mostly those of the account."""
+    """Account quotas as limits, `quota.<key>`; most values depend on the account."""
     return {
         f"quota.{key}": ProfileValue(
             f"quota.{key}", entry["default"], unit=f"{entry['counts']} of {entry['code']}", kind="quota",
@@ -79,7 +79,7 @@ def _quotas(cloud: str) -> dict[str, ProfileValue]:
 
 @cache
 def settings(cloud: str) -> dict[str, ProfileValue]:
-    """What a cloud or its provider uses where nothing is written, by `group.name`."""
+    """Defaults of a cloud or its provider, by `group.name`."""
     return _entries(cloud, "settings")
 
 
@@ -113,12 +113,12 @@ def _flag_file() -> _FlagFile:
 
 
 def flags() -> dict[str, Flag]:
-    """The cluster autoscaler's flags: type, default, first minor version, the one without it, and its successor."""
+    """The cluster autoscaler's flags: type, default, first minor version, removal, successor."""
     return _flag_file()["flags"]
 
 
 def flag_default(name: str, minor: int | None) -> int | str | bool | None:
-    """What a minor version uses where a flag is not set; None where that depends on a version that is not known."""
+    """The default of a flag in a minor version; None if it depends on an unknown version."""
     found = flags()[name]
     default, before = found["default"], found.get("before", {})
     if minor is None:
@@ -163,7 +163,7 @@ def entries(name: str) -> dict[str, ProfileValue]:
 
 
 def chart_minor(version: str) -> int | None:
-    """The minor version of the cluster autoscaler that a version of its Helm chart runs; None if that is not known."""
+    """The autoscaler's minor version in a version of its Helm chart; None if unknown."""
     charts = _autoscaler_charts()
     match = re.fullmatch(r"v?(\d+)\.(\d+)\.\d+", version)
     if match is None or int(match[1]) != charts["major"]:
@@ -173,7 +173,7 @@ def chart_minor(version: str) -> int | None:
 
 
 def chart_of(minor: int) -> str | None:
-    """The newest version of that chart that runs a minor version; None if none is known."""
+    """The newest chart version with a minor version of the autoscaler; None if unknown."""
     charts = _autoscaler_charts()
     found = charts["minors"].get(minor)
     return f"{charts['major']}.{found[1]}.0" if found else None
@@ -199,7 +199,7 @@ def _autoscaler_charts() -> _Charts:
 
 
 class FieldEntry(TypedDict):
-    """Where a field is: `path`, its spellings; `unset`, the setting that holds where it is not written.
+    """The place of a field: `path`, its spellings; `unset`, the setting used as default.
 
     `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
     `conflicts` are the attributes that it cannot be written beside, `needs` is one that it cannot be written without.
@@ -215,7 +215,7 @@ class FieldEntry(TypedDict):
 
 
 def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:
-    """Which attribute of which resource or manifest is which field: resource -> field -> where."""
+    """The fields of resources and manifests: resource -> field -> place."""
     return _tables(cloud)[0]
 
 
@@ -237,7 +237,7 @@ def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str
 
 
 class Growth(TypedDict, total=False):
-    """How many pods an elastic role may have: `to` and `when` are paths, `role` is the one that grows."""
+    """The largest number of pods of an elastic role: `to` and `when` are paths."""
 
     to: str
     when: str
@@ -278,7 +278,7 @@ def workloads() -> dict[str, WorkloadKind]:
 
 
 class Mechanism(TypedDict):
-    """What ends the growth of a cluster: its name, the limits that make it, and how it is moved."""
+    """A kind of wall: its name, its limits, and how to move it."""
 
     what: str
     limits: list[str]
@@ -287,7 +287,7 @@ class Mechanism(TypedDict):
 
 @cache
 def mechanisms() -> dict[str, Mechanism]:
-    """What ends the growth of clusters: how it is called, and how it is moved."""
+    """Kinds of walls: names, and how to move them."""
     data: dict[str, Mechanism] = load_yaml(os.path.join(PROFILES, "mechanisms.yaml"))
     return data
 
@@ -321,7 +321,7 @@ class Quota(TypedDict):
 
 @cache
 def quotas(cloud: str) -> dict[str, Quota]:
-    """Quotas of an account on a cloud, with what counts against them and what one types into its console."""
+    """Account quotas of a cloud, with the resources they count and their codes."""
     path = os.path.join(folder(cloud), "quotas.yaml")
     data: dict[str, Quota] = load_yaml(path) if os.path.exists(path) else {}
     return data
@@ -345,7 +345,7 @@ class Prices(NamedTuple):
 
 @cache
 def prices(cloud: str) -> Prices | None:
-    """The list prices of a cloud; None where there is no table."""
+    """The list prices of a cloud; None if there is no table."""
     path = os.path.join(folder(cloud), "prices.yaml")
     if not os.path.exists(path):
         return None
@@ -397,7 +397,7 @@ class KindEntry(TypedDict):
 
 
 class StandInEntry(TypedDict):
-    """What stands for a module whose code is not there, in `unread.yaml`."""
+    """The stand-in of a module without code, from `unread.yaml`."""
 
     file: str
     provider: str
@@ -410,7 +410,7 @@ class StandInEntry(TypedDict):
 
 
 class UnreadModules(TypedDict):
-    """How modules are told whose code is not there."""
+    """How to recognise modules without code."""
 
     ignored: list[str]
     handed: list[str]
@@ -420,7 +420,7 @@ class UnreadModules(TypedDict):
 
 @cache
 def unread_modules() -> UnreadModules:
-    """The words and arguments by which modules are told whose code is not there."""
+    """The words and arguments that identify modules without code."""
     data: UnreadModules = load_yaml(os.path.join(PROFILES, "unread.yaml"))
     return data
 

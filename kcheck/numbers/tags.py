@@ -1,4 +1,4 @@
-"""Tags of images: which of them are pushed again and again."""
+"""Image tags: which are moved to new images."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _moving() -> frozenset[str]:
 
 
 def moves(tag: str) -> bool:
-    """Whether a tag stands for another build after each push: `nightly`, `latest-gpu`, but not `v1.2.0-dev.3`.
+    """Whether a tag moves to a new build with each push: `nightly`, `latest-gpu`, but not `v1.2.0-dev.3`.
 
     One that ends in `latest` does whatever stands before it.
     """

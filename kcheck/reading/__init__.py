@@ -1,1 +1,1 @@
-"""A tree of files in, an inventory out: where Terraform and Kubernetes meet."""
+"""Read a tree of files into an inventory: where Terraform and Kubernetes meet."""

@@ -1,4 +1,4 @@
-"""Which cluster each manifest is applied to, or which clusters it may be applied to."""
+"""The cluster of each manifest, or the candidates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.model import Cluster, Inventory, Thing
 
-_SETTING = "`clusters:` with `manifests:` in kcheck.yaml says which"
+_SETTING = "choose with `manifests:` under `clusters:` in kcheck.yaml"
 _SHOWN = 3
 """So many clusters are named where one of them is meant."""
 
@@ -50,7 +50,7 @@ def assign_clusters(inventory: Inventory, config: Config) -> None:
 
 
 def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config) -> Cluster | Candidates:
-    """The cluster that the settings name, else the only one, or the one whose root shares most folders with a file."""
+    """The cluster from the settings, else the only one, else the one in the nearest folder."""
     folders = path.split("/")[:-1]
     for environment in config.environments:
         if any(matches(path, pattern) for pattern in environment.manifests):
@@ -58,7 +58,7 @@ def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config)
             own = [cluster for cluster, _ in roots if (cluster.root, cluster.environment) == wanted]
             if not own:
                 way = "correct its `root:` in kcheck.yaml"
-                return Candidates((), f"{environment.root}, whose manifests {path} is among, makes no cluster", way)
+                return Candidates((), f"kcheck.yaml gives {path} to {environment.root}, which has no cluster", way)
             return own[0] if len(own) == 1 else _one_of(path, own)
     shared = [leading(folders, steps) for _, steps in roots]
     most = max(shared, default=0)
@@ -81,8 +81,8 @@ def _one_of(where: str, clusters: list[Cluster]) -> Candidates:
             break
     left = len(names) - _SHOWN
     named = [*names[:_SHOWN], f"{left:,} others"] if left > 1 else names
-    what = f"the cluster of {where}: {', '.join(named[:-1])} or {named[-1]}"
+    what = f"{where} may run on {', '.join(named[:-1])} or {named[-1]}"
     apart = len({(cluster.root, cluster.environment) for cluster in clusters}) > 1
     return Candidates(
-        tuple(clusters), what, _SETTING if apart else "one root makes them, so kcheck.yaml cannot say which"
+        tuple(clusters), what, _SETTING if apart else "one root module creates them, so kcheck.yaml cannot choose"
     )

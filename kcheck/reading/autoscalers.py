@@ -1,4 +1,4 @@
-"""Cluster autoscalers that run as workloads: their flags, in every way people write them."""
+"""Cluster autoscalers that run as workloads, with their flags in every form."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _FLAGS: dict[str, tuple[str, ...]] = {
 
 
 def of_object(item: Object) -> Iterator[Autoscaler]:
-    """The cluster autoscalers that an object runs; which cluster they serve is told by where they are."""
+    """The cluster autoscalers that an object runs; their folder decides their cluster."""
     for container in containers(pod_spec(item)):
         image = written(container, "image")
         by_image = isinstance(image, Known) and _repository(image.value).endswith(f"/{NAME}")
@@ -95,7 +95,7 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
 
 
 def _unset(release: Release, flag: str) -> Origin:
-    """Where a flag that a release lacks would be written: where it is null, next to others, or with their map."""
+    """The place for a missing flag of a release: where it is null, beside others, or with their map."""
     old = release.scalar("extraArgs", flag)
     if isinstance(old, Unset) and old.origin.literal:
         return old.origin
@@ -112,16 +112,16 @@ def _unset(release: Release, flag: str) -> Origin:
 
 
 def _chart_version(release: Release) -> Value[str]:
-    """The version that a release runs: that of its image, else what its chart comes with."""
+    """The autoscaler version of a release: its image's, else its chart's."""
     tag = release.scalar("image", "tag")
     if not isinstance(tag, Unset):
         return mapped(tag, str)
     if not isinstance(release.version, Known):
-        why = "which version of the chart is installed is not known"
+        why = "the version of the chart is not known"
         return Unknown(release.version.reason if isinstance(release.version, Unknown) else why, release.version.origin)
     minor = profiles.chart_minor(release.version.value)
     if minor is None:
-        why = f"which autoscaler version {release.version.value} of the chart runs is not known"
+        why = f"the autoscaler version in chart version {release.version.value} is not known"
         return Unknown(why, release.version.origin)
     return Known(f"1.{minor}", Origin(release.version.origin.spans))
 
@@ -133,12 +133,12 @@ def _repository(image: str) -> str:
 
 
 def _image_version(image: Value[str]) -> Value[str]:
-    """The version that an image of the autoscaler has: its tag, if that is one of the autoscaler."""
+    """The autoscaler version of an image: its tag, if it is a version."""
     if not isinstance(image, Known):
         return Unknown(reason_of(image), image.origin)
     tag = image.value.partition("@")[0].rpartition("/")[2].partition(":")[2]
     if "autoscaler" not in _repository(image.value):
-        return Unknown(f"which version of the autoscaler is in `{image.value}` is not known", image.origin)
+        return Unknown(f"the autoscaler version in `{image.value}` is not known", image.origin)
     return Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
 
 
@@ -163,7 +163,7 @@ def _of_container(item: Object, container: yaml.Node, image: Value[str]) -> Auto
 
 
 def _cpus(request: Value[object], limit: Value[object]) -> tuple[Value[int], Value[int]]:
-    """Processors that the autoscaler asks for, a limit alone is a request too; and those that it is limited to."""
+    """CPU request and limit of the autoscaler; a limit alone is also a request."""
     asked = request if isinstance(limit, Unset) or not isinstance(request, Unset) else limit
     return _cpu(asked), _cpu(limit)
 
@@ -181,11 +181,11 @@ def _autoscaler(
     identity: str, place: Span, version: Value[str], found: list[Flag], absent: Callable[[str], Origin],
     gap: str = "", cpu: tuple[Value[int], Value[int]] = (NOTHING, NOTHING),
 ) -> Autoscaler:  # fmt: skip
-    """An autoscaler with its flags. `absent` is where a new one would be, `gap` says why one may be missing."""
+    """An autoscaler with its flags. `absent` is the place of a new flag, `gap` why one may be missing."""
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     minor = minor_version(known(version) or "")
     fields = {name: _field(name, written, absent, place, minor, gap) for name in _FLAGS}
-    owner: Unknown = Unknown("which cluster it serves is not known")
+    owner: Unknown = Unknown("its cluster is not known")
     return Autoscaler(
         identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found), cpu=cpu[0],
         cpu_limit=cpu[1],
@@ -200,7 +200,7 @@ def _flags_set(found: Iterable[Argument], owner: str, version: Value[str]) -> It
 def _field(
     name: str, written: dict[str, Flag], absent: Callable[[str], Origin], place: Span, minor: int | None, gap: str
 ) -> Value[Any]:
-    """The value of a field: of the first flag that is set, else the default of the autoscaler's version."""
+    """The value of a field: the first flag that is set, else the default of the version."""
     names = _FLAGS[name]
     convert = _CONVERT.get(name) or _CONVERT[profiles.flags()[names[0]]["type"]]
     flag = next((written[flag] for flag in names if flag in written), None)
@@ -222,7 +222,7 @@ def _field(
 
 
 def _knows_flag(minor: int | None, name: str) -> bool:
-    """Whether an autoscaler certainly knows a flag; one of an unknown version those that all versions know."""
+    """Whether an autoscaler certainly knows a flag; with an unknown version, whether all versions do."""
     flag = profiles.flags()[name]
     if minor is None:
         return "first" not in flag and "removed" not in flag

@@ -1,4 +1,4 @@
-"""The one place where Terraform and Kubernetes meet: read a tree, join both sides."""
+"""Read a tree, and join Terraform and Kubernetes into one inventory."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Reading:
 
 
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
-    """Read the Terraform and the manifests of a tree into one inventory, with what is wanted as it is written."""
+    """Read the Terraform and manifests of a tree into one inventory, with the `wanted` raw things."""
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans or tree.units or BLUEPRINT in tree.configurations:
         _terraform(tree, config, reading, wanted)
@@ -171,7 +171,7 @@ def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
 
 
 def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
-    """What a root module deploys into clusters."""
+    """Deployments of a root module."""
     from kcheck.reading.embedded import objects, providers, releases
 
     inventory = reading.inventory
@@ -186,7 +186,7 @@ def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: R
 
 
 def _deployed_by_others(root: Module, tree: Tree, reading: Reading) -> None:
-    """What modules that others publish deploy, as far as the arguments of their calls say it."""
+    """Deployments of published modules, as far as their arguments describe them."""
     calls = [(call, names) for call, names in root.calls_of_others() if _HELM.search(call.block.span.text)]
     if not calls:
         return
@@ -208,7 +208,7 @@ def _charts(tree: Tree, reading: Reading) -> Charts:
 
 
 def _render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
-    """What helm makes of the charts; those that it cannot render are a problem, and read as without it."""
+    """Render charts with helm; charts that fail are a problem, and read without it."""
     from kcheck.kubernetes.render import Rendering, program
 
     helm, charts, found = program(config.helm_values), _charts(tree, reading), []
@@ -223,7 +223,7 @@ def _render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]
 
 
 def _charts_alone(tree: Tree, reading: Reading) -> None:
-    """The charts that nothing in the tree deploys, with their own values, and a note of templates not looked into."""
+    """Charts that nothing in the tree deploys, with their own values, and a note on skipped templates."""
     charts = _charts(tree, reading)
     reading.unrendered = list(charts.templates(reading.templates).values())
     for chart in charts.all:
@@ -232,7 +232,7 @@ def _charts_alone(tree: Tree, reading: Reading) -> None:
 
 
 def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
-    """Add what releases are to the inventory: add-ons, autoscalers, and the images that they run."""
+    """Add releases to the inventory: add-ons, autoscalers and images."""
     from kcheck.kubernetes import images
     from kcheck.kubernetes.workloads import queues, sharings
     from kcheck.reading import autoscalers
@@ -306,7 +306,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
 
 
 def _objects_of_clusters(objects: list[Object], inventory: Inventory, kernel: Iterable[Source] = ()) -> None:
-    """The clusters that are written as objects, with settings of the kernel of their nodes."""
+    """Clusters written as objects, with the kernel settings of their nodes."""
     kinds = {item.kind for item in objects}
     for cloud in registry.every():
         if not kinds.isdisjoint(cloud.objects):
@@ -330,12 +330,12 @@ def _configurations(tree: Tree, reading: Reading) -> None:
 
 
 def _label(thing: Thing) -> str:
-    """What tells one object from others of a cluster: its id without the file."""
+    """The label of an object within its cluster: its id without the file."""
     return thing.id.rpartition(":")[2]
 
 
 def _add_objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> list[Thing]:
-    """Add what objects are to the inventory, and themselves where rules look at them as they are written."""
+    """Add the things that objects describe, and the raw objects that rules need."""
     from kcheck.kubernetes import releases, syncs
     from kcheck.kubernetes.workloads import jobs, queues
     from kcheck.reading import autoscalers
@@ -374,7 +374,7 @@ def _add_objects(objects: list[Object], inventory: Inventory, charts: Charts, wa
 
 
 def _in_values(release: Release) -> Iterator[Object]:
-    """The objects of Karpenter that the values of a release hold, for charts that install what they are given."""
+    """Karpenter's objects in the values of a release, for charts that install them."""
     from kcheck.kubernetes.objects import objects_in
     from kcheck.syntax import yaml
 
@@ -384,7 +384,7 @@ def _in_values(release: Release) -> Iterator[Object]:
 
 
 def _installed_products(item: Object) -> Iterator[Addon]:
-    """What is installed into a cluster, told by an object that only it understands."""
+    """Installed products, recognised by objects that only they use."""
     from kcheck.syntax import yaml
 
     if item.api_version.startswith("karpenter."):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _BAR = 20
 _INDENT = " " * 12
-_LINE = 118
+_LINE = 100
 
 
 def as_json(world: World) -> str:
@@ -147,7 +147,7 @@ def _text(cluster: Cluster, world: World) -> str:
     limit = min((wall.number for (wall, *_) in groups if wall.mechanism == "cluster-limit" and wall.number), default=0)
     near = [group for group in rest if not limit or (group[0].number or 0) <= limit]
     lines += ["", *(_line(group, target) for group in near)] if near else []
-    return "\n".join([*lines, *_quotas(cluster, world), "", summary_sentence(cluster, world)]) + "\n"
+    return "\n".join([*lines, *_quotas(cluster, world), "", *_wrapped(summary_sentence(cluster, world))]) + "\n"
 
 
 def _is_account_quota(wall: Wall) -> bool:
@@ -196,18 +196,14 @@ def _details(group: list[Wall]) -> list[str]:
     lines = [f"{bounds}{wall.arithmetic}", f"{_at(wall)}, {wall.source}"]
     if wall.short:
         lines.append(f"to move it: {wall.move}")
-    wrapped = (
-        textwrap.wrap(
-            line,
-            _LINE,
-            initial_indent=_INDENT,
-            subsequent_indent=_INDENT,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for line in lines
+    return [part for line in lines for part in _wrapped(line, _INDENT)]
+
+
+def _wrapped(line: str, indent: str = "") -> list[str]:
+    """A line as the lines that fit a terminal; commands and addresses stay whole."""
+    return textwrap.wrap(
+        line, _LINE, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
-    return [line for part in wrapped for line in part]
 
 
 def _at(thing: Thing) -> str:

@@ -62,7 +62,7 @@ def _annotation(finding: Finding, repository: Repository) -> str:
     if finding.fix is not None:
         lines.append(f"fix ({finding.fix.safety}): {finding.fix.title}")
     if finding.help:
-        lines.append(f"help: {finding.help}")
+        lines += [f"help: {line}" for line in finding.help.splitlines()]
     body = "\n".join(lines)
     return f"::{_COMMANDS[finding.severity]} {given}::{_data(body)}"
 

@@ -100,7 +100,7 @@ def _finding(finding: Finding, fingerprint: str) -> dict[str, object]:
         "object": finding.object,
         "also": list(finding.also),
         "waste": finding.waste,
-        "help": finding.help,
+        "help": "; ".join(finding.help.splitlines()),
         "fingerprint": fingerprint,
         "fix": None if fix is None else {"safety": fix.safety, "title": fix.title},
     }

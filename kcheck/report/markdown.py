@@ -52,7 +52,7 @@ def _row(finding: Finding, rule: Rule, repository: Repository) -> str:
     name = f"[{finding.rule}]({page})" if page else f"`{finding.rule}`"
     mark = f"{finding.severity.word}{' (waste)' if finding.waste else ''}"
     fix = f"fix ({finding.fix.safety}): {finding.fix.title}" if finding.fix else ""
-    mend = "; ".join(filter(None, (fix, finding.help)))
+    mend = "; ".join(filter(None, (fix, *finding.help.splitlines())))
     place = f"{repository.path(finding.span.source.path)}:{finding.span.begin.line}"
     code = place.replace("`", "").replace("|", "\\|")  # a cell ends at a bar, also in code
     what = "<br>".join(map(_escaped, (finding.message, *finding.details)))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from kcheck.model import Thing
 from kcheck.reading import inventory
 from kcheck.scale.world import World
-from kcheck.source.units import shown
-from kcheck.source.values import Known, Unknown, Unset
+from kcheck.source.units import data_text, shown
+from kcheck.source.values import Known, Unknown, Unset, known
 from kcheck.words.subjects import SUBJECTS, things
 
 if TYPE_CHECKING:
@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 Json: TypeAlias = dict[str, Any]
 """What is printed."""
 
-_SUBJECTS = ("cluster", "autoscaler", "flag", "pool", "karpenter_pool", "subnet", "pod_range", "workload", "image")
+_SUBJECTS = (
+    "cluster",
+    "setting",
+    "autoscaler",
+    "flag",
+    "pool",
+    "karpenter_pool",
+    "subnet",
+    "pod_range",
+    "workload",
+    "image",
+)
 
 
 def collect(tree: Tree, config: Config) -> Json:
@@ -43,21 +54,25 @@ def _thing(subject: str, thing: Thing, world: World) -> Json:
 def _field(field: Field, thing: Thing, world: World) -> Json:
     value = field.read(thing, world)
     if isinstance(value, list):
-        return {"value": [_item(field, item, world) for item in value]}
+        return {"value": [_named(field, item, world) for item in value]}
     if isinstance(value, Unknown):
         return {"unknown": value.reason}
     if isinstance(value, Unset):
         return {"value": None, **_origin(value, thing)}
-    plain = _item(field, value.value, world) if field.kind == "record" else value.value
+    plain = _named(field, value.value, world) if field.kind == "record" else value.value
     return {"value": list(plain) if isinstance(plain, tuple) else plain, **_origin(value, thing)}
 
 
-def _item(field: Field, item: object, world: World) -> object:
-    """Another thing by its id; a part of a fact with its own fields."""
+def _named(field: Field, item: object, world: World) -> object:
+    """A record of a field: the id of a thing, the fields of a part of a fact that are set."""
     if isinstance(item, Thing):
         return item.id
-    inner = {one.name: one.read(item, world) for one in SUBJECTS[field.type]}
-    return {name: value.value for name, value in inner.items() if isinstance(value, Known)}
+    found = ((own, own.read(item, world)) for own in SUBJECTS[field.type])
+    return {
+        own.name: [_named(own, one, world) for one in value] if isinstance(value, list) else known(value)
+        for own, value in found
+        if isinstance(value, list | Known)
+    }
 
 
 def _origin(value: Known[object] | Unset, thing: Thing) -> Json:
@@ -94,21 +109,15 @@ def _worth(field: Json) -> bool:
     return "unknown" in field or field["value"] is not None
 
 
-def _shown(value: object, unit: str) -> str:
-    """A value, those of parts by their names."""
-    if isinstance(value, dict) and not unit:
-        return " ".join(f"{name}={_shown(inner, '')}" for name, inner in value.items())
-    if isinstance(value, list):
-        return ", ".join(_shown(item, unit) for item in value)
-    return shown(value, unit)
-
-
 def _line(subject: str, name: str, field: Json) -> str:
     unit = next(word.unit for word in SUBJECTS[subject] if word.name == name)
     if "unknown" in field:
         return f"  {name} ? {field['unknown']}"
     mark = "~" if field.get("default") else "="
-    value = _shown(field["value"], unit) or "-"
+    found = field["value"]
+    parts = found if isinstance(found, list) else [found]
+    text = ", ".join(map(data_text, parts)) if any(isinstance(one, dict) for one in parts) else shown(found, unit)
+    value = text or "-"
     if "default" in field:
         return f"  {name} {mark} {value}  (default)"
     places = " <- ".join(field.get("from", ()))

@@ -92,7 +92,7 @@ class _Log:
     def result(self, finding: Finding, index: int, fingerprint: str) -> dict[str, object]:
         """One finding."""
         details = "\n".join(map(sentence, finding.details))
-        parts = [sentence(finding.message), details, sentence(f"Help: {finding.help}") if finding.help else ""]
+        parts = [sentence(finding.message), details, *(sentence(f"Help: {line}") for line in finding.help.splitlines())]
         fixes = self.fixes(finding)
         related = [
             {"id": number, **self.location(place.span), "message": {"text": place.message}}

@@ -76,7 +76,7 @@ def _notes(finding: Finding) -> Iterator[str]:
     if finding.fix is not None:
         yield f"fix ({finding.fix.safety}): {finding.fix.title}"
     if finding.help:
-        yield f"help: {finding.help}"
+        yield from (f"help: {line}" for line in finding.help.splitlines())
 
 
 def _rest(number: int) -> str:

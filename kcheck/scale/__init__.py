@@ -1,1 +1,1 @@
-"""An inventory and a target in; nodes of each pool, addresses, placement and walls out."""
+"""Scale an inventory to a target: node counts, addresses, placement, walls."""

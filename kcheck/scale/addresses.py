@@ -1,4 +1,4 @@
-"""What node pools take of subnets and of ranges of pod addresses."""
+"""Addresses that node pools take from subnets and pod ranges."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Bounds(NamedTuple):
     """What the pools of a place take, at least and at most, in their order; `why` says why the two are not the same.
 
     `low` and `high` are by what one node takes, `least` and `most` also by the sizes that the pools may have when their
-    clusters reach their targets. `high` and `most` are None where they have no bound.
+    clusters reach their targets. `high` and `most` are None if they have no bound.
     """
 
     pools: list[NodePool]
@@ -129,7 +129,7 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
             extra = pool.machine.efa_addresses if own else 0
             found.append(own_cloud.node_addresses(cni, count if own else count - 1, addresses, 1) + extra)
     if not found:
-        return Estimate(Interval(1, None), why or "no instance type is written")
+        return Estimate(Interval(1, None), why or "no instance type is set")
     if why:
         return Estimate(Interval(1, None), why)
     span = f"{min(found)} to {max(found)}"
@@ -146,7 +146,7 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
         return _held(pool, cni, own=False)
     if isinstance(pool.addresses.pod_addresses, Known):
         least, most = pool.addresses.pod_addresses.value
-        why = "" if least == most else f"how many addresses the pods of {pool.display_name} take is not known"
+        why = "" if least == most else f"the addresses of a pod of {pool.display_name} are not known"
         return Estimate(Interval(least, most), why)
     return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.addresses.pod_addresses))
 
@@ -244,7 +244,7 @@ def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: 
 
 
 def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool) -> list[dict[str, int]]:
-    """The sizes that the pools of one cluster may have at its target; none where they have no upper bound."""
+    """The sizes that the pools of one cluster may have at its target; none if they have no upper bound."""
     cluster = known(pools[own[0]].cluster)
     nodes = [world.sizes.of_pool(pools[i]) for i in own]
     sizes = all_known(nodes)

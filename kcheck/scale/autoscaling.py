@@ -1,4 +1,4 @@
-"""What adds nodes to clusters."""
+"""The autoscalers of clusters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Autoscaling:
         self._inventory = inventory
 
     def autoscaler(self, cluster: Cluster) -> Autoscaler | None:
-        """What scales the pools of a cluster; None where none is in the code."""
+        """What scales the pools of a cluster; None if none is in the code."""
         return next((one for one in self._inventory.autoscalers if known(one.cluster) is cluster), None)
 
     def beyond_pools(self, cluster: Cluster) -> bool:
@@ -49,7 +49,7 @@ class Autoscaling:
 
     @cached_property
     def _installed(self) -> dict[str, list[Value[str]]]:
-        """By cluster, the names of add-ons and images; by "" those whose cluster is not known."""
+        """By cluster, the names of add-ons and images; by "" those whose cluster is unknown."""
         own, result = self._inventory, defaultdict[str, list[Value[str]]](list)
         names: list[tuple[Thing, Value[str]]] = [(addon, addon.name) for addon in own.addons]
         for thing, name in (*names, *((one, image.text) for one in own.workloads for image in one.images)):
@@ -61,4 +61,4 @@ class Autoscaling:
     def _of_any_cluster(self) -> Unknown | None:
         """An autoscaler that may be meant for any cluster."""
         name = next((text for name in self._installed[""] if _AUTOSCALER.search(text := known(name) or "")), None)
-        return Unknown(f"the cluster that {name} is deployed to is not known") if name else None
+        return Unknown(f"the cluster of {name} is not known") if name else None

@@ -1,4 +1,4 @@
-"""What holds a cluster below the maxima of its pools: caps of its autoscaler, and quotas that the settings tell."""
+"""Caps that hold a cluster below its pools' maxima: autoscaler limits and quotas in the settings."""
 
 from __future__ import annotations
 
@@ -90,6 +90,6 @@ def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) 
 
 
 def vcpus(pool: NodePool, cluster: Cluster) -> int:
-    """Processors of the smallest machine of a pool; 0 where one is not known."""
+    """Processors of the smallest machine of a pool; 0 where one is unknown."""
     names = known(pool.machine.instance_types) or ()
     return min((quotas.vcpus(cluster.cloud, name) for name in names), default=0)

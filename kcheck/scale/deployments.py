@@ -1,4 +1,4 @@
-"""What is deployed: to which cluster, as part of which workload, and beside what."""
+"""Deployed things: their cluster, their workload, and their neighbours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Deployments:
         self._inventory = inventory
 
     def on(self, cluster: Cluster) -> Inventory:
-        """What is deployed to a cluster, as far as that is known: workloads, Services, add-ons."""
+        """What is deployed to a cluster, as far as known: workloads, Services, add-ons."""
         return self._clusters[cluster.id]
 
     def workload(self, part: Thing) -> Workload:

@@ -1,4 +1,4 @@
-"""What nodes download: images from a registry, which mirrors they ask first, and the addresses they come from."""
+"""Downloads of nodes: registries, mirrors, and the public addresses they come from."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mirrored(workload: Workload, world: World) -> Value[bool]:
 
 
 def egress_addresses(workload: Workload, world: World) -> Value[int]:
-    """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is not known."""
+    """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is unknown."""
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is None:
         return Known(1, Origin((workload.place,)))

@@ -12,5 +12,5 @@ def backend_nodes(configurations: int, ports: int) -> int:
 
 
 def pulls(images: list[tuple[int, int | None]], nodes: int) -> int:
-    """Pulls by so many fresh nodes: the images of each workload, on as many as it has pods; None stands for all."""
+    """Pulls by that many fresh nodes: the images of each workload, on as many as it has pods; None stands for all."""
     return sum(count * (nodes if pods is None else min(pods, nodes)) for count, pods in images)

@@ -1,4 +1,4 @@
-"""Node pools that grow: surge, shares of a target, what they take of a range, how far they get."""
+"""Growing pools: surge, shares of a target, use of a range, and how far they get."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def surge_nodes(surge: Surge, nodes: int) -> int:
 
 
 def surge_bounds(surge: Value[Surge]) -> tuple[Surge, Surge]:
-    """What an upgrade adds at least, and at most: as many nodes again where that is not known."""
+    """What an upgrade adds at least, and at most: as many nodes again if unknown."""
     found = [one.value for one in candidates(surge)]
     if not found:
         return Surge(), Surge(percent=100)
@@ -135,7 +135,7 @@ def _proportional(weights: Sequence[int], amount: int) -> list[int]:
 
 
 class Growth(NamedTuple):
-    """How the pools of a cluster share its nodes: maxima, None where one is not known, who can grow, and minima."""
+    """How the pools of a cluster share its nodes: maxima, None if one is unknown, who can grow, and minima."""
 
     maxima: tuple[int | None, ...]
     growable: tuple[bool, ...]
@@ -236,7 +236,7 @@ def reach(trial: Trial, growth: Growth) -> Interval | None:
 
 
 def short(trial: Trial, growth: Growth, target: Interval) -> bool | None:
-    """Whether the wall is met before the target; None where that is not known."""
+    """Whether the wall is met before the target; None if unknown."""
     sizes = growth.sizes if growth.known else lambda nodes: growth.grown(nodes, trial.kindest)
     if not trial.least(sizes(target.low)):
         return True

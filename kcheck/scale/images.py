@@ -40,10 +40,10 @@ class Images:
 
     @cached_property
     def every(self) -> list[Uses]:
-        """Every image of a cluster once, or of a file whose cluster is not known, with all its uses.
+        """Every image of a cluster once, or of a file whose cluster is unknown, with all its uses.
 
         The first is that on most nodes, those that sign in last. One on an unknown number of nodes comes behind those
-        on so many that it matters, and before all others.
+        on that many that it matters, and before all others.
         """
         matters = self._numbers.limits("any")["docker_hub.stalled_at"].number
 

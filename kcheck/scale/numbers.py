@@ -1,4 +1,4 @@
-"""Limits and prices: those of the profiles, with those of the settings."""
+"""Limits and prices from the profiles and the settings."""
 
 from __future__ import annotations
 

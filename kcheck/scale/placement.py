@@ -1,4 +1,4 @@
-"""Which pools pods can land on: labels and taints, GPUs, and the machine's size."""
+"""The pools that pods fit: labels and taints, GPUs, machine size."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MODE = "ack.node.gpu.schedule"
 
 
 class Fit(NamedTuple):
-    """Whether pods fit the nodes of a pool: None where that is not known. `why` names what keeps them away."""
+    """Whether pods fit the nodes of a pool: None if unknown. `why` names what keeps them away."""
 
     fits: bool | None
     why: str = ""
@@ -55,7 +55,7 @@ def fit(template: PodTemplate, pool: NodePool) -> Fit:
 
 
 def per_node(template: PodTemplate, pool: NodePool, *, ports: bool = True) -> int | None:
-    """How many pods a node of a pool takes by its GPUs, vCPUs and `ports`; None where that is not known."""
+    """How many pods a node of a pool takes by its GPUs, vCPUs and `ports`; None if unknown."""
     counts = []
     cards, of_node = known(template.gpus), known(pool.machine.gpus)
     if cards:
@@ -71,7 +71,7 @@ def per_node(template: PodTemplate, pool: NodePool, *, ports: bool = True) -> in
 
 
 def smallest(pool: NodePool) -> int | None:
-    """VCPUs of the smallest machine of a pool; None if one is not known."""
+    """VCPUs of the smallest machine of a pool; None if one is unknown."""
     cluster, types = known(pool.cluster), known(pool.machine.instance_types)
     if cluster is None or not types:
         return None
@@ -118,14 +118,14 @@ def _is_spot(one: Requirement) -> bool:
 
 
 def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] | Unknown | None:
-    """The pools whose nodes get a pod of a DaemonSet; None where nothing keeps it from any node."""
+    """The pools whose nodes get a pod of a DaemonSet; None if nothing keeps it from any node."""
     terms = [tuple(one for one in term if one.key not in _COMMON) for term in known(template.selection) or ()]
     if isinstance(template.selection, Known):
         template = replace(template, selection=replace(template.selection, value=tuple(terms)))
     found = [(pool, fit(template, pool).fits) for pool in pools]
     asked = [one.key for term in terms for one in term if one.operator not in _RULES_OUT][:1]
     if asked and (not found or any(fits is None for _, fits in found)):
-        return Unknown(f"how many nodes have the label {asked[0]} is not known")
+        return Unknown(f"the number of nodes with the label {asked[0]} is not known")
     return None if all(fits is not False for _, fits in found) else [pool for pool, fits in found if fits is not False]
 
 
@@ -142,7 +142,7 @@ def untolerated(template: PodTemplate, taint: str) -> bool:
 
 
 def spot_taint(template: PodTemplate) -> str:
-    """The taint that a cloud gives to the spot nodes that pods select by its label; empty where there is none."""
+    """The taint that a cloud gives to the spot nodes that pods select by its label; empty if there is none."""
     terms = known(template.selection) or ()
     for one in registry.every():
         key = one.spot_label.key if one.spot_label and one.spot_taint else ""
@@ -185,7 +185,7 @@ def _meets(one: Requirement, pool: NodePool) -> bool | None:
 
 
 def _label(key: str, pool: NodePool) -> set[str] | None:
-    """The values that a label has on nodes of a pool; none if it is not there, None if it is not known."""
+    """The values that a label has on nodes of a pool; none if it is not there, None if it is unknown."""
     own = pool.scheduling.labels
     if isinstance(own, Known) and key in own.value:
         return {own.value[key]}
@@ -273,7 +273,7 @@ def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
 
 
 def barrier(template: PodTemplate, pools: Iterable[NodePool]) -> str:
-    """The same, as `key=value:Effect`; empty where it takes several taints, or one of several."""
+    """The same, as `key=value:Effect`; empty if it takes several taints, or one of several."""
     found = {_keeping(template, pool) for pool in pools if fit(template, pool).why.startswith("the taint ")}
     only = found.pop() if len(found) == 1 else ()
     return only[0] if len(only) == 1 else ""

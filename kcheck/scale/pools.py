@@ -1,4 +1,4 @@
-"""Which node pools a cluster, a subnet or a range has, and which of them pods can land on."""
+"""The node pools of a cluster, subnet or range, and those that pods fit."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Pools:
         self._autoscaling = autoscaling
 
     def of_cluster(self, cluster: Cluster) -> list[NodePool]:
-        """The pools of a cluster, as far as they are known."""
+        """The pools of a cluster, as far as known."""
         return self._by_cluster[cluster.id]
 
     def all_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
-        """The pools of a cluster, Unknown where one may be missing."""
+        """The pools of a cluster, Unknown if one may be missing."""
         found = self.kinds_of_cluster(cluster)
         why = self._why_uncounted(self.of_cluster(cluster))
         return found if isinstance(found, Unknown) or not why else _missing("pools of", cluster, why)
@@ -63,7 +63,7 @@ class Pools:
         return found
 
     def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
-        """The pools whose nodes are in a subnet, then those whose pods are; Unknown where one may be missing."""
+        """The pools whose nodes are in a subnet, then those whose pods are; Unknown if one may be missing."""
         if subnet.gap:
             return _missing("pools in", subnet, subnet.gap)
         why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
@@ -83,7 +83,7 @@ class Pools:
         return inside + self._perhaps_in_subnet[subnet.id]
 
     def in_range(self, pod_range: PodRange) -> list[NodePool] | Unknown:
-        """The pools whose pods are in a range, Unknown where one may be missing."""
+        """The pools whose pods are in a range, Unknown if one may be missing."""
         if pod_range.gap:
             return _missing("pools in", pod_range, pod_range.gap)
         found = self._by_range[pod_range.id]
@@ -95,7 +95,7 @@ class Pools:
         return pool.id not in self._inventory.doubts
 
     def _why_uncounted(self, pools: Iterable[NodePool]) -> str:
-        """Why the number of some pools is not known; empty where it is."""
+        """Why the number of some pools is unknown; empty if it is."""
         return next(filter(None, (self._inventory.doubts.get(pool.id) for pool in pools)), "")
 
     def holds_only_pods(self, subnet: Subnet) -> bool:
@@ -103,7 +103,7 @@ class Pools:
         return bool(self._by_pod_subnet[subnet.id]) and not self._by_subnet[subnet.id]
 
     def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
-        """The pools that pods can land on, and whether that is certain; Unknown where pools may be missing."""
+        """The pools that pods can land on, and whether that is certain; Unknown if pools may be missing."""
         workload = self._deployed.workload(template)
         cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:

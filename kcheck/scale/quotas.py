@@ -1,4 +1,4 @@
-"""What nodes need of the quotas of an account, by the code that one types into its console."""
+"""Account quotas that nodes need, by the code used in the cloud's console."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
 
 
 def vcpus(cloud: str, name: str) -> int:
-    """Processors of a machine type; 0 where they are not known."""
+    """Processors of a machine type; 0 where they are unknown."""
     machine = machines.machine(cloud, name)
     return (machine.vcpus or 0) if machine else 0
 
 
 def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
-    """What one node counts against a quota; 0 where that is not known."""
+    """What one node counts against a quota; 0 if unknown."""
     machine, disk = machines.machine(cloud, name), known(pool.machine.disk_type)
     match counts:
         case "vcpus":
@@ -74,7 +74,7 @@ class Asked(NamedTuple):
 
 
 def at_target(cluster: Cluster, world: World) -> list[Asked]:
-    """What the cluster needs of each quota at its target, at least where sizes or markets are not known."""
+    """What the cluster needs of each quota at its target, at least where sizes or markets are unknown."""
     nodes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
     complete = not isinstance(world.pools.all_of_cluster(cluster), Unknown)
     result = []
@@ -88,5 +88,5 @@ def at_target(cluster: Cluster, world: World) -> list[Asked]:
 
 
 def unit(need: Need) -> str:
-    """What a quota counts, in words."""
+    """What a quota counts, as text."""
     return {"vcpus": "vCPUs", "gpus": "GPUs"}.get(need.quota.counts, "GB")

@@ -1,4 +1,4 @@
-"""How many nodes clusters and pools are meant to reach, and how many a workload runs on."""
+"""Target sizes of clusters and pools, and the number of nodes a workload runs on."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Sizes(Memory):
         return self.remember("wanted", cluster.id, lambda: self._wanted(cluster))
 
     def target(self, cluster: Cluster) -> Value[int]:
-        """The number of nodes the cluster is meant to reach: what is wanted, or less where a cap ends it before."""
+        """The number of nodes the cluster is to reach: what is wanted, or less where a cap ends it before."""
         return self.remember("target", cluster.id, lambda: self._target(cluster))
 
     def wanted_interval(self, cluster: Cluster) -> Interval:
-        """What is wanted as bounds: where it is not known, at least the maxima that are."""
+        """What is wanted as bounds: if unknown, at least the maxima that are."""
         wanted = self.wanted(cluster)
         if isinstance(wanted, Known):
             return Interval(wanted.value, wanted.value)
@@ -130,7 +130,7 @@ class Sizes(Memory):
             return Known(requested, Origin((cluster.place,)))
         if self._autoscaling.beyond_pools(cluster):
             place = Origin((cluster.place,))
-            return Unknown(f"{cluster.address} gets nodes beside its pools; --nodes N gives their number", place)
+            return Unknown(f"{cluster.address} has nodes outside its pools; set --nodes N", place)
         return self.maximum(cluster)
 
     def _target(self, cluster: Cluster) -> Value[int]:
@@ -162,7 +162,7 @@ class Sizes(Memory):
         return sum(number(one.min_nodes if known(one.autoscaled) else one.max_nodes, 0) for one in sizes)
 
     def _alone(self, pool: NodePool, cluster: Cluster) -> Value[int]:
-        """Nodes of a pool where those of the others are not known: its maximum, or what a cap leaves to it alone."""
+        """Nodes of a pool where those of the others are unknown: its maximum, or what a cap leaves to it alone."""
         most, caps = pool.size.max_nodes, self._caps.of_cluster(cluster)
         if not caps or not isinstance(most, Known) or not known(pool.size.autoscaled) or self.requested(cluster):
             return most

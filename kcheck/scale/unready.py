@@ -1,4 +1,4 @@
-"""How many nodes may be not ready before the cluster autoscaler should pause."""
+"""How many nodes may be NotReady before the cluster autoscaler pauses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inventory with what follows from it, by subject: who belongs to whom, sizes, numbers."""
+"""The inventory with everything computed from it: relations, sizes, numbers."""
 
 from __future__ import annotations
 

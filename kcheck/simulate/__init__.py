@@ -1,1 +1,1 @@
-"""A job and a cluster in; how long it takes, what is paid for, and which setting costs it, out."""
+"""Simulate a job on a cluster: its time, its cost, and the settings behind it."""

@@ -1,4 +1,4 @@
-"""What the cloud does: machines that start one after the other and boot, calls that delete them, bills."""
+"""The simulated cloud: machines that start and boot, deletion calls, billing."""
 
 from __future__ import annotations
 

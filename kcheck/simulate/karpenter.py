@@ -1,4 +1,4 @@
-"""Karpenter as a small model of its own, which nobody has calibrated: a node for every pod, empty ones by budget.
+"""A small model of Karpenter, not calibrated: a node for every pod, empty ones by budget.
 
 https://karpenter.sh/docs/concepts/disruption/ and /scheduling/: pods are batched for at most ten seconds, every node is
 launched by itself, nodes that do not register are replaced, empty ones go after `consolidateAfter` as budgets allow.

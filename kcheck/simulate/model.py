@@ -1,4 +1,4 @@
-"""What a run is made of: pools, settings of the autoscaler, what the cloud does, the job. Times are in seconds."""
+"""The inputs of a run: pools, autoscaler settings, cloud parameters, the job. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Job:
-    """`pods` pods, one a node, each with so many seconds of work. The work of a `gang` begins when all of them run."""
+    """`pods` pods, one per node, each with `duration` seconds of work. A gang starts to work when all pods run."""
 
     pods: int
     duration: float

@@ -1,4 +1,4 @@
-"""Nodes and pools while a run goes on, and how they are counted: as the autoscaler's cluster state does.
+"""Nodes and pools during a run, counted as in the autoscaler's cluster state.
 
 https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/clusterstate/clusterstate.go
 """

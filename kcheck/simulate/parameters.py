@@ -1,4 +1,4 @@
-"""What simulated runs take from the clouds: the parameters of `simulation.yaml`, with bounds and origins."""
+"""Cloud parameters of simulated runs, from `simulation.yaml`, with bounds and origins."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def parameters(cloud: str) -> dict[str, Parameter]:
 
 
 def profile_settings(cloud: str, name: str) -> dict[str, float]:
-    """The settings that a profile or an engine of a cloud's autoscaler stands for; none if it is not known."""
+    """The settings that a profile or an engine of a cloud's autoscaler stands for; none if it is unknown."""
     return _file(cloud)[1].get(name, {})
 
 

@@ -1,4 +1,4 @@
-"""What came of a scenario over several draws of chance: the run in the middle, money, and what decides its length."""
+"""Results of a scenario over several seeds: the median run, money, and what decides its length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEEDS = range(5)
 
 _IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
 _GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
-_PULLS = "the registry's limit of pulls"
+_PULLS = "the registry's pull limit"
 
 
 class SimulationResult(NamedTuple):
@@ -54,7 +54,7 @@ def run_scenario(scenario: Scenario) -> SimulationResult:
 
 
 def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
-    """What decides how long each phase of the paid time is, in words."""
+    """What decides how long each phase of the paid time is, as text."""
     case, run = outcome.scenario.case, outcome.middle
     held = run.summary.held
     return {
@@ -70,7 +70,7 @@ def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
 def _boot(case: Case, held: dict[str, float]) -> str:
     boots = f"machines are ready about {minutes(case.cloud.boot)} after they start"
     failed = held.get("initial-node-group-backoff-duration", 0)
-    return f"{boots}; pools left alone for {minutes(failed)} after a failure" if failed >= 1 else boots
+    return f"{boots}; pools skipped for {minutes(failed)} after a failure" if failed >= 1 else boots
 
 
 def _wait(case: Case, run: Run) -> str:
@@ -82,10 +82,12 @@ def _wait(case: Case, run: Run) -> str:
     if case.job.gang and last - half > max(starting, case.cloud.pull):
         if any(event.what == "never joined" for event in run.events):
             limit = f"{minutes(case.settings.provision_time)} ({_GIVEN_UP[case.settings.karpenter]})"
-            return f"all wait for the last node; a machine that never joins is given up after {limit}"
+            return f"all wait for the last node; a machine that never joins is abandoned after {limit}"
         return f"all wait for the last node, ready after {minutes(last)}; half of them are after {minutes(half)}"
     slow = starting > case.cloud.pull
-    starts = f"{case.cloud.pod_rate:g} pods start a second" if slow else f"{minutes(case.cloud.pull)} to pull the image"
+    starts = (
+        f"{case.cloud.pod_rate:g} pods start per second" if slow else f"{minutes(case.cloud.pull)} to pull the image"
+    )
     return f"{starts}, and all wait for the last one" if case.job.gang else starts
 
 
@@ -93,13 +95,13 @@ def _queue(case: Case, held: dict[str, float]) -> str:
     """The slowest of what a deletion takes: the batch of a loop, the requests that mark nodes, the cloud's calls."""
     settings, cloud = case.settings, case.cloud
     if settings.karpenter:
-        return f"budgets that let {settings.batch:,} nodes go at a time"
+        return f"disruption budgets of {settings.batch:,} nodes at a time"
     after = held.get("scale-down-delay-after-add", 0)
     if after > held.get("max-scale-down-parallelism", 0):
         return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"
     loop = settings.scan_interval + cloud.loop + cloud.loop_per_node * case.job.pods
     rates = {
-        f"{settings.batch} nodes a loop (max-scale-down-parallelism), a loop in {loop:.0f} s": settings.batch / loop
+        f"{settings.batch} nodes per loop (max-scale-down-parallelism), one loop in {loop:.0f} s": settings.batch / loop
     }
     if settings.client_qps:
         rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / cloud.taint_requests
@@ -115,5 +117,5 @@ def _delete(case: Case) -> str:
 
 
 def minutes(seconds: float) -> str:
-    """A duration in words that is about so long."""
+    """A duration as text that is about so long."""
     return f"{seconds / 60:.3g} min" if seconds >= 60 else f"{seconds:.2g} s"

@@ -1,4 +1,4 @@
-"""A run: pods, nodes and loops in the order of their times. A pure function of its case: no clock, no files."""
+"""A run: pods, nodes and loops in time order. A pure function of its case: no clock, no files."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class _Simulation:
             self.pulled.popleft()
         if len(self.pulled) + case.pulls_each > case.pulls and self.pulled:
             now = self.pulled[min(len(self.pulled), case.pulls_each) - 1] + case.window
-            self._hold("the registry's limit of pulls", now - self.pulled[-1])
+            self._hold("the registry's pull limit", now - self.pulled[-1])
             while self.pulled and self.pulled[0] <= now - case.window:
                 self.pulled.popleft()
         self.pulled.extend([now] * case.pulls_each)
@@ -308,7 +308,7 @@ class _Simulation:
         self._at(end + wait, self._loop)
 
     def _unschedulable(self, seen: int, now: float) -> float:
-        """Seconds until the scheduler finds no place for another pod than the first so many (loop/trigger.go)."""
+        """Seconds until the scheduler finds no place for another pod than the first that many (loop/trigger.go)."""
         if not max(seen, self.bound) < self.job.pods:
             return NEVER
         return max(0.0, self._visible(max(seen, self.bound)) + _MOMENT - now)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcheck.simulate.model import Case
 
 _FRESH, _FRESH_GPU = 2, 30
-"""Pods younger than so many seconds start no scale-up: all of them, or the oldest of those with GPUs."""
+"""Pods younger than that many seconds start no scale-up: all of them, or the oldest of those with GPUs."""
 
 
 class Step(NamedTuple):
@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 
 class Scaler:
-    """The autoscaler of a run. `hold` is told which setting kept it from something, and for how long."""
+    """The autoscaler of a run. `hold` records which setting delayed it, and for how long."""
 
     def __init__(self, case: Case, fleet: Fleet, hold: Callable[[str, float], None]) -> None:
         self.case, self.settings, self.cloud, self.fleet, self.hold = case, case.settings, case.cloud, fleet, hold
@@ -212,7 +212,7 @@ class Scaler:
         return next((name for name, until in pauses.items() if until > now), "")
 
     def removable_nodes(self, now: float, most: int) -> list[Node]:
-        """Nodes that have been unneeded for long enough, at most so many, and none below the minimum of a pool."""
+        """Nodes that have been unneeded for long enough, at most that many, and none below the minimum of a pool."""
         settings, fleet = self.settings, self.fleet
         result: list[Node] = []
         cooling: list[Node] = []

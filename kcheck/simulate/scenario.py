@@ -1,4 +1,4 @@
-"""What of a cluster is simulated: the pools that a job lands on, the settings of what scales them, the walls."""
+"""The part of a cluster to simulate: the pools of a job, autoscaler settings, walls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
 
-_UNCALIBRATED = "Karpenter by a small model that nobody has calibrated"
+_UNCALIBRATED = "Karpenter is a small model that is not calibrated"
 
 _FIELDS = {
     "max_unready_percentage": "unready_percentage", "max_unready_nodes": "unready_count", "bulk_delete": "batch",
@@ -46,7 +46,7 @@ _SWITCHES = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """A run that is asked for, and what was assumed of it in words. `price` is thousandths of a US dollar an hour.
+    """A run that is asked for, and what was assumed of it as text. `price` is thousandths of a US dollar an hour.
 
     `wall` is the first one that stops the cluster, where it is below what the job wants.
     """
@@ -75,7 +75,7 @@ class Scenario:
 
     @property
     def wall_text(self) -> str:
-        """The wall in words, if there is one."""
+        """The wall as text, if there is one."""
         return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
@@ -83,7 +83,7 @@ def build_scenario(
     world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None,
     image: float | None = None, everything: bool = False,
 ) -> Scenario | str:  # fmt: skip
-    """The run of the cluster's largest job, or of `nodes` pods that take a node each; in words why there is none.
+    """The run of the cluster's largest job, or of `nodes` pods that take a node each; as text why there is none.
 
     `duration` is in seconds, `image` in MiB; with `everything` the run takes all pools that are scaled, whatever jobs
     there are.
@@ -97,20 +97,20 @@ def build_scenario(
     else:
         chosen = ([] if everything else [pool for pool in pools if known(pool.machine.gpu)]) or pools
     if not chosen and not nodes:
-        return f"{cluster.address} has no pool that is scaled and of known size; --nodes N runs a job on N nodes"
+        return f"{cluster.address} has no autoscaled pool of known size; set --nodes N to run a job on N nodes"
     sizes = [number(pool.size.max_nodes, 0) for pool in chosen]
     count = nodes or (_nodes_for_pods(template, chosen[0]) if template else sum(sizes))
     if nodes and 0 < sum(sizes) < nodes:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
-        assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, taken to have room for {nodes:,}")
+        assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, assumed to have room for {nodes:,}")
         sizes = _scaled_sizes(sizes, nodes)
     own = tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True))
     if not own:
         own = (Pool("nodes", count),)
-        assumed.append(f"one pool of {count:,} nodes, as none of known size is in the code")
+        assumed.append(f"one pool of {count:,} nodes, because the code has none of known size")
     if job is None:
-        assumed.append(f"no job is in the code: {count:,} pods, one a node")
+        assumed.append(f"the code has no job: {count:,} pods, one per node")
     seconds = duration or DURATION
     if duration is None:
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
@@ -154,7 +154,7 @@ def _pool(pool: NodePool, most: int) -> Pool:
 
 
 def _scaled_sizes(sizes: list[int], nodes: int) -> list[int]:
-    """Sizes of pools that reach so many nodes together, in proportion to what they are."""
+    """Sizes of pools that reach that many nodes together, in proportion to what they are."""
     return [ceil(size * nodes / sum(sizes)) for size in sizes]
 
 
@@ -192,7 +192,7 @@ def _nodes_of(budget: str, nodes: int) -> int:
 
 
 def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
-    """The settings of the cluster's autoscaler, with what is assumed where they are not known."""
+    """The settings of the cluster's autoscaler, with what is assumed where they are unknown."""
     own = world.autoscaling.autoscaler(cluster)
     minor = minor_version(known(cluster.version) or "")
     if own is None:
@@ -202,11 +202,11 @@ def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
         minor = minor_version(own.version.value) or minor
     base = Settings(minor=minor) if minor else Settings()
     changed: dict[str, Any] = dict(parameters.profile_settings(cluster.cloud, known(own.profile) or ""))
-    notes = [f"{known(own.profile)} stands for settings that its cloud does not publish"] if changed else []
+    notes = [f"{known(own.profile)} stands for autoscaler settings that its cloud does not publish"] if changed else []
     changed |= _known_settings(own, base)
     unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))
     if unknown:
-        notes.append(f"not known, so as by default: {', '.join(unknown)}")
+        notes.append(f"not known, default assumed: {', '.join(unknown)}")
     return replace(base, **changed), notes
 
 
@@ -229,7 +229,7 @@ def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
 
 
 def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
-    """The first wall that keeps the cluster from so many nodes; the maxima of the pools are part of the case."""
+    """The first wall that keeps the cluster from that many nodes; the maxima of the pools are part of the case."""
     for wall in walls.find_walls(cluster, world):
         stops = wall.kind != "recommended" and wall.mechanism not in ("maximum", "docker-hub")
         if stops and wall.nodes is not None and wall.nodes.high is not None and wall.nodes.high < nodes:

@@ -1,1 +1,1 @@
-"""Bytes in, places out: text with spans, values that are known, unset or unknown, units, findings."""
+"""Text with spans; known, unset and unknown values; units; findings."""

@@ -1,4 +1,4 @@
-"""Where rules and profiles are: in the wheel, or at the top of a checkout."""
+"""The folders of rules and profiles: in the wheel, or at the top of a checkout."""
 
 from __future__ import annotations
 

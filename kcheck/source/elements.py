@@ -1,4 +1,4 @@
-"""What is known of values of which not all is known: their elements, their branches, what the code calls them."""
+"""Partly known values: their elements, their branches, and their names in the code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def possible(datum: Datum | None) -> Iterator[Datum]:
-    """What a value, or an element of a list, may be."""
+    """Candidates of a value, or of an element of a list."""
     if isinstance(datum, Either):
         for branch in datum.branches:
             yield from possible(branch)
@@ -39,7 +39,7 @@ def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Kn
 
 
 def called(origin: Origin | None, otherwise: str) -> str:
-    """What the code calls a value that came from somewhere: the variable, else the last name that it was used by."""
+    """The name of a value in the code: the variable, else the last name it was used by."""
     uses = [span.text.strip('"${} ') for span in (origin.spans if origin else ())]
     names = [use for use in uses if "." in use and "\n" not in use and use.replace(".", "").isidentifier()]
     variable = next((name for name in names if name.startswith("var.")), None)
@@ -47,7 +47,7 @@ def called(origin: Origin | None, otherwise: str) -> str:
 
 
 def distinct(items: Iterable[Datum]) -> int | None:
-    """How many different values a list has; None where two may be the same.
+    """Number of distinct values of a list; None if two may be equal.
 
     Those that only the cloud knows differ by what they are: `names[0]` is not `names[1]`.
     """
@@ -62,11 +62,11 @@ def distinct(items: Iterable[Datum]) -> int | None:
 
 
 MOST_CHOICES = 16
-"""Combinations of what the parts of a value may be that are told apart."""
+"""Combinations of what the parts of a value may be that are distinguished."""
 
 
 def choices(datum: Datum) -> Either | None:
-    """What a value, or a list with elements that are each one of several, may be; None where that is not known."""
+    """All candidates of a value, or of a list of choices; None if unknown."""
     if type(datum) is Either:
         items: tuple[Datum, ...] = (datum,)
     else:

@@ -1,4 +1,4 @@
-"""What a rule found, and the change that would mend it. No syntax and no edits here."""
+"""Findings, and the changes that fix them. No syntax and no edits here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Severity(IntEnum):
-    """How bad: error breaks at scale, warning is slow or fragile, info is worth knowing."""
+    """Severity: error breaks at scale, warning is slow or fragile, info is worth knowing."""
 
     INFO = 0
     WARNING = 1
@@ -34,7 +34,7 @@ SAFETIES = ("safe", "costs", "unsafe")
 
 
 class Change(NamedTuple):
-    """Give the value with this origin another one, or, to `append`, the list with this origin an item.
+    """A new value for the place of an origin, or with `append` a new item of a list.
 
     It is the field `name` of the thing with the id `owner`, which is of a kind of `subject`.
     """
@@ -48,17 +48,17 @@ class Change(NamedTuple):
 
     @property
     def place(self) -> Span | Missing:
-        """Where it is written, or would be: what is shared by others has the same."""
+        """The place where it is written, or would be; equal for shared values."""
         return self.origin.missing or self.origin.written
 
     @property
     def key(self) -> str:
-        """What the code calls it: an attribute, a key or a flag that stands there, or would; else kcheck's word."""
+        """Its name in the code: an attribute, a key or a flag; else kcheck's word."""
         return last_key(self.origin.path) or (self.subject if self.name == "text" else self.name)
 
     @property
     def instruction(self) -> str:
-        """What a person would do by hand: `set sku_tier = "Standard"`, `add --expander=priority`."""
+        """The change as an instruction: `set sku_tier = "Standard"`, `add --expander=priority`."""
         missing, written = self.origin.missing, self.origin.written
         if self.append:
             return f"add {data_text(self.value)} to {self.key}"
@@ -86,7 +86,7 @@ _PARTS = frozenset({"value", "name", "repository", "registry", "tag", "newName",
 
 
 def last_key(path: tuple[str, ...]) -> str:
-    """What people call the value at a path of keys: `cidrs[0]`, `image.tag`; empty where there is no key."""
+    """The name of the value at a path of keys: `cidrs[0]`, `image.tag`; empty without keys."""
     keys, index = list(path), ""
     while keys and keys[-1].startswith("["):
         index = keys.pop() + index
@@ -97,7 +97,7 @@ def last_key(path: tuple[str, ...]) -> str:
 
 
 class Fix(NamedTuple):
-    """The changes that together mend a finding."""
+    """The changes that together fix a finding."""
 
     safety: str
     changes: tuple[Change, ...]
@@ -125,10 +125,11 @@ def unnumbered(text: str) -> str:
 class Finding(NamedTuple):
     """One problem at one place: `message` is the headline, `details` are sentences below it.
 
-    `anchors` are the places where a comment can suppress it. `help` says what a person must do where kcheck cannot
-    change the value itself. `also` are the other objects that have it at the same place, or for the same cause. `about`
-    tells findings apart that are of one file itself. `parts` are the findings that were merged into it, if they were.
-    A `small` one is of a known size at which its rule only takes note: no reason to change what others share.
+    `anchors` are the places where a comment can suppress it. `help` says what a person must do, a line each, where
+    kcheck cannot change the value itself. `also` are the other objects that have it at the same place, or for the same
+    cause. `about` tells findings apart that are of one file itself. `parts` are the findings that were merged into it,
+    if they were. A `small` one is of a known size at which its rule only takes note: no reason to change what others
+    share.
     """
 
     rule: str
@@ -159,7 +160,7 @@ class Finding(NamedTuple):
 
     @property
     def identities(self) -> frozenset[Identity]:
-        """What it is known by in other runs, for each of its objects."""
+        """Its identity in other runs, for each of its objects."""
         if self.parts:
             return frozenset().union(*(part.identities for part in self.parts))
         path = self.span.source.path
@@ -167,7 +168,7 @@ class Finding(NamedTuple):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The changes that mend it; none where it has no fix."""
+        """The changes that fix it; none if it has no fix."""
         return self.fix.changes if self.fix is not None else ()
 
     @property
@@ -231,7 +232,7 @@ class Undecided(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """Something that was not read: a folder, a file, the call of a module, what another tool makes.
+    """Something that was not read: a folder, a file, a module call, the output of another tool.
 
     `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way. What kcheck leaves
     out `by_choice`, such as the code of others, is no gap.

@@ -9,7 +9,7 @@ from kcheck.source.values import Unknown
 
 
 class Interval(NamedTuple):
-    """A number of nodes that lies between two bounds; `high` is None where there is no upper one."""
+    """A number of nodes between two bounds; `high` is None without an upper bound."""
 
     low: int
     high: int | None
@@ -20,7 +20,7 @@ class Interval(NamedTuple):
         return self.low if self.low == self.high else None
 
     def below(self, other: Interval) -> bool | None:
-        """Whether this number is less than another; None where the intervals do not tell."""
+        """Whether this number is less than another; None if the intervals overlap."""
         if self.high is not None and self.high < other.low:
             return True
         return False if other.high is not None and self.low >= other.high else None
@@ -35,6 +35,6 @@ class Interval(NamedTuple):
 
 @dataclass(slots=True)
 class Bounded(Unknown):
-    """A number that is not known, but lies between two bounds."""
+    """A number that is unknown, but lies between two bounds."""
 
     bounds: Interval = field(kw_only=True)

@@ -26,7 +26,7 @@ def parse_cidr(text: str) -> IPv4Network | None:
 
 
 def usable_addresses(cidr: str, reserved: int) -> int | None:
-    """Addresses of a subnet that nodes and pods can have: all but those the cloud keeps.
+    """Usable addresses of a subnet: all except those reserved by the cloud.
 
     Azure keeps 5 of every subnet (https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-overlay):
     a /24 has 256 - 5 = 251.
@@ -36,12 +36,12 @@ def usable_addresses(cidr: str, reserved: int) -> int | None:
 
 
 def sufficient_prefix(addresses: int, reserved: int) -> int:
-    """The longest prefix whose range has that many usable addresses."""
+    """Longest prefix with that many usable addresses."""
     return 32 - (addresses + reserved - 1).bit_length()
 
 
 def free_block(networks: list[str], taken: list[str], prefix: int) -> str | None:
-    """The first block of that size inside one of the networks that overlaps nothing taken; None if there is none."""
+    """First free block of that size inside one of the networks; None if there is none."""
     from ipaddress import IPv4Network
 
     used = [network for network in map(parse_cidr, taken) if network is not None]
@@ -59,7 +59,7 @@ def free_block(networks: list[str], taken: list[str], prefix: int) -> str | None
 
 
 def around(network: IPv4Network, addresses: int) -> IPv4Network | None:
-    """The smallest range around `network` with so many addresses; None if it would leave the private addresses."""
+    """The smallest range around `network` with that many addresses; None if it would leave the private addresses."""
     wide = network
     while wide.prefixlen > 8 and wide.num_addresses < addresses:
         wide = wide.supernet()
@@ -77,7 +77,7 @@ def widened(network: IPv4Network, addresses: int, others: list[str]) -> str | No
 
 
 def with_newbits(network: IPv4Network, bits: int, more: int) -> IPv4Network | None:
-    """What `cidrsubnet` gives with other new bits, where it gave `network` with `bits`; None if there is no such.
+    """The result of `cidrsubnet` with other new bits, if it gave `network` with `bits`; else None.
 
     The number of the subnet stays: https://developer.hashicorp.com/terraform/language/functions/cidrsubnet.
     """

@@ -1,4 +1,4 @@
-"""Keys of maps that are not known: what stands for them."""
+"""Unknown keys of maps, and the stand-ins for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Reference(str):
-    """The key of a map that is only known after apply, such as the id of a subnet; `datum` is the key itself."""
+    """A map key known only after apply, such as a subnet id; `datum` is the key itself."""
 
     __slots__ = ("datum",)
     datum: Unknown
@@ -32,7 +32,7 @@ def key_of(datum: Unknown) -> Reference | None:
 
 
 def stand_in(datum: Unknown) -> Reference:
-    """The stand-in for an unknown map key; a loose one is called by what it waits for."""
+    """The stand-in for an unknown map key; without an identity it is named after its reason."""
     symbol = datum.symbol
     text = datum.reason.partition(" ")[0]
     if symbol is not None and "?" not in symbol.attribute:

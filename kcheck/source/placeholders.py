@@ -1,4 +1,4 @@
-"""Parts of texts that something fills in later: envsubst, Flux, a template engine, a pipeline, a person, or a key."""
+"""Placeholders: parts of a text that envsubst, Flux, a template or a person fills in later."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MARK = "\0"
 
 
 def first(text: str) -> str:
-    """The first placeholder of a text; empty where none makes the text.
+    """The first placeholder of a text; empty if there is none.
 
     A text of several words is left alone: what a shell or a program reads has such forms, too.
     """
@@ -38,8 +38,8 @@ def with_defaults(text: str) -> str:
 
 
 def reason(placeholder: str) -> str:
-    """Why a value is not known that a placeholder stands for; the same wherever that is one."""
-    return f"`{placeholder}` is filled in later"
+    """The reason of an unknown placeholder; the same at every place."""
+    return f"`{placeholder}` is a placeholder"
 
 
 def is_encrypted(text: str) -> bool:
@@ -48,7 +48,7 @@ def is_encrypted(text: str) -> bool:
 
 
 def encrypted(place: Span) -> str:
-    """Why an encrypted value is not known."""
+    """Why an encrypted value is unknown."""
     return f"a value of {place.source.path} is encrypted"
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
 _BITS = 512  # the precision of Terraform's numbers
-_EXACT = 150  # so many decimal digits survive that precision
+_EXACT = 150  # that many decimal digits survive that precision
 _LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
@@ -48,7 +48,7 @@ def kind(value: object) -> str:
 
 
 def whole(number: int | Fraction) -> int | Fraction:
-    """The same number, an int where it is whole."""
+    """The number, as an int if it is whole."""
     return int(number) if isinstance(number, Fraction) and number.denominator == 1 else number
 
 
@@ -70,7 +70,7 @@ def to_string(value: object) -> str:
 
 
 def to_number(value: object) -> int | Fraction:
-    """The number that a value is, or that a string spells in decimal.
+    """A number, also from a decimal string.
 
     Raises:
         EvaluationError: it is neither.
@@ -88,7 +88,7 @@ def to_number(value: object) -> int | Fraction:
 
 
 def to_bool(value: object) -> bool:
-    """The truth that a value is, or that a string spells.
+    """A boolean, also from a string.
 
     Raises:
         EvaluationError: it is neither; numbers are not, either.
@@ -108,7 +108,7 @@ def _article(value: object) -> str:
 
 
 def digits(number: int | Fraction) -> tuple[str, int]:
-    """The fewest decimal digits that name a positive number in 512 bits, and the place of the point.
+    """The fewest decimal digits that identify a positive number in 512 bits, and its exponent.
 
     `("15", 1)` is 1.5, `("15", -1)` is 0.015.
     """

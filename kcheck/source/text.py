@@ -80,7 +80,7 @@ class Source:
         return end - (self.data[end - 1 : end] == b"\r")
 
     def before(self, offset: int) -> str:
-        """The text of the line that holds byte `offset` up to there, without a byte-order mark."""
+        """The line of byte `offset` up to that byte, without a byte-order mark."""
         start = self.line_start(offset)
         return self.data[start:offset].removeprefix(BOM).decode("utf-8", "replace")
 
@@ -119,7 +119,7 @@ class Span(NamedTuple):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys under which this is written, from the top of the file down; empty where its syntax is not read."""
+        """The keys under which this is written, from the top of the file down; empty if its syntax is not read."""
         outline = OUTLINES.get(self.source.syntax)
         return outline.keys(self) if outline is not None else ()
 
@@ -130,7 +130,7 @@ class Span(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """What the syntax of a source says of its places: the keys of one, and the value of an attribute below one."""
+    """The syntax of a source at a place: its keys, and the value of an attribute below it."""
 
     keys: Callable[[Span], tuple[str, ...]]
     member: Callable[[Span, str], Span | None]
@@ -173,7 +173,7 @@ def apply(data: bytes, edits: list[Edit]) -> bytes:
 
 
 def leading(first: Sequence[object], second: Sequence[object]) -> int:
-    """How many first parts two split texts share: the folders of paths, the words of names, the lines of files."""
+    """Number of leading parts that two split texts share: folders, words or lines."""
     count = 0
     for one, other in zip(first, second, strict=False):
         if one != other:
@@ -190,7 +190,7 @@ Step = tuple[str, int, int, int, int]
 
 
 def steps(old: list[bytes], new: list[bytes]) -> Iterator[Step]:
-    """How the lines of one text become those of another; what both begin and end with is told first and last."""
+    """Steps that turn the lines of one text into those of another."""
     from difflib import SequenceMatcher
 
     head = leading(old, new)

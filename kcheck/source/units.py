@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers in the units that people write and read."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _NOUN = re.compile(
     r"( (?:(?!of|in|to|for|at|and|or|x)[\w-]+ ){0,2})"
     r"(nodes|pods|GPUs|TPUs|accelerators|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"
     r"|services|Services|containers|images|pulls|copies|subnets|disks|interfaces|ports|loops|rounds|writes|reads|cards"
-    r"|slices|types|requests|volumes|seconds|minutes|hours|days|files|clusters|workloads|cores|vCPUs|routes|blocks)\b"
+    r"|slices|types|requests|volumes|seconds|minutes|hours|days|files|clusters|workloads|cores|vCPUs|routes|blocks|templates)\b"
 )
 
 
@@ -71,14 +71,14 @@ def _one(noun: str) -> str:
 
 
 def round_up(count: int) -> int:
-    """A count as people write it: 37 as 40, 616 as 620, 1,234 as 1,250; small ones as they are."""
+    """A rounded-up count: 37 as 40, 616 as 620, 1,234 as 1,250; small ones unchanged."""
     step = 1 if count <= 20 else 5 if count <= 100 else 10 if count <= 1_000 else 50
     return -(-count // step) * step
 
 
 def readable(seconds: int) -> str:
-    """Seconds as people say them: 30 s, 10 min, 2 h; minutes are rounded from two of them on."""
-    if seconds < 120 and seconds % 60:
+    """Readable seconds: 30 s, 10 min, 2 h; rounded to minutes from two minutes on."""
+    if seconds < 120 and (seconds % 60 or not seconds):
         return f"{seconds} s"
     if seconds >= 7200 and seconds % 3600 == 0:
         return f"{seconds // 3600} h"

@@ -1,4 +1,4 @@
-"""What is known of a value, and where it was written.
+"""Values: known, unset or unknown, and where each was written.
 
 A value is Known, Unset (absent, with the place where it would be written) or Unknown (with a reason).
 Each carries its Origin, so that a finding can point at, and a fix can change, the right bytes.
@@ -28,7 +28,7 @@ Data: TypeAlias = "str | int | bool | list[Data] | dict[str, Data]"
 
 
 class Json(str):
-    """The name of an attribute of which the value is a text of JSON: what is below it is written by `jsonencode`."""
+    """An attribute whose value is JSON text, written with `jsonencode`."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class Missing(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a value comes from: a chain of spans, the place where it is written first, its last use last.
+    """Origin of a value: a chain of spans from where it is written to its last use.
 
     `literal` says that the first span is a literal that can be replaced by another one. A value that is absent
     and takes a default has `missing`, and the span of its container. `why` says why only a person can write
@@ -76,7 +76,7 @@ class Origin(NamedTuple):
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The keys under which the value is written, or would be: those of blocks and maps, and its own, the last one.
+        """The keys of the value, from the outermost block or map to its own name.
 
         In HCL ('resource "azurerm_kubernetes_cluster" "main"', "sku_tier"), of a flag (..., "args", "--expander").
         """
@@ -87,7 +87,7 @@ class Origin(NamedTuple):
         return (*self.missing.container.keys, *self.missing.path)
 
     def used(self, span: Span) -> Origin:
-        """The same origin, passed on by the reference at `span`; what a skeleton passes on leaves no trace."""
+        """The origin after a reference at `span`; references in skeletons are left out."""
         if span.source.bundled or span in self.spans:
             return self
         return self._replace(spans=(*self.spans, span))
@@ -100,7 +100,7 @@ class Origin(NamedTuple):
         return Origin((self.written,), missing=missing.below(name))
 
     def outside(self, place: Span | None) -> Origin:
-        """The same origin without the spans of skeletons; what is written in one only has its `place`."""
+        """The origin without spans of skeletons; a value written only there gets `place`."""
         if not self.spans or not self.spans[0].source.bundled:
             return self
         spans = tuple(span for span in self.spans if not span.source.bundled)
@@ -115,7 +115,7 @@ class Symbol(NamedTuple):
     attribute: str
 
     def element(self, key: Datum) -> Symbol:
-        """The identity of an element of it; the attribute is "?" where that is not known."""
+        """The identity of an element of it; the attribute is "?" if unknown."""
         if not isinstance(key, Known) or self.attribute == "?":
             return Symbol(self.address, "?")
         step = f'["{key.value}"]' if isinstance(key.value, str) else f"[{key.value}]"
@@ -139,7 +139,7 @@ class Unset:
 
 @dataclass(slots=True)
 class Unknown:
-    """A value that does not follow from the code. `reason` names the input that is missing.
+    """A value that does not follow from the code. `reason` names the missing input.
 
     `symbol` keeps the identity of a value that only exists after apply, so that links can be followed.
     """
@@ -150,7 +150,7 @@ class Unknown:
 
 
 class Encoded(str):
-    """Text that `jsonencode` or `yamlencode` made; `datum` is what it was given, with the places of its parts."""
+    """Output of `jsonencode` or `yamlencode`; `datum` is the encoded value."""
 
     __slots__ = ("datum",)
     datum: Known[DatumValue]
@@ -158,20 +158,20 @@ class Encoded(str):
 
 @dataclass(slots=True)
 class Unencoded(Unknown):
-    """Text that `jsonencode` or `yamlencode` could not make because a part of `datum` is not known."""
+    """Output of `jsonencode` or `yamlencode` of a partly unknown `datum`."""
 
     datum: Datum | None = None
 
 
 class Subnetwork(str):
-    """A range that `cidrsubnet` cut out of another one; `newbits` is by how much its prefix is longer."""
+    """A range from `cidrsubnet`; `newbits` is how much longer its prefix is."""
 
     __slots__ = ("newbits",)
     newbits: Known[int]
 
 
 class Piece(NamedTuple):
-    """A part of a text that a template made: written at `span`, or filled in there from `datum`."""
+    """A piece of a template's text: literal at `span`, or filled in there from `datum`."""
 
     text: str
     span: Span
@@ -187,7 +187,7 @@ class Rendered(str):
 
 @dataclass(slots=True)
 class Unrendered(Unknown):
-    """Text that a template could not make because some of its parts are not known; those have no text."""
+    """Text of a template with unknown parts, which have no text."""
 
     pieces: tuple[Piece, ...] = ()
 
@@ -201,14 +201,14 @@ def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
 
 @dataclass(slots=True)
 class Either(Unknown):
-    """A value that is one of the branches: the condition is not known, or the cloud chooses."""
+    """A value that is one of its branches: the condition is unknown, or the cloud chooses."""
 
     branches: tuple[Datum, ...] = field(kw_only=True)
 
 
 @dataclass(slots=True)
 class Partial(Unknown):
-    """A collection of which it is not known what else is in it: `part` is there, and any number like each of `rest`.
+    """A partly known collection: `part` is in it, and any number like each of `rest`.
 
     Both are of one type. An entry of `rest` with a key of its own is there or not.
     """
@@ -217,13 +217,13 @@ class Partial(Unknown):
     rest: tuple[Datum, ...] | dict[str, Datum] = field(kw_only=True)
 
     def elements(self) -> Iterator[Datum]:
-        """Those that are there, then those that may be."""
+        """The certain elements, then the possible ones."""
         for some in (self.part, self.rest):
             yield from some.values() if isinstance(some, dict) else some
 
 
 def candidates(value: Value[T]) -> tuple[Known[T], ...]:
-    """What a value is, or may be where all that it may be is known; nothing if a part of that is not."""
+    """The value, or its candidates if all are known; empty otherwise."""
     if isinstance(value, Known):
         return (value,)
     if not isinstance(value, Either):
@@ -235,7 +235,7 @@ def candidates(value: Value[T]) -> tuple[Known[T], ...]:
 
 @dataclass(slots=True)
 class Joined(Unknown):
-    """Text that `join` could not make because some of its parts are not known."""
+    """Text that `join` could not make because some of its parts are unknown."""
 
     separator: str = field(kw_only=True)
     parts: tuple[Datum, ...] = field(kw_only=True)
@@ -243,25 +243,25 @@ class Joined(Unknown):
 
 @dataclass(slots=True)
 class Answer(Unknown):
-    """What a data source gives; `echo` knows the attributes that it was asked for by."""
+    """The result of a data source; `echo` has the attributes of its query."""
 
     echo: Callable[[str], Datum | None] = field(repr=False, kw_only=True)
 
 
 @dataclass(slots=True)
 class Secret(Unknown):
-    """A value that the code calls sensitive: it is not looked at, so that it is never printed."""
+    """A value marked as sensitive: it is never read or printed."""
 
     datum: Datum = field(repr=False, kw_only=True)
 
 
 def concealed(value: Datum, reason: str, symbol: Symbol | None = None) -> Datum:
-    """The value as a secret, unless it is not known anyway."""
+    """The value as a secret; unknown values stay unknown."""
     return value if isinstance(value, Unknown) else Secret(reason, value.origin, symbol, datum=value)
 
 
 def encoded(value: Value[object]) -> Datum | None:
-    """What a text was made of by `jsonencode` or `yamlencode`; None if it was not."""
+    """The encoded value of a text from `jsonencode` or `yamlencode`; else None."""
     if isinstance(value, Unencoded):
         return value.datum
     return value.value.datum if isinstance(value, Known) and isinstance(value.value, Encoded) else None
@@ -286,7 +286,7 @@ class SetData(tuple["Datum", ...]):
 
 
 class Named(Protocol):
-    """Something whose attributes are looked up when they are asked for: `var`, `local`, a resource."""
+    """Something with attributes that are evaluated lazily: `var`, `local`, a resource."""
 
     def attribute(self, name: str) -> Datum:
         """The attribute's value.
@@ -304,7 +304,7 @@ class Record(Protocol):
         """Where it is written."""
 
     def entry(self, name: str) -> Datum | None:
-        """The value of an attribute, or None if it is not written."""
+        """The value of an attribute, or None if it is not set."""
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
         """The nested blocks of one type."""
@@ -313,16 +313,16 @@ class Record(Protocol):
         """The names of its attributes and the types of its nested blocks."""
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """The origin of something that is not written below this record."""
+        """The origin of something that is not set below this record."""
 
 
 def known(value: Value[T]) -> T | None:
-    """The value, or None if it is not known."""
+    """The value, or None if it is unknown."""
     return value.value if isinstance(value, Known) else None
 
 
 def number(value: Value[int], default: int) -> int:
-    """The number, or a default if it is not known."""
+    """The number, or a default if it is unknown."""
     return value.value if isinstance(value, Known) else default
 
 
@@ -332,7 +332,7 @@ def equals(value: Value[str], text: str) -> bool:
 
 
 def reason_of(value: Value[object]) -> str:
-    """Why a value that is needed is not there."""
+    """Why a needed value is missing."""
     if isinstance(value, Unknown):
         return value.reason
     if isinstance(value, Unset) and not value.origin.spans:
@@ -340,13 +340,13 @@ def reason_of(value: Value[object]) -> str:
     origin = value.origin
     missing = origin.missing if isinstance(value, Unset) else None
     if missing is not None and missing.path:
-        return f"`{'.'.join(missing.path)}` is not written{_at(missing.container)}"
+        return f"`{'.'.join(missing.path)}` is not set{_at(missing.container)}"
     name = f"`{origin.path[-1]}`" if origin.path else "a value"
     return f"{name} is null{_at(origin.written) if origin.spans else ''}"
 
 
 def _at(span: Span) -> str:
-    """The place of something, in words; nothing of what no user wrote."""
+    """The place as text; empty outside the code of the user."""
     source = span.source
     return "" if source.bundled or source.private else f" in {source.path}:{span.begin.line}"
 
@@ -371,25 +371,25 @@ def cause_of(reason: str) -> str:
 
 
 def unknown_of(*values: Value[object]) -> Unknown | None:
-    """Why the first of some values that is needed and not there is not; None if all are known."""
+    """The reason of the first missing value; None if all are known."""
     missing = next((value for value in values if not isinstance(value, Known)), None)
     return None if missing is None else Unknown(reason_of(missing), missing.origin)
 
 
 def all_known(values: Iterable[Value[T]]) -> list[T] | Unknown:
-    """The values, or why the first that is not known is not."""
+    """The values, or the reason of the first unknown one."""
     found = list(values)
     return unknown_of(*found) or [value.value for value in found if isinstance(value, Known)]
 
 
 def total(values: Iterable[Value[int]]) -> int | Unknown:
-    """The sum of some numbers, or why one of them is not known."""
+    """The sum of some numbers, or the reason of an unknown one."""
     found = all_known(values)
     return found if isinstance(found, Unknown) else sum(found)
 
 
 def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
-    """A known value changed by a function, and so each of several that it may be; else it stays as it is."""
+    """A known value, or each candidate, changed by a function; others unchanged."""
     if type(value) is Either:
         options: tuple[Known[T], ...] = candidates(value)
         if not options or any(one.value is None for one in options):
@@ -399,7 +399,7 @@ def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
 
 
 def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
-    """What was made of a choice's branches: the value on which they agree, else one of them; unknown if one is."""
+    """The common value of branches, else a choice of them; unknown if one is unknown."""
     if not all(isinstance(branch, Known) for branch in branches):
         return Unknown(choice.reason, choice.origin, choice.symbol)
     if branches and all(branch.value == branches[0].value for branch in branches):
@@ -417,7 +417,7 @@ def combined(
     function: Callable[[A, B, C, D], R], a: Value[A], b: Value[B], c: Value[C], d: Value[D], /
 ) -> R | Unknown: ...
 def combined(function: Callable[..., R], *values: Value[object]) -> R | Unknown:
-    """What a function gives for some values, or why the first that is not known is not."""
+    """The function's result for known values, or the reason of the first unknown one."""
     found = all_known(values)
     return found if isinstance(found, Unknown) else function(*found)
 
@@ -426,7 +426,7 @@ def plain(datum: Value[object]) -> Any:
     """The value as plain Python data.
 
     Raises:
-        ValueError: a part of it is not known; the message is the reason.
+        ValueError: part of it is unknown; the message is the reason.
     """
     if isinstance(datum, Unset):
         return None

@@ -43,7 +43,7 @@ class Scalar(_Node):
 
 @dataclass(slots=True, eq=False)
 class Computed(Scalar):
-    """A text that was worked out elsewhere, such as by a template: `datum` says its value, and where from."""
+    """Text computed elsewhere, such as by a template; `datum` has its value and origin."""
 
     datum: Datum = field(repr=False)
 
@@ -83,7 +83,7 @@ class Alias(_Node):
     """`*name`: the span of the reference, and the node that it stands for."""
 
     name: str
-    target: Target = field(repr=False)  # a bomb would print for ever
+    target: Target = field(repr=False)  # a bomb would print forever
 
 
 Target: TypeAlias = Scalar | Sequence | Mapping

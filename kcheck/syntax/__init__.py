@@ -1,1 +1,1 @@
-"""Bytes in, trees with byte spans out, and back again: one module or package a syntax."""
+"""Parse bytes into trees with byte spans, and edit them: one module a syntax."""

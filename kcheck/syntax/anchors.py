@@ -1,4 +1,4 @@
-"""Anchors of YAML: how many places share what is written once."""
+"""YAML anchors: how many places share a value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXTENSION = "x-"
 
 
 def uses(span: Span, key: str = "") -> tuple[str, int]:
-    """The innermost anchor that a place is below, and how many places have what is there; ("", 1) without one.
+    """The innermost anchor above a place, and its number of uses; ("", 1) without one.
 
     With a `key`, it is about the member of that name that a map does not have: who merges the map would get it too.
     """
@@ -29,7 +29,7 @@ def uses(span: Span, key: str = "") -> tuple[str, int]:
 
 
 class _Counter:
-    """Counts how often a place is reached from the top; each node is walked once, as aliases can stand for a lot."""
+    """Count how often a place is reached; each node is visited once, because aliases can multiply."""
 
     def __init__(self, span: Span, key: str) -> None:
         self.span = span

@@ -29,7 +29,7 @@ class Undecided(Enum):
     UNDECIDED = "undecided"
 
 
-UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value that is needed is not known
+UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value that is needed is unknown
 Activation: TypeAlias = _cel.Activation
 Result: TypeAlias = object  # UNDECIDED or plain Python data
 
@@ -57,9 +57,9 @@ _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields o
 
 
 class SyntaxProblem(ValueError):  # noqa: N818 - a problem of the rule, not of kcheck
-    """A text that is no expression, place or message; says in one line what is wrong, and where.
+    """An invalid expression, place or message; the text has the error and its position.
 
-    `at` is the character of the text, None where that cannot be told.
+    `at` is the character of the text, None if that cannot be told.
     """
 
     def __init__(self, message: str, at: int | None = None) -> None:
@@ -88,7 +88,7 @@ class Usage:
     membership: frozenset[str]  # right of `in`
     keys: frozenset[str]  # members that `"key" in a.b` asks for
     counted: frozenset[str]  # of which only what members there are counts: what macros walk over, size()
-    whole: frozenset[str]  # of which all that is in them counts
+    whole: frozenset[str]  # in which everything counts
     size: frozenset[str]  # given to size()
     compared_whole: frozenset[str]  # compared with a map literal
     result: frozenset[str]  # what the expression gives, or the elements of the list it makes
@@ -155,7 +155,7 @@ def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expressi
 
 
 def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activation:
-    """The data of a subject for all its expressions; a variable without data is not known.
+    """The data of a subject for its expressions; a variable without data is unknown.
 
     It must be a finite tree of exactly dict, list, str, int, float, bool and None: nothing is checked here, and
     a cycle kills the process.
@@ -184,13 +184,13 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
 
 
 def condition(expression: Expression, activation: Activation) -> bool | None:
-    """The truth of a condition, None where it is undecided; ExpressionError as well if it is no truth value."""
+    """The result of a condition, None if undecided; ExpressionError if it is not true or false."""
     value = evaluate(expression, activation)
     if isinstance(value, bool):
         return value
     if value is UNDECIDED:
         return None
-    raise ExpressionError(expression.text, f"the result is no truth value but {value!r}")
+    raise ExpressionError(expression.text, f"the result must be true or false, not {value!r}")
 
 
 def usage(expression: Expression) -> Usage:
@@ -204,7 +204,7 @@ def usage(expression: Expression) -> Usage:
 
 
 def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
-    """The texts of which a path must have one for a condition to hold; None if it may hold with any."""
+    """The values of a path for which a condition can hold; None if it can hold with any."""
     return _demanded(_tree(expression), path)
 
 
@@ -265,7 +265,7 @@ class _Walker:
         self.sets[kind].update(path for path, lists in refs if not lists or kind == "whole")
 
     def use(self, expr: bytes, scope: Mapping[str, _Refs], kind: str = "whole") -> _Refs:
-        """Visit a part whose value is consumed, so that its paths end here."""
+        """Visit a part whose value is used, so its paths end here."""
         refs = self.visit(expr, scope)
         self.sets["paths"].update(path.rstrip("[]") for path, _ in refs)
         self.note(kind, refs)
@@ -324,7 +324,7 @@ class _Walker:
             self.use(args[1], scope)
             return _elements(refs)
         key = nodes[0][1].get(6) if function == "@in" and kinds[0] == _CONST else None
-        if key:  # of a map only this member counts; lists are not known if an item is not
+        if key:  # of a map only this member counts; lists are unknown if an item is not
             operands = [_NONE, self.use(args[1], scope, "membership")]
             self.note("keys", _member(operands[1], key[0]))
         else:
@@ -361,7 +361,7 @@ _PLACE = re.compile(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z
 
 
 def _mask(text: str, at: int = 0) -> tuple[str, int]:
-    """The text from `at`, strings and brackets as `#`, up to a bracket that closes none, and where that is."""
+    """The text from `at` with strings and brackets masked, up to an unmatched bracket, and its position."""
     masked, opened = "", ""
     for found in _TOKEN.finditer(text, at):
         piece, inside = found[0], opened
@@ -387,7 +387,7 @@ def split_place(text: str) -> tuple[str, str]:
     """Split `<expression>.<field>` at its last dot; SyntaxProblem if it has none, or an operator outside brackets."""
     found = _PLACE.fullmatch(_mask(text)[0]) if _mask(text)[1] == len(text) else None
     if found is None:
-        raise SyntaxProblem(f"`{text}` is no place: <object>.<field>, as in subnet.cidr or (a ? b : c).cidr")
+        raise SyntaxProblem(f"`{text}` is not a place: <object>.<field>, as in subnet.cidr or (a ? b : c).cidr")
     return text[: found.start(1)].strip(), found[2]
 
 
@@ -404,7 +404,7 @@ def holes(message: str) -> tuple[str | Hole, ...]:
         end = _mask(message, at + 1)[1] if char == "{" else at
         hole = message[at + 1 : end].strip()
         if not hole or message[end : end + 1] != "}":
-            raise SyntaxProblem(f"{char} of no hole in the message `{message}`: a brace is written {char}{char}")
+            raise SyntaxProblem(f"{char} without a match in the message `{message}`: a brace is written {char}{char}")
         parts += [literal, Hole(hole)] if literal else [Hole(hole)]
         literal, at = "", end + 1
     return (*parts, literal) if literal else tuple(parts)

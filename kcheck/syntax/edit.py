@@ -1,4 +1,4 @@
-"""Changes to edits: where a value is written decides how it is changed. Knows no cloud."""
+"""Changes to edits: the place of a value decides how it is changed. Knows no cloud."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LITERAL = re.compile(r"[\"]|(?:null|true|false|-?[\d.]+)$")
 
 
 class EditError(Exception):
-    """A change that cannot be written: what a person must do instead."""
+    """A change that cannot be written, with the instruction for the user."""
 
 
 def edits(changes: Iterable[Change]) -> list[Edit]:
@@ -89,7 +89,7 @@ def _is_terraform_json(source: Source) -> bool:
 
 
 def _is_yaml(source: Source) -> bool:
-    """Whether a file is read as YAML; a manifest in JSON is. Plans are nobody's to edit."""
+    """Whether a file is edited as YAML, as JSON manifests are. Plans are never edited."""
     if source.path.endswith(".json"):
         return not source.private and not source.derived and not source.path.endswith((*TERRAFORM, *VARIABLES))
     return source.path.endswith(_YAML) and not source.derived
@@ -119,7 +119,7 @@ def _replaced(change: Change) -> Edit:
 
 
 def _added(container: Span, insertion: Insertion) -> list[Edit]:
-    """The edits that write what is new into a block, map or list."""
+    """The edits that add an insertion to a block, map or list."""
     source = container.source
     if _is_hcl(source):
         from kcheck.syntax.hcl import nodes, write
@@ -136,11 +136,11 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
         if edits is not None:
             return edits
     what = ", ".join([*_names(insertion.members), *_names(insertion.items)])
-    raise EditError(f"{what} is absent at {source.path}:{container.begin.line}, where kcheck cannot add to what stands")
+    raise EditError(f"kcheck cannot add {what} at {source.path}:{container.begin.line}")
 
 
 def _names(value: Data) -> Iterator[str]:
-    """What is added, each with what is below it while that does not branch; items by their names."""
+    """The names of added members, with their path while it does not branch; items by name."""
     for item in value if isinstance(value, list) else ():
         yield str(item.get("name", "an item")) if isinstance(item, dict) else "an item"
     for name, inner in value.items() if isinstance(value, dict) else ():
@@ -149,7 +149,7 @@ def _names(value: Data) -> Iterator[str]:
 
 
 def _at(container: Span) -> nodes.Block | nodes.Tuple | None:
-    """The block, object or list of HCL at a span, read again from its source; None if there is none."""
+    """The HCL block, object or list at a span, parsed again; None if there is none."""
     from kcheck.syntax.hcl import nodes
 
     for block in _blocks(container.source):

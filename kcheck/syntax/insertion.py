@@ -1,4 +1,4 @@
-"""What a fix adds, whatever the language, and behind which of its siblings people would write it."""
+"""Insertions of a fix in any language, and the siblings they go after."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 @dataclass
 class Insertion:
-    """What is to be written into one block, map or list: members that do not exist yet, and further items."""
+    """An insertion into a block, map or list: new members and items."""
 
     members: dict[str, Data] = field(default_factory=dict)
     items: list[Data] = field(default_factory=list)
 
     def add(self, path: tuple[str, ...], value: Data) -> None:
-        """Add what is at a path below it; what several fixes add to one place comes together."""
+        """Add what is below a path; additions of several fixes to one place are merged."""
         inner: Data = value
         for name in reversed(path):
             if isinstance(name, Item):
@@ -56,7 +56,7 @@ def _join(into: dict[str, Data], more: dict[str, Data]) -> None:
 
 
 def sibling(name: str, others: Iterable[str]) -> str | None:
-    """The last of the names that shares most of its first and last words, or two words at all; None if none does.
+    """The last name that shares the most first and last words, or any two; else None.
 
     `max_size` goes behind `min_size`, `imagePullPolicy` behind `image`, `one_nat_gateway_per_az` behind
     `single_nat_gateway`.

@@ -41,7 +41,7 @@ class Node:
 
 
 class _NotJsonError(Exception):
-    """What is wrong, and the index of the character."""
+    """The error, and the index of its character."""
 
 
 def parse(source: Source) -> Node | Problem:
@@ -61,7 +61,7 @@ def parse(source: Source) -> Node | Problem:
 
 
 def key_of(span: Span) -> tuple[str, ...]:
-    """The key of a value in a file too large to be read again for it; empty for an item of a list."""
+    """The key of a value in a file too large to parse again; empty for list items."""
     before = span.source.data[max(0, span.start - _LONGEST_KEY) : span.start].decode("utf-8", "replace")
     match = _KEY.search(before)
     return (match[1],) if match else ()
@@ -95,7 +95,7 @@ class _Reader:
         node, end = self.value(len(BOM.decode()) if self.text.startswith("\ufeff") else 0, 0)
         end = self.blank(end)
         if end < len(self.text):
-            raise _NotJsonError("unexpected text behind the value", end)
+            raise _NotJsonError("unexpected text after the value", end)
         return node
 
     def blank(self, at: int) -> int:
@@ -125,7 +125,7 @@ class _Reader:
         try:
             found: tuple[str, int] = scanstring(self.text, at + 1, True)
         except ValueError as error:
-            raise _NotJsonError("this text is not closed, or holds what it must not", at) from error
+            raise _NotJsonError("this string is not closed, or has an invalid character", at) from error
         return found
 
     def object(self, start: int, depth: int) -> tuple[Node, int]:
@@ -158,7 +158,7 @@ class _Reader:
         if self.text[at : at + 1] == ",":
             at = self.blank(at + 1)
             if self.text[at : at + 1] == closing:
-                raise _NotJsonError("a value is missing behind `,`", at)
+                raise _NotJsonError("a value is missing after `,`", at)
         elif self.text[at : at + 1] != closing:
             raise _NotJsonError(f"`,` or `{closing}` is missing", at)
         return at

@@ -37,7 +37,7 @@ def edits_to_add(container: Span, insertion: Insertion) -> list[Edit] | None:
 
 
 def _read(container: Span) -> yaml.Target | None:
-    """The node at a span, read again where it stands: all around it is blanked, also where a template is.
+    """The node at a span, parsed again at its place with everything around it blanked.
 
     What an alias stands for is elsewhere: it is read as a text.
     """
@@ -50,7 +50,7 @@ def _read(container: Span) -> yaml.Target | None:
 
 
 def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
-    """A list or a map, and what is in it, at its place in the file."""
+    """A list or map with its contents, at its place in the file."""
     if isinstance(node, yaml.Scalar):
         return yaml.Scalar(
             source=source, start=node.start + by, end=node.end + by, anchor=node.anchor, text=node.text,
@@ -69,7 +69,7 @@ def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
 
 
 def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:
-    """New members of a map, and values for those that are there and null."""
+    """New members of a map, and values for null members."""
     style = _own_style(node)
     behind: dict[int, dict[str, Data]] = {}
     result: list[Edit] = []
@@ -90,7 +90,7 @@ def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:
 
 
 def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit]:
-    """The edits that add big members to a map that has some, behind all others, as people add jobs to a pipeline."""
+    """The edits that append large members to a map, like jobs of a pipeline."""
     style = _own_style(node)
     if node.flow:
         return _in_flow(node, len(node.entries) - 1, members, style)
@@ -107,7 +107,7 @@ def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit
 
 
 def _are_apart(nodes: Sequence[yaml.Node]) -> bool:
-    """Whether an empty line stands before each of several parts but the first, above their comments."""
+    """Whether an empty line separates all parts, above their comments."""
     return len(nodes) > 1 and all(_is_apart(node.source, node.start) for node in nodes[1:])
 
 
@@ -119,7 +119,7 @@ def _is_apart(source: Source, at: int) -> bool:
 
 
 def _given(node: yaml.Target, value: Data, style: Style) -> list[Edit] | None:
-    """The edits that give a member that is there a value; None if it has another one."""
+    """The edits that set an existing null member; None if it has a value."""
     if isinstance(value, dict):
         return edits_to_add(node.span, Insertion(members=value))
     if isinstance(value, list):
@@ -139,7 +139,7 @@ def _own_style(node: yaml.Mapping) -> Style:
 
 
 def _place(node: yaml.Mapping, name: str, value: Data) -> int:
-    """Behind which member a new one goes: a sibling, else the last single value; -1 before all. Lists come last."""
+    """The member after which a new one goes: a sibling, else the last scalar; -1 for the top."""
     if isinstance(value, list):
         return len(node.entries) - 1
     short = {entry.key.text: i for i, entry in enumerate(node.entries) if _is_short(entry)}
@@ -168,7 +168,7 @@ def _in_block(node: yaml.Mapping, at: int, members: dict[str, Data], style: Styl
 
 
 def _own_end(source: Source, at: int, column: int) -> int:
-    """The end of what stands at `at`: comments below it that are further in than `column` are part of it."""
+    """The end of the part at `at`, with comments below it that are indented more than `column`."""
     number = last = source.line_number(at)
     while number < len(source.line_starts):
         number += 1
@@ -182,7 +182,7 @@ def _own_end(source: Source, at: int, column: int) -> int:
 
 
 def _commented(source: Source, at: int) -> int:
-    """Where the comment begins that stands right above what is at `at`, at its column; `at` without one."""
+    """The begin of the comment right above `at`, at its column; `at` without one."""
     number, before = source.line_number(at), source.before(at)
     if before.strip():
         return at
@@ -214,7 +214,7 @@ def _is_broken(node: yaml.Mapping) -> bool:
 
 
 def _margin(node: yaml.Mapping | yaml.Sequence, at: int) -> str | None:
-    """What stands before a part of a list or map in brackets that begins a line; None where it does not."""
+    """The indentation of a flow part that begins a line; None if it does not."""
     before = node.source.before(at)
     return None if before.strip() else before
 
@@ -222,7 +222,7 @@ def _margin(node: yaml.Mapping | yaml.Sequence, at: int) -> str | None:
 def _listed(
     node: yaml.Mapping | yaml.Sequence, end: int, indent: str | None, texts: list[str], *, last: bool
 ) -> list[Edit]:
-    """What is added behind a part of a list or map in brackets that ends at `end`; its comment stays with it."""
+    """The text to add after a flow part that ends at `end`; its comment stays with it."""
     source = node.source
     if indent is None:
         return [Edit(source.span(end, end), "".join(f", {text}" for text in texts))]
@@ -267,7 +267,7 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
 
 
 def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
-    """A flag as items: one of its own and its value where the others are written so."""
+    """A flag as items: name and value apart if the other flags are written so."""
     written = [item.text for item in _texts(node)]
     apart = [text for text in written if text.startswith("--")]
     text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -284,7 +284,7 @@ def _texts(node: yaml.Sequence) -> list[yaml.Scalar]:
 
 
 def _filled(container: Span, insertion: Insertion) -> list[Edit] | None:
-    """What is written into a map or list that is empty or null: below its key, in braces where that is not at hand."""
+    """The text for an empty or null map or list: below its key, or in braces."""
     source = container.source
     value: Data = insertion.members or insertion.items
     before = source.before(container.start)

@@ -1,4 +1,4 @@
-"""By which keys a place in YAML or JSON is written: what people call the value that stands there."""
+"""The keys of a place in YAML or JSON, and the name of the value there."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _keys(node: yaml.Node, span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
 
 
 def _step(node: yaml.Node, span: Span, key: str) -> tuple[str, yaml.Node] | None:
-    """The key below a node that leads to a place, and what is there."""
+    """The key below a node that leads to a place, and its value."""
     if isinstance(node, yaml.Mapping):
         for entry in node.entries:
             if _holds(entry.key.span, span) or _holds(entry.value.span, span):
@@ -93,7 +93,7 @@ def _step(node: yaml.Node, span: Span, key: str) -> tuple[str, yaml.Node] | None
 
 
 def _item(items: tuple[yaml.Node, ...], at: int, key: str) -> str:
-    """What an item of a list is called: by its flag among arguments, else by its number."""
+    """The name of a list item: its flag among arguments, else its number."""
     flag = _flag(items[at]) or (_flag(items[at - 1]) if at else "")
     return flag if flag and key in _ARGUMENTS else f"[{at}]"
 

@@ -1,4 +1,4 @@
-"""What each syntax says of the places in a file, which is read again for that only when something is reported."""
+"""Outlines of files: the keys of a place, by syntax. Computed only for reported places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader could not read."""
+"""A problem that a parser reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How YAML is written at a place, and values written so: quotes, indentation, lists below their key or deeper."""
+"""YAML style at a place, and values written in it: quotes, indentation, lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAP = re.compile(_KEY + rb"(?=( +)[\w\"'])", re.MULTILINE)
 
 
 class Style(NamedTuple):
-    """How neighbours are written: the quotes of keys and texts, the indentation of maps and of lists in them."""
+    """The style of neighbours: quotes of keys and strings, indentation of maps and lists."""
 
     keys: yaml.Style
     texts: yaml.Style
@@ -82,7 +82,7 @@ PLAIN = Style("plain", "plain", 2, 2)
 
 
 def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Target], step: int = 0) -> Style:
-    """The style at a place: quotes as some keys and texts have them, the rest as nearby."""
+    """The style at a place: quotes from keys and strings there, the rest from nearby."""
     data, at = place.source.data, place.start
     key = next(iter(keys), None)
     texts = [text for text in texts if isinstance(text, yaml.Scalar) and _is_chosen(text)]
@@ -103,7 +103,7 @@ def _is_chosen(node: yaml.Scalar) -> bool:
 
 
 def _deeper(pattern: re.Pattern[bytes], data: bytes, at: int) -> int | None:
-    """How much deeper the first line below a key is, by the key nearest above a place, else the first one below."""
+    """The indentation step below the nearest key above a place, else the first one below."""
     found = None
     for match in pattern.finditer(data):
         by = len(match[2]) - len(match[1])

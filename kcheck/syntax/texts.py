@@ -1,4 +1,4 @@
-"""Texts made of pieces, read as YAML: each part with its place in the code, also where some are not known."""
+"""Texts made of pieces, read as YAML; each part keeps its place, unknown parts too."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _UNKNOWN = "unknown-part"
-"""What stands for a part of a text that is not known while the text is parsed."""
+"""What stands for a part of a text that is unknown while the text is parsed."""
 
 
 def documents(pieces: tuple[Piece, ...]) -> Iterator[yaml.Target]:
-    """The YAML documents in a text that was joined from pieces; what cannot be read is left out."""
+    """The YAML documents in a text joined from pieces; invalid ones are left out."""
     return (root for root in read(pieces) if not isinstance(root, Problem))
 
 
 def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> Iterator[yaml.Target | Problem]:
-    """The `wanted` YAML documents in a text that was joined from pieces, or why one cannot be read."""
+    """The `wanted` YAML documents in a text joined from pieces, or the error of one."""
     text = _Text(pieces)
     for document in yaml.documents(text.source, wanted):
         if document.problem is not None:
@@ -36,7 +36,7 @@ def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> I
 
 
 def lines(pieces: tuple[Piece, ...]) -> list[list[Piece]]:
-    """The lines of a text that was joined from pieces, each as the pieces that it has of them."""
+    """The lines of a text joined from pieces, each with its pieces."""
     result: list[list[Piece]] = [[]]
     for piece in pieces:
         for part in _by_line(piece):
@@ -60,7 +60,7 @@ def _by_line(piece: Piece) -> Iterator[Piece]:
 
 
 def embedded_lines(scalar: yaml.Scalar) -> tuple[Piece, ...]:
-    """The lines of a scalar that is YAML itself, each with its place where it is written as it is read."""
+    """The lines of a scalar that is YAML itself, with places if they are unescaped."""
     source, data = scalar.source, scalar.source.data
     if scalar.style == "literal":
         pieces = []
@@ -97,7 +97,7 @@ def data(node: yaml.Node) -> Datum:
 
 
 class _Segment(NamedTuple):
-    """Bytes of the joined text that come from one place; `verbatim` ones are written there as they are."""
+    """Bytes of the joined text from one place; `verbatim` ones are unescaped there."""
 
     start: int
     end: int
@@ -107,7 +107,7 @@ class _Segment(NamedTuple):
 
 
 class _Text:
-    """A text joined from its pieces, parsed, and put back to where the pieces are written."""
+    """A text joined from pieces, parsed, and mapped back to their places."""
 
     def __init__(self, pieces: tuple[Piece, ...]) -> None:
         parts: list[bytes] = []
@@ -144,7 +144,7 @@ class _Text:
         return Span(first.span.source, begin, max(begin, finish))
 
     def placed(self, node: yaml.Node) -> yaml.Target:
-        """A node with the places of its pieces; what an alias stands for is placed once."""
+        """A node with the places of its pieces; aliased nodes are placed once."""
         node = yaml.resolve(node)
         if node not in self.done:
             self.done[node] = self._placed(node)
@@ -179,7 +179,7 @@ class _Text:
 
 
 def _aligned(piece: Piece) -> list[tuple[str, Span, bool]]:
-    """The lines of a piece with where they are written: what a template takes off is before or behind them."""
+    """The lines of a piece with their places, without what the template strips."""
     raw = piece.span.text
     if piece.datum is not None:
         return [(piece.text, piece.span, False)]

@@ -1,4 +1,4 @@
-"""Where tables and keys are written in a TOML file: the library that reads it does not tell."""
+"""Positions of tables and keys in a TOML file, which the parser does not report."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def find_table(data: bytes, name: str) -> int | None:
-    """Where the first header of a table, or of one inside it, begins; None without one."""
+    """The begin of the first header of a table or a subtable; None without one."""
     match = re.search(rb"^\[" + re.escape(name.encode()) + rb"(?:\.|\])", data, re.MULTILINE)
     return match.start() if match else None
 
 
 def key_line(source: Source, table: str, key: str, start: int) -> Span | None:
-    """The first line from `start` on that sets a key, or is the header of a table by that key in another one."""
+    """The first line from `start` that sets a key, or is the header of its table."""
     names = re.escape(table.encode()), re.escape(key.encode())
     pattern = re.compile(rb"^[ \t]*(?:\[+%s\.)?[\"']?%s\b[^\n]*" % names, re.MULTILINE)
     match = pattern.search(source.data, start)

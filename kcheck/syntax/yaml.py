@@ -58,7 +58,7 @@ MAX_DEPTH, MAX_NODES, MAX_MERGES = 100, 1_000_000, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document that is not empty: its root, or the problem that keeps it from having one."""
+    """A non-empty document: its root, or its problem."""
 
     span: Span
     root: Target | None
@@ -66,7 +66,7 @@ class Document:
 
 
 class _RefusedError(Exception):
-    """Message, start and end of what PyYAML accepts and kcheck, or Kubernetes, does not."""
+    """Message, start and end of an error that PyYAML accepts."""
 
 
 _SEPARATOR = re.compile(rb"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -132,7 +132,7 @@ _PROPERTIES = re.compile(rb"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]+|#[^\r\n]*)*){1,2}")
 
 
 def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Target]:  # noqa: PLR0915
-    """Build the trees of the documents in `data`: one loop, as calls would cost more than the work."""
+    """Build the trees of the documents in `data`, in one loop for speed."""
     file = source.data
     roots: list[Target] = []
     anchors: dict[str | None, Target | None] = {}  # to None while the node is being built
@@ -178,7 +178,7 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
             name, anchor = event.anchor, None
             target = anchors.get(name)
             if target is None:
-                why = "stands inside its own anchor" if name in anchors else "refers to no anchor above it"
+                why = "is inside its own anchor" if name in anchors else "refers to no anchor above it"
                 raise _RefusedError(f"alias *{name} {why}", start, end)
             node = Alias(source, start, end, None, name, target)
         else:
@@ -202,7 +202,7 @@ def _key(key: Node) -> Scalar:
 _TAB = "a tab must not be used for indentation"
 _WORDS = (  # by a part of what PyYAML's C parser or its pure one says
     (r"violates indentation|indentation space|character '\\t' that", _TAB),
-    ("cannot start|alphabetic or|tag handle|node content", "a value that begins so needs quotes"),
+    ("cannot start|alphabetic or|tag handle|node content", "a value that begins like this needs quotes"),
     ("unexpected end of stream|unexpected document", "this quote is never closed"),
     ("could not find expected ':'", "this line has no ':' after its key"),
     ("mapping values are not", "unexpected ':': wrong indentation, or the text needs quotes"),
@@ -236,12 +236,12 @@ def _explain(error: Exception, source: Source, data: bytes, offset: Callable[[in
 
 
 def resolve(node: Node) -> Target:
-    """The node itself, or what an alias stands for."""
+    """The node itself, or the target of an alias."""
     return node.target if isinstance(node, Alias) else node
 
 
 def get(node: Node | None, *path: str | int) -> Target | None:
-    """Walk down keys and indexes, through aliases and merge keys; None where there is nothing.
+    """Walk down keys and indexes, through aliases and merge keys; None if there is nothing.
 
     The last one of duplicate keys wins, and keys of the map itself win over merged ones.
     """
@@ -260,7 +260,7 @@ def get(node: Node | None, *path: str | int) -> Target | None:
 
 
 def entries(mapping: Mapping) -> dict[str, Pair]:
-    """The entries that count, by the text of the key: merges are resolved, aliases in values are not."""
+    """The effective entries by key text: merges are resolved, aliases in values are not."""
     result: dict[str, Pair] = {}
     for layer in layers(mapping):
         for entry in reversed(layer.entries):
@@ -270,7 +270,7 @@ def entries(mapping: Mapping) -> dict[str, Pair]:
 
 
 def layers(mapping: Mapping) -> Iterator[Mapping]:
-    """The map and what it merges, strongest first, each once: merges of merges cannot explode."""
+    """The map and its merges, strongest first, each once."""
     seen: set[Target] = set()
     todo: list[Target] = [mapping]
     while todo and len(seen) < MAX_MERGES:
@@ -311,7 +311,7 @@ def walk(node: Node | None) -> Iterator[Target]:
 
 
 def value(node: Scalar) -> Plain:
-    """What a scalar means to Kubernetes, whose reader (go-yaml v2) follows YAML 1.1 in part.
+    """The value of a scalar for Kubernetes, whose parser (go-yaml v2) partly follows YAML 1.1.
 
     `yes`, `on`, `y` are booleans, `0777` is octal, `1_000` an int, `1e3` a float; quoted scalars, numbers in
     base 60, timestamps and scalars with a tag of their own are texts.
@@ -338,7 +338,7 @@ def _resolved(text: str) -> Plain:
 
 
 def is_template(data: bytes) -> bool:
-    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`) outside of comments.
+    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`) outside comments.
 
     To be asked only about documents with a problem. An unquoted `{{ x }}` always is one (a map as the key of
     a map), and a document that parses is YAML, whatever its quoted and block texts hold.
@@ -357,7 +357,7 @@ _SIGNS = bytes.maketrans(b":#\"',[]&*!|>%@`", b"_" * 15)
 
 
 def without_templating(data: bytes) -> bytes | None:
-    """The bytes with a placeholder of the same length for each `{{ value }}`; None where a template does more."""
+    """The bytes with a placeholder of the same length for each `{{ value }}`; None if a template does more."""
     if _ENGINE.search(data) or not _FILLED.search(data):
         return None
     return _FILLED.sub(lambda match: b"${" + match[1].translate(_SIGNS) + b"}}", data)

@@ -1,4 +1,4 @@
-"""What a text in YAML holds, told without parsing it."""
+"""The contents of a YAML text, without parsing it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def document_starts(source: Source) -> list[int]:
 
 
 def kinds_named(data: bytes) -> set[tuple[bool, str]]:
-    """What each `kind` of a document says, with whether it is indented; empty text for what a template fills in."""
+    """The text of each `kind`, and whether it is indented; empty if templated."""
     if in_braces(data):
         return {(True, kind.decode()) for kind in _FLOW_KIND.findall(data)}
     return {(bool(indent), kind.decode()) for indent, kind in _KIND.findall(data)}

@@ -1,1 +1,1 @@
-"""HCL files in, evaluated resources out. Knows no Kubernetes."""
+"""Evaluate HCL into resources. Knows no Kubernetes."""

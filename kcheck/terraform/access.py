@@ -1,4 +1,4 @@
-"""Steps into values: attributes and indexes, of what is known and of what only the cloud knows."""
+"""Attributes and indexes of values, also of values that only the cloud knows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def attribute(target: Datum, name: str) -> Datum:
     if value is not None and hasattr(value, "attribute"):
         return value.attribute(name)
     if isinstance(value, tuple) and not isinstance(value, SetData):
-        raise EvaluationError(f"`.{name}` on a list; `[*].{name}` or an index is meant")
+        raise EvaluationError(f"`.{name}` on a list; use `[*].{name}` or an index")
     raise EvaluationError(f"there is no attribute `{name}` on {convert.kind_name(value)}")
 
 
@@ -74,7 +74,7 @@ def loose_key(value: dict[str, Datum]) -> Reference | None:
 def _of_partial(target: Partial, name: str) -> Datum:
     """An element of a map of which not all is known: what is there, else what may be."""
     if not isinstance(target.part, dict) or not isinstance(target.rest, dict):
-        raise EvaluationError(f"`.{name}` on a list; `[*].{name}` or an index is meant")
+        raise EvaluationError(f"`.{name}` on a list; use `[*].{name}` or an index")
     if name in target.part:
         return target.part[name]
     found = [target.rest[name]] if name in target.rest else []

@@ -1,4 +1,4 @@
-"""What the files of one folder declare, before anything is evaluated."""
+"""The declarations in the files of one folder, before evaluation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Configuration:
     `incomplete` says that a piece could not be read: nothing may then be concluded from absence. `old` code is for
     Terraform before 0.12. A `skeleton`
     stands for a module that others publish; it declares what matters and nothing else, and its version may have
-    other `defaults`, and lack some variables. A copy of such a module has the `top` folder outside of which nothing is
+    other `defaults`, and lack some variables. A copy of such a module has the `top` folder outside which nothing is
     read.
     Where neither is there, a skeleton of its arguments stands in: `unread` says why, `inputs` are the spellings of its
     variables in the call, and a `partial` one may lack node pools.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Answer(TypedDict):
-    """The value of an expression, or why it is not known; `origins` is where it is written."""
+    """The value of an expression, or why it is unknown; `origins` is where it is written."""
 
     value: object
     known: bool
@@ -38,7 +38,7 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
     file = parse(source)
     entry = file.body.attributes.get("value")
     if file.problems or entry is None:
-        return _unknown(file.problems[0].message if file.problems else "this is not an expression")
+        return _unknown(file.problems[0].message if file.problems else "not an expression")
     loader = Loader(Tree([root]), config)
     modules = loader.roots(each_workspace=False)
     module = modules[0] if modules else None
@@ -73,4 +73,4 @@ def _json(value: object) -> object:
         return [_json(item) for item in value]
     if value is None or isinstance(value, bool | int | str):
         return value
-    raise TypeError("a resource or module has no plain value; name one of its attributes")
+    raise TypeError("a resource or module is not a value; name one of its attributes")

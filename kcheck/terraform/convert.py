@@ -20,7 +20,7 @@ _PRIMITIVE = {"string", "number", "bool"}
 
 
 def equal(a: Datum, b: Datum) -> bool | None:
-    """Whether two values are equal as `==` sees it: deep, and never across types; None is not known."""
+    """Whether two values are equal as `==` sees it: deep, and never across types; None is unknown."""
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return _same_symbol(a, b)
     x, y = a.value, b.value
@@ -37,7 +37,7 @@ def equal(a: Datum, b: Datum) -> bool | None:
 
 
 def _same_symbol(a: Datum, b: Datum) -> bool | None:
-    """An attribute that is not known yet still equals itself."""
+    """An attribute that is unknown yet still equals itself."""
     if isinstance(a, Unknown) and isinstance(b, Unknown) and a.symbol is not None and a.symbol == b.symbol:
         return None if "?" in a.symbol.attribute else True
     return None
@@ -57,7 +57,7 @@ def _all_equal(pairs: Iterable[tuple[Datum, Datum]]) -> bool | None:
 def unify(items: Sequence[Datum]) -> list[Datum]:
     """The elements converted to one type, as for `tolist([1, "a"])` and the branches of a conditional.
 
-    Nulls, and values that are not known, fit any type. An element that needs no conversion is handed back as it is.
+    Nulls, and values that are unknown, fit any type. An element that needs no conversion is handed back as it is.
 
     Raises:
         EvaluationError: no one type fits all.
@@ -137,7 +137,7 @@ def _renewed(item: Known[DatumValue], new: DatumValue) -> Datum:
 
 
 def kind_name(value: object) -> str:
-    """What a value is, in words."""
+    """What a value is, as text."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -154,7 +154,7 @@ def identity(datum: Datum) -> str:
     if isinstance(datum, Unknown):
         if datum.symbol:
             return f"?{datum.symbol.address}.{datum.symbol.attribute}"
-        name = datum.reason.removesuffix(" has no default")
+        name = datum.reason.removesuffix(" has no value")
         if name != datum.reason:  # a variable
             return f"?{name}"
         written = datum.origin.spans[0] if datum.origin and datum.origin.spans else None
@@ -198,7 +198,7 @@ def sort_key(datum: Datum) -> tuple[int, object]:
 def to_set(items: Sequence[Datum]) -> SetData:
     """A set: elements of one type, each once, in Terraform's order.
 
-    Values that are not known stay, the same symbol once.
+    Values that are unknown stay, the same symbol once.
 
     Raises:
         EvaluationError: no one type fits all elements.

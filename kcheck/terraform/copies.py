@@ -1,4 +1,4 @@
-"""Where the code of a module lies that somebody publishes: in the repository itself, or in a copy of it.
+"""Code of published modules: in the repository itself, or in a copy.
 
 Copies are what `terraform init` fetched, as `.terraform/modules/modules.json` lists it, and what is in the folders of
 `--module-dir`. They are read like skeletons: what is found in one is reported at the call.
@@ -100,7 +100,7 @@ class Copies:
         return None
 
     def _places(self, module: Module, block: nodes.Block, source: str) -> Iterator[tuple[str, str]]:
-        """Where a copy may be: the folder that nothing is read outside of, and the path."""
+        """Where a copy may be: the folder that nothing is read outside, and the path."""
         address = parse_address(source)
         for top in self._folders:
             names = _names(address) if address is not None else ()
@@ -133,7 +133,7 @@ class Copies:
                     yield key, (source, folder)
 
     def read(self, path: str, top: str) -> Configuration | None:
-        """What the files of a copy declare; None if no Terraform is there, or outside of the top folder."""
+        """What the files of a copy declare; None if no Terraform is there, or outside the top folder."""
         real = os.path.realpath(path)
         if real not in self._read:
             self._read[real] = self._configuration(os.path.normpath(path), top)
@@ -185,7 +185,7 @@ class Copies:
         return None
 
     def _origin(self, top: str) -> str:
-        """The owner and name of the repository that a folder was cloned from; empty where git does not say."""
+        """The owner and name of the repository that a folder was cloned from; empty if git does not say."""
         if top not in self._origins:
             config = self._tree.disk.head(os.path.join(top, ".git", "config"), _CONFIG)
             found = _ORIGIN.search(config.decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Evaluate HCL expressions as Terraform would, with values that are not known yet kept as Unknown."""
+"""Evaluate HCL expressions like Terraform; unknown values stay Unknown."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def value_of(expression: nodes.Expression, scope: Scope) -> Datum:
 
 
 def _part(expression: nodes.Expression, scope: Scope) -> Datum:
-    """The value of a part of an expression: what Terraform would refuse is one value that is not known."""
+    """The value of a part of an expression: what Terraform would refuse is one value that is unknown."""
     if scope.strict:
         return value_of(expression, scope)
     try:
@@ -144,7 +144,7 @@ def _tuple(node: nodes.Tuple, scope: Scope) -> Datum:
 
 
 def _object(node: nodes.Object, scope: Scope) -> Datum:
-    """Of two keys that are the same the last one holds; one that is not known is taken for another one."""
+    """Of two keys that are the same the last one holds; one that is unknown is taken for another one."""
     result = Gathering(_here(node))
     for key, value in node.entries:
         result.add(_part(key, scope), _part(value, scope))
@@ -252,7 +252,7 @@ def _with_choice(function: functions.Function, arguments: list[Datum], at: int, 
 
 
 def _opaque(value: Datum) -> Datum:
-    """A whole resource handed to a function: its parts are not known there."""
+    """A whole resource handed to a function: its parts are unknown there."""
     if isinstance(value, Known) and hasattr(value.value, "attribute"):
         return Unknown("a whole resource is passed to a function", value.origin, getattr(value.value, "symbol", None))
     return value
@@ -271,7 +271,7 @@ def _try(node: nodes.Call, scope: Scope) -> Datum:
             absent = absent or (error if isinstance(error, AbsentError) else None)
             continue
         empty = isinstance(argument, nodes.Tuple | nodes.Object) and isinstance(value, Known) and not value.value
-        if type(value) is Either and node.arguments[at + 1 :]:  # it may be one that is not there
+        if type(value) is Either and node.arguments[at + 1 :]:  # it may be one that does not exist
             others: list[Datum] = []
             with suppress(EvaluationError):
                 others.append(_try(replace(node, arguments=node.arguments[at + 1 :]), scope))

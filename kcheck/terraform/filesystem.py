@@ -41,7 +41,7 @@ class Files(Protocol):
         """The paths of all files below a folder, relative to it.
 
         Raises:
-            OutsideError: the folder is outside of the repository, or too much is below it.
+            OutsideError: the folder is outside the repository, or too much is below it.
         """
 
 

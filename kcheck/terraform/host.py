@@ -1,4 +1,4 @@
-"""What a module asks of whoever loads it: the values of its variables, folders and files."""
+"""The interface between a module and its loader: variables, folders and files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Host(Protocol):
     """Who loads folders and files for modules."""
 
     def child(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """The configuration of a called module, or why it is not known."""
+        """The configuration of a called module, or why it is unknown."""
 
     def files(self, root: Module) -> Files:
         """The files that the functions of a root module may read."""

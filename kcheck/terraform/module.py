@@ -1,4 +1,4 @@
-"""A module: the files of one folder, with its variables bound, evaluated when something is asked for."""
+"""A module: the files of one folder with its variables bound, evaluated lazily."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Module:
             if "default" not in entries:
                 if self.configuration.unread:
                     return Unknown(self.configuration.unread, Origin((self.scope.place,)) if self.scope.place else None)
-                reason = f"var.{self.prefixed(name) if self.address else name} has no default"
+                reason = f"var.{self.prefixed(name) if self.address else name} has no value"
                 return Unknown(reason, Origin((block.header,)))
             other = self.configuration.defaults.get(name)
             default = evaluate(entries["default"].expression, self.scope) if other is None else other
@@ -129,7 +129,7 @@ class Module:
             reason = f"{self.address}.{name} is only known after apply"
             return Unknown(reason, Origin((self.block.header,)), Symbol(self.address, name))
         if self.configuration.incomplete:
-            return Unknown(f"{name} may be in a part of {self.configuration.folder} that could not be read")
+            return Unknown(f"{name} may be in the part of {self.configuration.folder} that could not be read")
         return None
 
     def resources(self, kind: str) -> Names:
@@ -143,14 +143,14 @@ class Module:
         return expand(block, self.prefixed(f"{kind}.{name}"), self.scope)
 
     def data(self, kind: str) -> Datum:
-        """`data.kind`: what the cloud would answer is not known, the identity is."""
+        """`data.kind`: what the cloud would answer is unknown, the identity is."""
 
         def find(name: str) -> Datum | None:
             block = self.configuration.data.get((kind, name))
             if block is None:
                 return self._lost(f"data.{kind}.{name}")
             address = self.prefixed(f"data.{kind}.{name}")
-            asker = f"{self.address} asks the cloud for its {kind}" if self.configuration.skeleton else ""
+            asker = f"{self.address} reads its {kind} from the cloud" if self.configuration.skeleton else ""
             answer = partial(self._answer, asker or f"{address} is read from the cloud")
             return _map_instances(expand(block, address, self.scope), answer)
 

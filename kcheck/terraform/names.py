@@ -1,4 +1,4 @@
-"""Names whose values are worked out when they are asked for."""
+"""Names whose values are computed on demand."""
 
 from __future__ import annotations
 

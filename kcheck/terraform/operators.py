@@ -1,4 +1,4 @@
-"""Operators on values, with HCL's rules: exact numbers, and `&&` and `||` that one side can decide."""
+"""Operators with HCL's rules: exact numbers; one side can decide `&&` and `||`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kcheck.terraform import convert
 
 
 def first_reason(*values: Datum) -> str:
-    """Why the first of the values that is not known is not."""
-    return next((value.reason for value in values if isinstance(value, Unknown)), "a part of it is not known")
+    """Why the first of the values that is unknown is not."""
+    return next((value.reason for value in values if isinstance(value, Unknown)), "part of it is not known")
 
 
 def logic(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
-    """`&&` and `||`: one side can decide alone, also when the other is not known."""
+    """`&&` and `||`: one side can decide alone, also when the other is unknown."""
     decisive = operator == "||"
     known = [scalars.to_bool(side.value) for side in (left, right) if isinstance(side, Known)]
     if decisive in known:

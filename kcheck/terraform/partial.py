@@ -1,4 +1,4 @@
-"""Collections of which only a part is known: what is surely in them, and what may be."""
+"""Partly known collections: certain and possible elements."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from kcheck.source.values import DatumValue
 
 MOST_BRANCHES = 64
-"""What a value may be is told apart up to this many."""
+"""What a value may be is distinguished up to this many."""
 
 
 MOST_ELEMENTS = 1_000
-"""Elements that may be there are told apart up to this many; more are one that is not known."""
+"""Elements that may be there are distinguished up to this many; more are one that is unknown."""
 
 
 class Entry(NamedTuple):
@@ -85,7 +85,7 @@ def settled(datum: Datum, origin: Origin) -> Datum:
 
 
 def entries_of(collection: Datum) -> Iterator[Entry]:
-    """The elements of a collection, those that may be there too. Of one that is not known, one stands for all.
+    """The elements of a collection, those that may be there too. Of one that is unknown, one stands for all.
 
     Raises:
         EvaluationError: it cannot be iterated.
@@ -208,7 +208,7 @@ class Gathering:
             self.rest.setdefault(name, entry.item)
 
     def free(self, key: Datum) -> str:
-        """The name of a key. Two that are not known are two."""
+        """The name of a key. Two that are unknown are two."""
         if isinstance(key, Known):
             return scalars.to_string(key.value)
         name = stand_in(key)

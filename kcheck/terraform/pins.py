@@ -1,4 +1,4 @@
-"""Which versions of its providers a root module is pinned to: by what its modules require, and what it has locked."""
+"""Provider versions of a root module: its modules' constraints and its lock file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans (`terraform show -json`) as root modules: every resource as it will be, links by what the code refers to."""
+"""Plans (`terraform show -json`) as root modules: planned resources, linked by references."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(source: Source, targets: Mapping[str, tuple[str, ...]], lists: Set[str]
         start = len(BOM.decode()) if text.startswith("\ufeff") else 0
         tops = dict(json.members(text, start))
         if "planned_values" not in tops or "format_version" not in tops:
-            return Problem("this is no plan: `terraform show -json PLAN` writes one", whole)
+            return Problem("not a plan in JSON: create one with `terraform show -json PLAN`", whole)
         return _Plan(source, text, tops, targets, lists)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return Problem(f"this plan cannot be read: {error}", whole)
@@ -185,7 +185,7 @@ class _Planned(Instance):
     def _merged(
         self, name: str, node: json.Node | None, unknown: object, secret: list[object], code: object
     ) -> Datum | None:
-        """A planned value with what is not known yet and what must not be looked at.
+        """A planned value with what is unknown yet and what must not be looked at.
 
         What the provider will choose is not there, as in code: the plan does not know it though its code is settled.
         """

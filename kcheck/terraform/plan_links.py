@@ -1,4 +1,4 @@
-"""What the code behind a plan refers to, for values that are only known after apply."""
+"""References in the code of a plan, for values known only after apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which provider block a resource uses."""
+"""The provider block that a resource uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules that others publish, as skeletons: which file of `profiles/` stands for a call of one.
+"""Published modules: the skeleton in `profiles/` for a call.
 
 `profiles/modules.yaml` names them. A skeleton that matches wins over a downloaded copy, so that the verdict is the
 same with and without `.terraform/`.

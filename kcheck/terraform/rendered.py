@@ -1,4 +1,4 @@
-"""Data sources that only put texts together: what they give follows from the code."""
+"""Data sources that only render text: their values follow from the code."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def _archive(record: BlockRecord) -> Datum | None:
 
 def _texts(contents: list[Datum | None], record: BlockRecord) -> Datum:
     pieces = [piece for content in contents if content is not None for piece in pieces_of(content)]
-    reason = "what starts the machine is only known after apply"
+    reason = "the user data is only known after apply"
     return Unrendered(reason, Origin((record.span,)), pieces=tuple(pieces))

@@ -27,7 +27,7 @@ _NAMES = frozenset({"name", "id", "self_link"})
 """Attributes by which others refer to a resource: never null, so an unknown one still tells which resource is meant."""
 
 MAX_INSTANCES = 10_000
-"""Instances of one resource that are told apart."""
+"""Instances of one resource that are distinguished."""
 
 UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
 """Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
@@ -54,7 +54,7 @@ class BlockRecord:
         return self.scope.place or header if header.source.bundled else header
 
     def entry(self, name: str) -> Datum | None:
-        """The value of an attribute, or None if it is not written."""
+        """The value of an attribute, or None if it is not set."""
         entry = self.block.body.attributes.get(name)
         if entry is None:
             lost = self.scope.unread if self.scope.unread and name not in self.names() else ""
@@ -98,7 +98,7 @@ class BlockRecord:
         return dict.fromkeys((*self.block.body.attributes, *kinds))
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """The origin of something that is not written in this block; a skeleton has no place for it."""
+        """The origin of something that is not set in this block; a skeleton has no place for it."""
         if self.block.span.source.bundled:
             return Origin((self.span,))
         block = self._dynamic(path[0]) if path else None
@@ -143,7 +143,7 @@ class BlockRecord:
         return Known(SetData(items) if unordered else tuple(items), Origin((self.span,)))
 
     def computed(self, name: str) -> Datum:
-        """An attribute that is not written here: only its identity is known, and of some lists their length."""
+        """An attribute that is not set here: only its identity is known, and of some lists their length."""
         origin = Origin((self.span,))
         arguments = LISTED.get((self.block.labels[0], name)) if self.block.labels and self.address else None
         if arguments is not None:
@@ -151,11 +151,11 @@ class BlockRecord:
             if found is not None:
                 return found
         if not self.address:
-            return Unknown(f"`{name}` is not written in the code", origin)
+            return Unknown(f"`{name}` is not set in the code", origin)
         return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
 
     def _listed(self, name: str, given: Datum | None, count: Datum | None) -> Datum | None:
-        """A list that the provider makes by picking elements of another one; None if its length is not known."""
+        """A list that the provider makes by picking elements of another one; None if its length is unknown."""
         origin, reason = Origin((self.span,)), f"{self.address}.{name} is only known after apply"
         items = known(given) if isinstance(given, Known) else None
         number = known(count) if isinstance(count, Known) else None
@@ -187,7 +187,7 @@ class Instance(BlockRecord):
 
     @property
     def complete(self) -> bool:
-        """Whether all that is written of it is there: a skeleton has only what matters to kcheck."""
+        """Whether it is complete: a skeleton has only what matters to kcheck."""
         return not self.block.header.source.bundled
 
 
@@ -222,7 +222,7 @@ class ObjectRecord:
         return self.value.value
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """The origin of something that is not written in this object."""
+        """The origin of something that is not set in this object."""
         return Origin((self.span,), missing=Missing(self.span, path))
 
 

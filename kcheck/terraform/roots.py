@@ -1,4 +1,4 @@
-"""Which folders are roots, and their modules with variables bound."""
+"""Root modules: the folders that are roots, with variables bound."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Loader:
         self._configurations[folder.path] = result
         if result.old and result.problems:
             where = result.problems[0].span
-            reason = "a part is written for Terraform before 0.12, in a form that is not read"
+            reason = "partly written for Terraform before 0.12, in a form that kcheck does not read"
             self.skipped.append(Skipped(where.source.path, reason, where.begin.line))
         else:
             self.problems += result.problems
@@ -210,7 +210,7 @@ class Loader:
         return found.path if found.certain or is_call_of(block, self.configuration(folder)) else None
 
     def child(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """The configuration of a called module, or why it is not known."""
+        """The configuration of a called module, or why it is unknown."""
         configuration = self._find(module, block)
         if isinstance(configuration, str) or configuration.skeleton:
             return configuration
@@ -226,7 +226,7 @@ class Loader:
         """A folder of the tree, a skeleton, or a copy: the first that there is."""
         source = _text(block, "source")
         if source is None:
-            return "its source is not a plain text"
+            return "its source is not a literal string"
         path, top = _local(module.configuration, block), module.configuration.top
         if path is not None and top:
             return self._copies.read(path, top) or "there is no such folder"

@@ -1,4 +1,4 @@
-"""The names that an expression may use, and what is said of those that depend on themselves."""
+"""The names that an expression may use; circular references are reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Scope:
         self.place: Span | None = place or (outer.place if outer else None)
         """What stands for the code of a skeleton: the call, or the element of `for_each` in the caller."""
         self.unread: str = outer.unread if outer else ""
-        """Why nothing follows from what is not written, where that stands for code that is not there."""
+        """Why nothing follows from what is not set, where that stands for missing code."""
         self.strict: bool = outer.strict if outer else False
         """Whether what Terraform refuses in a part refuses the whole: in what `try` and `can` are given."""
 
@@ -48,7 +48,7 @@ class Scope:
         return None if self.outer is None else self.outer.special(name)
 
     def report(self, problem: Problem) -> None:
-        """Take note of something that Terraform would refuse."""
+        """Record something that Terraform would refuse."""
         if self.outer is not None:
             self.outer.report(problem)
 

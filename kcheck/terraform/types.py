@@ -20,7 +20,7 @@ _NOTHING = Scope({})
 
 
 def convert_to(value: Datum, declared: nodes.Expression) -> Datum:
-    """The value as the type constraint wants it; parts that are not known stay so.
+    """The value as the type constraint wants it; parts that are unknown stay so.
 
     Raises:
         EvaluationError: the value cannot have that type.

@@ -1,7 +1,7 @@
-"""Modules whose code is not there: what they may make, and what their arguments plainly say of it.
+"""Modules without code: the resources they may create, and what their arguments say.
 
-`profiles/unread.yaml` says by which words and arguments a module is told. A stand-in is a skeleton without defaults:
-what the call does not write is unknown, never absent.
+`profiles/unread.yaml` has the words and arguments that identify them. A stand-in is a skeleton without defaults:
+what the call does not set is unknown, never absent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
 
-REMEDY = "`terraform init` or --module-dir DIR gives its code"
+REMEDY = "run `terraform init`, or name a copy with --module-dir DIR"
 
 _CLUSTERS = ("aws_eks_", "google_container_", "azurerm_kubernetes_", "alicloud_cs_")
 _WORD = re.compile(r"[a-z0-9]+")
@@ -58,7 +58,7 @@ def skipped(roots: Iterable[Module]) -> Iterator[Skipped]:
     judged = any(kind.startswith(_CLUSTERS) for kind in kinds) or any(row[0] != "networks" for row in found.values())
     for source, (kind, block, told) in found.items():
         if kind != "networks" or judged:
-            why = "only its arguments were read" if told else f"it may make {kind}"
+            why = "only its arguments were read" if told else f"it may create {kind}"
             place = block.header
             yield Skipped(place.source.path, f"{_named(block, source)} was not read; {why}", place.begin.line, REMEDY)
 
@@ -73,7 +73,7 @@ def _named(block: nodes.Block, source: str) -> str:
 
 
 def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration | None:
-    """A skeleton for what the arguments of a call plainly say; None where they do not."""
+    """A skeleton for what the arguments of a call say; None if they do not."""
     words, given = _words(block, source), _given(block)
     if words & _ignored():
         return None
@@ -109,7 +109,7 @@ def _words(block: nodes.Block, source: str) -> set[str]:
 
 
 def _words_of(source: str) -> set[str]:
-    """The words in the last steps of a source; none where it has no address that people gave it."""
+    """The words in the last steps of a source; none if it has no address that people gave it."""
     address = parse_address(source)
     if address is None:
         return set()

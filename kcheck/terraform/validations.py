@@ -1,4 +1,4 @@
-"""What the `validation` blocks of variables say of values that variables do not have yet."""
+"""`validation` blocks of variables, applied to values that a fix would write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the variables of a root module get their values: files, flags and, if asked for, the environment."""
+"""Values of root module variables: files, flags and, on request, the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workspaces that the code of a root module knows: keys, literals and files that `terraform.workspace` chooses."""
+"""Workspaces found in a root module: keys, literals and files chosen by `terraform.workspace`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def unchosen(names: Iterable[str] = ()) -> Unknown:
     """`terraform.workspace` where nobody says which it is; `names` are those that the code knows."""
     known = ", ".join(names)
     return Unknown(
-        f"terraform.workspace is not chosen; --workspace NAME gives it{f' ({known})' if known else ''}", None, _SYMBOL
+        f"terraform.workspace has no value; set --workspace NAME{f' ({known})' if known else ''}", None, _SYMBOL
     )
 
 

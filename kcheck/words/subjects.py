@@ -8,9 +8,9 @@ import kcheck.syntax.outlines  # noqa: F401 - places say by which keys they are 
 from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.scale.walls.model import Wall
 from kcheck.source.values import known
-from kcheck.words.derive import basics, limits, scaling
+from kcheck.words.derive import basics, control_plane, limits, scaling
 from kcheck.words.tables import autoscaling, clusters, costs, networks, pods, queues
-from kcheck.words.tables.field import Field, made
+from kcheck.words.tables.field import Field, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,15 +26,18 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     **queues.SUBJECTS,
     **costs.SUBJECTS,
     "input": (
-        made("kind", "string", "unreadable, templates, chart, not-rendered, unused-suppression or bare-suppression",
-              lambda i, _w: basics.computed(i, i.kind)),
-        made("text", "string", "what is wrong", lambda i, _w: basics.computed(i, i.text)),
+        plain("kind", "string", "unreadable, not-rendered, templates, chart, unused-suppression, forbidden-suppression ..."),
+        plain("path", "string", "the file or folder"),
+        plain("name", "string", "the rule that a suppression names, or the chart; empty for others"),
+        plain("reason", "string", "why it cannot be read or rendered, or why a finding was accepted; empty for others"),
+        plain("expires", "string", "the last day of a suppression in the settings; empty for others"),
+        plain("count", "int", "how many templates there are", "templates"),
     ),
 }  # fmt: skip
 """Subject -> its words. docs/words.md is printed from this table."""
 
 
-PARTS = networks.PARTS | costs.SUBJECTS.keys()
+PARTS = frozenset((*networks.PARTS, *costs.SUBJECTS, "quota_need"))
 """Subjects that are only reached from others: no rule is about them."""
 
 _LISTS = {
@@ -54,6 +57,8 @@ def things(subject: str, world: World) -> Sequence[Thing]:
     match subject:
         case "wall":
             return limits.every(world)
+        case "setting":
+            return control_plane.settings(world)
         case "autoscaler":
             return [a for a in inventory.autoscalers if scaling.has_work(a, world)]
         case "flag":
@@ -73,7 +78,7 @@ def cloud_of(thing: Thing, world: World) -> str:
     """The cloud whose limits hold for a thing; `any` where it is not known."""
     if isinstance(thing, Cluster | Subnet | PodRange):
         return thing.cloud
-    if isinstance(thing, Wall):
+    if isinstance(thing, Wall | control_plane.Setting):
         return thing.cluster.cloud
     if isinstance(thing, NodePool | Autoscaler | KarpenterPool) or thing in world.inventory.cluster_of:
         cluster = known(basics.cluster_of(thing, world))

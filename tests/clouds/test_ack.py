@@ -182,8 +182,8 @@ def test_what_is_unknown(write: Callable[[Mapping[str, str | bytes]], Path]) -> 
         'variable "cidr" {\n  type = string\n}\nvariable "size" {\n  type = string\n}\n'
     )
     data = read(write, text)
-    assert data["pools"][0]["fields"]["max_nodes"]["unknown"] == "var.size has no default"
-    assert data["pod_ranges"][0]["fields"]["cidr"]["unknown"] == "var.cidr has no default"
+    assert data["pools"][0]["fields"]["max_nodes"]["unknown"] == "var.size has no value"
+    assert data["pod_ranges"][0]["fields"]["cidr"]["unknown"] == "var.cidr has no value"
     assert data["clusters"][0]["fields"]["name"]["value"] == "train-"
 
 

@@ -151,9 +151,9 @@ def test_pool_is_in_its_subnet(reference: str, subnet: list[str], pool: Callable
         ("enable_auto_scaling = true\n  min_count = 1\n  max_count = 5\n  node_count = 2", (1, 5)),
         ('auto_scaling_enabled = "true"\n  min_count = "1"\n  max_count = "5"', (1, 5)),
         ("auto_scaling_enabled = false\n  min_count = null\n  max_count = null\n  node_count = 4", (4, 4)),
-        ("auto_scaling_enabled = true\n  min_count = 0\n  max_count = var.most", (0, "var.most has no default")),
-        ("auto_scaling_enabled = var.most\n  max_count = 3", ("var.most has no default", "var.most has no default")),
-        ('vm_size = "x"', ("node_count is not written", "node_count is not written")),
+        ("auto_scaling_enabled = true\n  min_count = 0\n  max_count = var.most", (0, "var.most has no value")),
+        ("auto_scaling_enabled = var.most\n  max_count = 3", ("var.most has no value", "var.most has no value")),
+        ('vm_size = "x"', ("node_count is not set", "node_count is not set")),
     ],
 )
 def test_pool_size(lines: str, expected: tuple[object, object], pool: Callable[..., dict[str, Any]]) -> None:
@@ -171,7 +171,7 @@ def test_pool_size(lines: str, expected: tuple[object, object], pool: Callable[.
         ('network_plugin = "kubenet"', "", 1),
         ('network_plugin = "azure"', "pod_subnet_id = azurerm_subnet.n[1].id", 1),
         ("", "", 1),
-        ("network_plugin = var.most", "max_pods = 30", "var.most has no default"),
+        ("network_plugin = var.most", "max_pods = 30", "var.most has no value"),
     ],
 )
 def test_addresses_of_a_node(profile: str, lines: str, addresses: object, pool: Callable[..., dict[str, Any]]) -> None:
@@ -274,7 +274,7 @@ resource "azurerm_kubernetes_cluster" "c" {
             "outbound_ip_prefix_ids",
         ),
         ('outbound_ip_prefix_ids = ["x"]', "the length of a public IP prefix is not in this code", None),
-        ("outbound_ip_address_ids = var.ids", "var.ids has no default", None),
+        ("outbound_ip_address_ids = var.ids", "var.ids has no value", None),
     ],
 )
 def test_own_public_addresses_are_counted(
@@ -344,7 +344,7 @@ def test_what_all_networks_agree_on_is_decided(
 ) -> None:
     found, undecided = verdicts(SILENT.format(version=version, nodes=nodes))
     assert "kubenet-retiring" not in found
-    assert undecided.pop("kubenet-retiring").startswith("network_plugin is not written")
+    assert undecided.pop("kubenet-retiring").startswith("network_plugin is not set")
     assert "pod-range-too-small" not in undecided
     assert {rule for rule in found if rule.startswith("pod-range")} == more
 

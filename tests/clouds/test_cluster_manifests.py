@@ -195,7 +195,7 @@ def test_a_group_with_efa_is_in_one_zone(zones: str, read: Callable[..., dict[st
 def test_subnets_that_exist_have_their_ids_only(read: Callable[..., dict[str, Any]]) -> None:
     vpc = "vpc:\n  id: vpc-1\n  subnets:\n    private:\n      a: {id: subnet-1}\n      b: {id: subnet-2, cidr: 10.0.0.0/24}"
     data = read(a=eksctl("privateNetworking: true", vpc))
-    assert [of(subnet, "cidr") for subnet in data["subnets"]] == ["the subnet a is given by its id", "10.0.0.0/24"]
+    assert [of(subnet, "cidr") for subnet in data["subnets"]] == ["the subnet a is given by id", "10.0.0.0/24"]
     assert len(of(data["pools"][0], "subnets")) == 2
 
 
@@ -318,7 +318,7 @@ def test_public_groups_need_no_gateway(read: Callable[..., dict[str, Any]]) -> N
     cluster = read(a=eksctl("privateNetworking: true"))["clusters"][0]
     assert (of(cluster, "outbound_type"), of(cluster, "outbound_ips")) == ("nat", 1)
     cluster = read(a=eksctl("privateNetworking: true", "vpc:\n  id: vpc-1"))["clusters"][0]
-    assert of(cluster, "outbound_ips") == "the NAT gateways are those of a VPC that exists"
+    assert of(cluster, "outbound_ips") == "the NAT gateways belong to an existing VPC"
 
 
 def test_efa_takes_the_first_of_listed_zones(read: Callable[..., dict[str, Any]]) -> None:

@@ -100,9 +100,9 @@ def of(data: dict[str, Any], name: str) -> Any:
         (env(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="true"), 1),  # pods live in other subnets
         (addon('"{\\"env\\": {\\"ENABLE_PREFIX_DELEGATION\\": \\"true\\"}}"'), 33),
         (addon("jsonencode({ env = { ENABLE_PREFIX_DELEGATION = true }, x = aws_subnet.a[0].arn })"), 33),
-        (addon('"nonsense"'), "the settings of the add-on are neither JSON nor YAML of an object"),
-        (addon("var.settings") + 'variable "settings" {}\n', "var.settings has no default"),
-        (env(WARM_ENI_TARGET="many"), "WARM_ENI_TARGET of the VPC CNI is neither a number nor a flag"),
+        (addon('"nonsense"'), "the settings of the add-on are not an object in JSON or YAML"),
+        (addon("var.settings") + 'variable "settings" {}\n', "var.settings has no value"),
+        (env(WARM_ENI_TARGET="many"), "WARM_ENI_TARGET of the VPC CNI is neither a number nor true or false"),
         (addon('jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })', name="coredns"), 100),
         (addon('jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })', cluster='"other"'), 100),
     ],
@@ -132,7 +132,7 @@ def test_ipv6_nodes_take_one_address(read: Callable[..., dict[str, Any]]) -> Non
 
 def test_subnets_tagged_for_pods_are_not_guessed_at(read: Callable[..., dict[str, Any]]) -> None:
     data = read(tags='{ "kubernetes.io/role/cni" = "1" }')
-    assert of(data, "addresses_per_node") == "aws_subnet.a[0] is tagged for pods: their interfaces may be in it"
+    assert of(data, "addresses_per_node") == "aws_subnet.a[0] is tagged for pods, so their interfaces may be in it"
 
 
 @pytest.mark.parametrize(
@@ -194,12 +194,12 @@ resource "aws_eks_node_group" "p" {{
         ('"a"', '"b"', "aws_eks_cluster.b.name", "b"),
         ('"a"', '"b"', "aws_eks_cluster.b.id", "b"),
         ('"a"', '"b"', '"b"', "b"),
-        ('"a"', '"b"', '"c"', "no single cluster named c in this code"),
+        ('"a"', '"b"', '"c"', "no unique cluster named c in this code"),
         ("var.name", '"b"', "aws_eks_cluster.a.name", "a"),
         ("local.name", '"b"', "local.name", "a"),
         ('"x-${var.name}"', '"b"', "local.name", "a"),  # the same text of the same unknown
-        ('"y-${var.name}"', '"b"', "local.name", "var.name has no default"),
-        ('"a"', '"a"', '"a"', "no single cluster named a in this code"),
+        ('"y-${var.name}"', '"b"', "local.name", "var.name has no value"),
+        ('"a"', '"a"', '"a"', "no unique cluster named a in this code"),
     ],
 )
 def test_cluster_of_a_group(a: str, b: str, link: str, owner: str, write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -240,7 +240,7 @@ variable "name" {{}}
         ('"team"', '"kubernetes.io/cluster/a"', "eks/aws_eks_cluster.a"),
         ('"k8s.io/cluster-autoscaler/enabled"', '"k8s.io/cluster-autoscaler/a"', "eks/aws_eks_cluster.a"),
         ("var.name", '"kubernetes.io/cluster/a"', "eks/aws_eks_cluster.a"),  # the known tag tells more
-        ("var.name", '"kubernetes.io/cluster/b"', "no single cluster named b in this code"),
+        ("var.name", '"kubernetes.io/cluster/b"', "no unique cluster named b in this code"),
         ('"team"', '"kubernetes.io/cluster/${var.name}"', "eks/aws_eks_cluster.a"),  # the only one beside it
         ('"k8s.io/cluster-autoscaler/node-template/label/a"', '"kubernetes.io/cluster/a"', "eks/aws_eks_cluster.a"),
         ('"k8s.io/cluster-autoscaler/node-template/label/a"', '"owner"', None),
@@ -282,7 +282,7 @@ def test_a_module_that_may_hold_pools_leaves_them_unknown(write: Callable[[Mappi
         ('resource "helm_release" "x" {\n  chart = "cluster-autoscaler"\n}\n', "cluster-autoscaler"),
         ('resource "helm_release" "x" {\n  chart = "https://example.com/cluster-autoscaler-9.37.0.tgz"\n}\n', "cluster-autoscaler"),
         ('resource "helm_release" "x" {\n  chart = "metrics-server"\n}\n', None),
-        ('resource "helm_release" "x" {\n  chart = var.chart\n}\nvariable "chart" {}\n', "var.chart has no default"),
+        ('resource "helm_release" "x" {\n  chart = var.chart\n}\nvariable "chart" {}\n', "var.chart has no value"),
         ('module "x" {\n  source  = "aws-ia/eks-blueprints-addons/aws"\n  version = "~> 1.16"\n  enable_karpenter = true\n}\n', "karpenter"),
         ('module "x" {\n  source  = "terraform-aws-modules/eks/aws//modules/karpenter"\n  version = "~> 20.0"\n}\n', "karpenter"),
     ],
@@ -295,7 +295,7 @@ def test_grown_by(more: str, grown_by: str | None, read: Callable[..., dict[str,
 def test_auto_mode(read: Callable[..., dict[str, Any]]) -> None:
     fields = read(cluster="\n  compute_config {\n    enabled = true\n  }")["clusters"][0]["fields"]
     assert fields["grown_by"]["value"] == "auto-mode"
-    assert "gets nodes beside its pools" in fields["target"]["unknown"]
+    assert "has nodes outside its pools" in fields["target"]["unknown"]
 
 
 def test_karpenter_objects_show_that_it_is_installed(

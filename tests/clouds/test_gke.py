@@ -82,8 +82,8 @@ SCALED = "autoscaling {\n    min_node_count = 1\n    max_node_count = 100\n  }"
         ('"us-central1"', "", "autoscaling {\n    total_max_node_count = 1000\n  }", 1000, 334),
         ('"us-central1"', "", "node_count = 7", 21, 7),
         ('"us-central1"', "", "initial_node_count = 7", 21, 7),
-        ('"us-central1"', "", "autoscaling {\n    min_node_count = 1\n  }", "max_node_count is not written", "max_node_count is not written"),
-        ("var.region", "", SCALED, "var.region has no default", "var.region has no default"),
+        ('"us-central1"', "", "autoscaling {\n    min_node_count = 1\n  }", "max_node_count is not set", "max_node_count is not set"),
+        ("var.region", "", SCALED, "var.region has no value", "var.region has no value"),
         ("var.region", "", SCALED + '\n  node_locations = ["a", "b"]', 200, 100),
     ],
 )  # fmt: skip
@@ -103,7 +103,7 @@ def test_counts_are_per_zone(
         ('cluster_secondary_range_name = "pods"', "10.4.0.0/14", 1 << 18),
         ("cluster_secondary_range_name = google_compute_subnetwork.nodes.secondary_ip_range[0].range_name", "10.4.0.0/14", 1 << 18),
         ('cluster_secondary_range_name = "pods"\n    additional_pod_ranges_config {\n      pod_range_names = ["more"]\n    }', "10.4.0.0/14", 1 << 19),
-        ('cluster_secondary_range_name = "shared"', "the range shared is not in this root", "the range shared is not in this root"),
+        ('cluster_secondary_range_name = "shared"', "the range shared is not in this root module", "the range shared is not in this root module"),
         ('cluster_secondary_range_name = ""', "/14", 1 << 18),
         ('cluster_ipv4_cidr_block = "/10"', "/10", 1 << 22),
         ('cluster_ipv4_cidr_block = "10.32.0.0/14"', "10.32.0.0/14", 1 << 18),
@@ -144,7 +144,7 @@ def test_pools_inside_of_the_cluster(lines: str, pools: dict[str, int], read: Ca
 def test_nodes_beside_the_pools(lines: str, read: Callable[..., dict[str, Any]]) -> None:
     cluster = read(f"{KEPT}\n  {lines}")["clusters"][0]
     assert value(cluster, "provisioned") is True
-    assert "gets nodes beside its pools" in value(cluster, "target")
+    assert "has nodes outside its pools" in value(cluster, "target")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ resource "google_container_cluster" "main" {{
         ('  zone   = "us-central1-f"\n', "", "us-central1-f"),
         ("  zone   = var.zone\n", "", "us-central1-c"),
         ("", "  provider = google.other\n", "europe-west4-b"),
-        ("", "", "location is not written, and the provider has no zone here"),
+        ("", "", "location is not set, and the provider has no zone"),
     ],
 )
 def test_a_cluster_without_location_is_in_its_providers_zone(
@@ -268,7 +268,7 @@ def test_pools_that_name_one_range_share_it(
     ranges = model.collect(Tree(["."]), Config())["pod_ranges"]
     assert {value(one, "name"): value(one, "pools_count") for one in ranges} == pools
     shared = next(one for one in ranges if value(one, "name") == "gpus")
-    assert value(shared, "addresses") == (1 << 16 if first is CREATED else "the range gpus is not in this root")
+    assert value(shared, "addresses") == (1 << 16 if first is CREATED else "the range gpus is not in this root module")
 
 
 MODULE = """

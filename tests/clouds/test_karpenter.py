@@ -299,13 +299,13 @@ def test_nodes_are_in_the_subnets_of_their_zones(
 
 def test_a_node_class_joins_disks_and_has_interfaces(write: Callable[[Mapping[str, str]], Path]) -> None:
     bare = pool_with(write)
-    assert [value(bare, name) for name in ("local_disks", "efa", "efa_only")] == [None, None, None]
+    assert [value(bare, name) for name in ("local_disks", "efa")] == [False, []]
     interfaces = "  networkInterfaces:\n" + "".join(
         f"    - {{networkCardIndex: 0, deviceIndex: {i}, interfaceType: {kind}}}\n"
         for i, kind in enumerate(("interface", "efa-only"))
     )
     found = pool_with(write, spec=f"  instanceStorePolicy: RAID0\n{interfaces}")
-    assert [value(found, name) for name in ("local_disks", "efa", "efa_only")] == [True, 0, 1]
+    assert [value(found, name) for name in ("local_disks", "efa")] == [True, ["efa-only"]]
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def test_requirements_are_machines(
     [
         ("  amiSelectorTerms:\n    - alias: al2@latest\n", "al2@latest"),
         ("  amiFamily: AL2\n", "AL2"),
-        ("  amiFamily: AL2\n  amiSelectorTerms:\n    - id: ami-1\n", "its nodes boot an image of one's own"),
+        ("  amiFamily: AL2\n  amiSelectorTerms:\n    - id: ami-1\n", "its nodes boot a custom image"),
         ("", None),
     ],
 )

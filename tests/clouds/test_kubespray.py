@@ -82,12 +82,11 @@ def test_an_inventory_is_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
         "10.96.0.0/16",
         43,
     ]
-    assert [of(cluster, name) for name in ("etcd_data_dir", "etcd_quota", "events_apart", "dns_replicas")] == [
-        "/mnt/nvme/etcd",
-        2 << 30,
-        False,
-        None,
-    ]
+    assert of(cluster, "dns_replicas") is None
+    settings = {of(one, "name"): one for one in data["settings"]}
+    assert of(settings["data-dir"], "text") == "/mnt/nvme/etcd"
+    assert of(settings["quota-backend-bytes"], "number") == 2 << 30
+    assert of(settings["etcd-servers-overrides"], "text") is None
     (pods,) = data["pod_ranges"]
     assert (of(pods, "cidr"), of(pods, "block"), of(pods, "addresses")) == ("10.64.0.0/18", 24, 1 << 14)
     assert [(of(pool, "name"), of(pool, "max_nodes")) for pool in data["pools"]] == [
@@ -122,7 +121,7 @@ def test_hosts_in_yaml(read: Callable[..., dict[str, Any]]) -> None:
 @pytest.mark.parametrize("hosts", ["", "[kube_control_plane]\n# a\n[kube_node]\n# b\n"])
 def test_without_hosts_the_size_is_not_known(hosts: str, read: Callable[..., dict[str, Any]]) -> None:
     (pool,) = read({VARIABLES: FLANNEL[VARIABLES], "inventory/train/hosts.ini": hosts})["pools"]
-    assert "--nodes says how many" in of(pool, "max_nodes")
+    assert "set --nodes N" in of(pool, "max_nodes")
 
 
 @pytest.mark.parametrize(

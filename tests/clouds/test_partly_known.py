@@ -65,7 +65,7 @@ def test_groups_in_subnets_of_unknown_number(read: Callable[[str], Result]) -> N
     result = read(SUBNETS + EKS.replace("GROUPS", groups))
     assert result.field("pools", "max_nodes") == [300, 30]
     assert result.field("clusters", "target") == [330]
-    assert result.undecided["subnet-too-small"] == {"whether a is in aws_subnet.p is not known: var.azs has no default"}
+    assert result.undecided["subnet-too-small"] == {"whether a is in aws_subnet.p is not known: var.azs has no value"}
     assert set(result.undecided) <= {"subnet-too-small", "node-subnet-slash-24"}
 
 
@@ -87,7 +87,7 @@ def test_one_group_for_each_instance_of_a_data_source(
     target = (
         sum(expected)
         if len(expected) > 1
-        else "pools of module.eks.aws_eks_cluster.this[0] may be missing: var.many has no default"
+        else "pools of module.eks.aws_eks_cluster.this[0] may be missing: var.many has no value"
     )
     assert result.field("clusters", "target") == [target]
 
@@ -98,7 +98,7 @@ def test_known_groups_beside_those_of_a_variable(read: Callable[[str], Result]) 
     assert 600 in result.field("pools", "max_nodes")
     assert "pool-over-quota" in result.findings
     assert result.undecided["quota-needed"] == {
-        "pools of module.eks.aws_eks_cluster.this[0] may be missing: var.more has no default"
+        "pools of module.eks.aws_eks_cluster.this[0] may be missing: var.more has no value"
     }
 
 
@@ -131,12 +131,12 @@ resource "google_container_node_pool" "p" {
         ("random_shuffle.r.result", 40),
         ("coalescelist(compact([]), sort(random_shuffle.r.result))", 40),
         ('[for z in ["a", "b"] : "${var.region}-${z}"]', 40),
-        ('formatlist("%s-%s", var.region, ["a", "b", "c"])', "var.region has no default"),
-        ("[var.region, var.other]", "var.region has no default"),
-        ('var.region == "a" ? ["a", "b"] : null', "var.region has no default"),
+        ('formatlist("%s-%s", var.region, ["a", "b", "c"])', "var.region has no value"),
+        ("[var.region, var.other]", "var.region has no value"),
+        ('var.region == "a" ? ["a", "b"] : null', "var.region has no value"),
         ('var.region == "a" ? ["a", "b"] : ["c", "d"]', 40),
         ('var.region == "a" ? ["a", "b"] : slice(data.google_compute_zones.z.names, 0, 2)', 40),
-        ('var.region == "a" ? ["a", "b"] : ["c"]', "var.region has no default"),
+        ('var.region == "a" ? ["a", "b"] : ["c"]', "var.region has no value"),
         ("data.google_compute_zones.z.names", "data.google_compute_zones.z is read from the cloud"),
     ],
 )
@@ -182,7 +182,7 @@ def test_a_size_given_twice_by_one_input_is_fixed(read: Callable[[str], Result])
             "max_size     = each.value.n", "max_size = each.value.most"
         )
     )
-    assert each.field("pools", "autoscaled") == ["var.pools has no default"]
+    assert each.field("pools", "autoscaled") == ["var.pools has no value"]
 
 
 def test_a_pool_that_is_there_if_its_cluster_is(read: Callable[[str], Result]) -> None:
@@ -208,7 +208,7 @@ module "pool" {
 }
 """
     result = Result(write({"main.tf": cluster + call, "pool/main.tf": pool}))
-    assert result.field("clusters", "target") == ["pools of aws_eks_cluster.c may be missing: var.names has no default"]
+    assert result.field("clusters", "target") == ["pools of aws_eks_cluster.c may be missing: var.names has no value"]
 
 
 CHOSEN = """
@@ -227,7 +227,7 @@ resource "aws_subnet" "p" {
 def test_an_element_chosen_by_an_unknown_key(read: Callable[[str], Result]) -> None:
     result = read(CHOSEN + group(subnets="[aws_subnet.p[var.at].id]", size="var.sizes[var.env]"))
     assert result.field("pools", "max_nodes") == [30]
-    reason = "whether g is in aws_subnet.p[0] is not known: var.at has no default"
+    reason = "whether g is in aws_subnet.p[0] is not known: var.at has no value"
     assert reason in result.undecided.get("subnet-too-small", {reason})
 
 
@@ -299,7 +299,7 @@ resource "aws_eks_node_group" "other" {
     [
         ("p4d.24xlarge", "p5.48xlarge", True, "found"),
         ("m5.large", "c5.large", False, "fine"),
-        ("p4d.24xlarge", "c5.large", "var.env has no default", "undecided"),
+        ("p4d.24xlarge", "c5.large", "var.env has no value", "undecided"),
     ],
 )
 def test_all_candidates_decide_alike(
@@ -329,7 +329,7 @@ resource "azurerm_kubernetes_cluster" "c" {{
 }}
 """
     )
-    assert result.field("clusters", "tier") == ["var.env has no default"]
+    assert result.field("clusters", "tier") == ["var.env has no value"]
     assert ("free-control-plane" in result.undecided) != decided
     assert "free-control-plane" not in result.findings
 

@@ -175,7 +175,7 @@ def test_3_karpenter_selects_subnets_by_name(read: Callable[[Mapping[str, str]],
         ("[{tags: {karpenter.sh/discovery: main}}]", ["private[0]"]),
         ("[{tags: {karpenter.sh/discovery: other}}]", "no subnet in this code has the tags that NodePool gpu selects"),
         ("[{tags: {Name: '*', karpenter.sh/discovery: main}}]", ["private[0]"]),
-        ("[{id: subnet-1}]", "NodePool gpu selects subnets by something else than tags"),
+        ("[{id: subnet-1}]", "NodePool gpu does not select subnets by tags"),
         ("[]", "no subnet in this code has the tags that NodePool gpu selects"),
     ],
 )
@@ -410,8 +410,8 @@ resource "azurerm_kubernetes_cluster_node_pool" "many" {
     ("given", "expected"),
     [
         ('""', ["mine[0]"]),
-        ('"other"', "no single subnet named other in this code"),
-        (None, "var.subnetwork has no default"),
+        ('"other"', "no unique subnet named other in this code"),
+        (None, "var.subnetwork has no value"),
     ],
 )
 def test_9_conditional_ownership(
@@ -440,7 +440,7 @@ resource "google_container_cluster" "main" {
     assert links(data) == {"default-pool": expected}
     if given is None:  # both branches are kept: the subnet may be used
         reason = (
-            "whether default-pool is in google_compute_subnetwork.mine[0] is not known: var.subnetwork has no default"
+            "whether default-pool is in google_compute_subnetwork.mine[0] is not known: var.subnetwork has no value"
         )
         assert data["subnets"][0]["fields"]["pools"] == {"unknown": reason}
     else:
@@ -464,7 +464,7 @@ def test_9_both_branches_of_a_choice_are_kept(ids: str, read: Callable[[Mapping[
     more = 'variable "own" {}\nmodule "net" {\n  source = "./net"\n  id = aws_subnet.a.id\n}\n'
     net = 'variable "id" {}\noutput "id" {\n  value = var.id\n}\n'
     data = read({"main.tf": EKS % ids + subnets + more, "net/main.tf": net})
-    assert links(data) == {"gpu": "var.own has no default"}
+    assert links(data) == {"gpu": "var.own has no value"}
     known = ["value" in subnet["fields"]["pools"] for subnet in data["subnets"]]
     assert known == [False, False, True]
 

@@ -110,7 +110,7 @@ def test_new_files_get_their_folders_and_the_usual_mode(tmp_path: Path) -> None:
 
 def test_a_new_file_never_replaces_one_that_came_meanwhile(tmp_path: Path) -> None:
     mine = file(tmp_path / "c.yml", b"mine\n")
-    with pytest.raises(SaveError, match=r"nothing written: c\.yml is there now; run again"):
+    with pytest.raises(SaveError, match=r"nothing written: c\.yml exists now; run again"):
         save.save([file(tmp_path / "old.tf"), mine._replace(fresh=True)])
     assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == [b"mine\n", b"old\n"]
 

@@ -49,7 +49,7 @@ def test_folders_of_others_are_named_if_they_hold_something_of_ours(write: Write
     tree = Tree(["."])
     (note,) = tree.skipped
     assert note.path == "testdata/, vendor/"
-    assert note.reason == "maintained by others or broken on purpose, not read (3 folders)"
+    assert note.reason == "third-party code or test data, not read (3 folders)"
     assert paths(tree) == []
     assert paths(Tree(["vendor"])) == ["vendor/a/main.tf"]
 

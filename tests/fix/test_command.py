@@ -172,7 +172,7 @@ def test_files_outside_of_the_given_paths_are_not_touched(write: Write) -> None:
         }
     )
     assert left("infra", "free-control-plane") == (
-        'sku_tier is written in modules/aks/main.tf, outside of the given paths; set sku_tier = "Standard" there'
+        'sku_tier is written in modules/aks/main.tf, outside the given paths; set sku_tier = "Standard" there'
     )
     assert run("infra").exit_code == 1
     assert (folder / "modules" / "aks" / "main.tf").read_text() == AKS
@@ -183,7 +183,7 @@ def test_files_outside_of_the_given_paths_are_not_touched(write: Write) -> None:
 def test_what_others_maintain_is_not_touched(folder: str, write: Write) -> None:
     write({"main.tf": f'module "aks" {{\n  source = "./{folder}"\n}}\n', f"{folder}/main.tf": AKS})
     assert left(".", "free-control-plane") == (
-        f'sku_tier is written in {folder}/main.tf, which others maintain; set sku_tier = "Standard" there'
+        f'sku_tier is written in {folder}/main.tf, which is third-party code; set sku_tier = "Standard" there'
     )
     assert fix.fix(["."], Config()).files == []
 
@@ -237,7 +237,7 @@ def test_links_stay_links(write: Write) -> None:
 def test_a_link_to_a_file_elsewhere_is_not_followed(write: Write) -> None:
     folder = write({"elsewhere/job.yaml": job("a"), "here/readme.txt": ""})
     (folder / "here" / "job.yaml").symlink_to("../elsewhere/job.yaml")
-    assert "outside of the given paths" in left("here", "job-never-cleaned")
+    assert "outside the given paths" in left("here", "job-never-cleaned")
 
 
 def test_a_named_file_is_the_only_one_that_changes(write: Write) -> None:

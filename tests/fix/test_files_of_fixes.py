@@ -120,11 +120,11 @@ def test_no_arguments_are_added_to_an_image_that_has_its_own(write: Write) -> No
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        ("command: [sh, -c, './cluster-autoscaler --expander=random']", "a shell reads the command, kcheck does not"),
-        ("args: [--expander=$(EXPANDER)]", "the environment of the container gives `$(EXPANDER)`"),
+        ("command: [sh, -c, './cluster-autoscaler --expander=random']", "the command is a shell script"),
+        ("args: [--expander=$(EXPANDER)]", "`$(EXPANDER)` comes from the container's environment"),
         (
             "env: [{name: EXPANDER, valueFrom: {configMapKeyRef: {name: a, key: b}}}]\nargs: [--expander=$(EXPANDER)]",
-            "the environment of the container gives `$(EXPANDER)`",
+            "`$(EXPANDER)` comes from the container's environment",
         ),
     ],
 )
@@ -296,7 +296,7 @@ def test_base_is_left_if_another_overlay_is_fine_with_it(write: Write) -> None:
 def test_base_outside_of_the_given_paths_is_left(write: Write) -> None:
     write(overlays(prod=""))
     assert helped((PULL,), paths=("prod",)) == {
-        "imagePullPolicy is written in base/job.yaml, outside of the given paths; set imagePullPolicy: IfNotPresent there"
+        "imagePullPolicy is written in base/job.yaml, outside the given paths; set imagePullPolicy: IfNotPresent there"
     }
 
 
@@ -329,7 +329,7 @@ def test_labels_that_a_kustomization_gives_are_no_place(write: Write) -> None:
     }
     write(common | {"base/job.yaml": job("", LABELLED), "base/queue.yaml": LOCAL_QUEUE})
     (why,) = helped((QUEUE,))
-    assert why.startswith("kueue.x-k8s.io/queue-name is absent at base/kustomization.yaml:5")
+    assert why.startswith("kcheck cannot add kueue.x-k8s.io/queue-name at base/kustomization.yaml:5")
 
 
 # --- kubeadm

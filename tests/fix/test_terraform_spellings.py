@@ -898,7 +898,7 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     ),
     "map that a function makes": (
         "gpu-pool-never-empty", pools('lookup(zipmap(["cpu"], [2]), each.key, 1)', 'gpu = { type = "p5.48xlarge" }\n'),
-        "gpu is absent at main.tf:14, where kcheck cannot add to what stands; add gpu = 0",
+        "kcheck cannot add gpu at main.tf:14; add gpu = 0",
     ),
     "literal of all pools": (
         "gpu-pool-never-empty", pools("1", f'{BARE}gpu = {{ type = "p5.48xlarge" }}\n'),
@@ -916,7 +916,7 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     ),
     "typed resource": (
         "host-network-dns", JOB % "",
-        'dnsPolicy is absent at main.tf:14, where kcheck cannot add to what stands; add dnsPolicy = "ClusterFirstWithHostNet"',
+        'kcheck cannot add dnsPolicy at main.tf:14; add dnsPolicy = "ClusterFirstWithHostNet"',
     ),
     "release without values": (
         "idle-nodes-kept-long", release(""),
@@ -924,7 +924,7 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     ),
     "release with a list that is made": (
         "idle-nodes-kept-long", release('set = concat([{ name = "extraArgs.v", value = 4 }], [])\n'),
-        f"extraArgs.{FLAG} is absent at main.tf:23, where kcheck cannot add to what stands; add extraArgs.scale-down-unneeded-time: 5m",
+        f"kcheck cannot add extraArgs.{FLAG} at main.tf:23; add extraArgs.scale-down-unneeded-time: 5m",
     ),
     "release with a dynamic block": (
         "idle-nodes-kept-long",
@@ -934,7 +934,7 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     "code of others": (
         "free-control-plane",
         {"main.tf": 'module "aks" {\n  source = "./vendor/aks"\n}\n', "vendor/aks/main.tf": tier('"Free"')},
-        'sku_tier is written in vendor/aks/main.tf, which others maintain; set sku_tier = "Standard" there',
+        'sku_tier is written in vendor/aks/main.tf, which is third-party code; set sku_tier = "Standard" there',
     ),
     "plan": (
         "free-control-plane", {"plan.json": PLAN},

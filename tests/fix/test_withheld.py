@@ -573,7 +573,16 @@ def test_upgrades_add_no_scarce_machines(
     code = SCARCE.replace("MACHINE", f'"{machine}"').replace("KIND", kind).replace("MORE", more)
     found = only("slow-upgrades", check, {"main.tf": code})
     assert upgraded(found) == written
-    assert written or "max_surge = 0 with max_unavailable = 20" in found.help
+    assert written or "max_surge = 0 and max_unavailable = 20" in found.help
+
+
+@pytest.mark.parametrize(("nodes", "severity"), [(60, "info"), (800, "warning")])
+def test_upgrades_of_smaller_pools_are_worth_knowing(check: Check, nodes: int, severity: str) -> None:
+    code = SCARCE.replace("MACHINE", '"n2-standard-8"').replace("KIND", "").replace("MORE", "")
+    found = only("slow-upgrades", check, {"main.tf": code.replace("800", str(nodes))}, Config())
+    assert found.severity.word == severity
+    assert found.message == f"Upgrade of pool pool takes {nodes} rounds for {nodes} nodes"
+    assert found.details == ("It replaces 1 node at a time; a round takes about 10 minutes",)
 
 
 def test_the_default_of_a_module_is_not_changed_for_one_pool(check: Check) -> None:
@@ -583,7 +592,7 @@ def test_the_default_of_a_module_is_not_changed_for_one_pool(check: Check) -> No
     call = 'module "train" {\n  source = "./train"\n}\n'
     found = only("slow-upgrades", check, {"main.tf": call, "train/main.tf": variable + code})
     assert found.fix is None
-    assert "the default of a variable of a module" in found.help
+    assert "where this pool's module is called" in found.help
 
 
 # --- zones of Google
@@ -620,13 +629,13 @@ LITERAL = '"us-central1-a"'
     [
         (LITERAL, LITERAL, ""),
         (LITERAL, "null", ""),
-        ("one(var.zones)", "null", "`one(var.zones)` gives its location"),
-        ("var.zones[0]", "null", "`var.zones[0]` gives its location"),
-        ("element(var.zones, 0)", "null", "`element(var.zones, 0)` gives its location"),
-        ("local.zone", "null", "`local.zone` gives its location"),
-        ("local.places.train.location", "null", "`local.places.train.location` gives its location"),
-        (f'true ? {LITERAL} : "us-central1"', "null", "gives its location"),
-        (LITERAL, "one(var.zones)", "its pools have a location that is no literal"),
+        ("one(var.zones)", "null", 'set location = "us-central1"'),
+        ("var.zones[0]", "null", 'set location = "us-central1"'),
+        ("element(var.zones, 0)", "null", 'set location = "us-central1"'),
+        ("local.zone", "null", 'set location = "us-central1"'),
+        ("local.places.train.location", "null", 'set location = "us-central1"'),
+        (f'true ? {LITERAL} : "us-central1"', "null", 'set location = "us-central1"'),
+        (LITERAL, "one(var.zones)", 'set location = "us-central1" for the cluster and its pools'),
     ],
 )
 def test_a_zone_that_others_may_have_is_left_to_people(check: Check, own: str, pool: str, told: str) -> None:
@@ -641,7 +650,7 @@ def test_the_module_is_asked_for_a_regional_cluster(check: Check) -> None:
     code = GKE_MODULE.replace('region     = "europe-west4"', 'regional = false\nzones = ["europe-west4-a"]')
     found = only("zonal-control-plane", check, {"main.tf": code.replace("TYPE", "NO_RESERVATION")})
     assert found.fix is None
-    assert "write regional = true" in found.help
+    assert 'set regional = true and region = "europe-west4"' in found.help
 
 
 # --- network policies of Azure
@@ -747,14 +756,11 @@ PUBLIC = 'public_subnets = ["10.32.0.0/24", "10.32.1.0/24"]'
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ("", "public_subnets has one for each of azs"),
-        ('public_subnets = ["10.32.0.0/24"]', "public_subnets has one for each of azs"),
-        ("public_subnets = var.names", "public_subnets has one for each of azs"),
-        (f'{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = ["eipalloc-1"]', "fewer than azs: write as many"),
-        (
-            f"{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = var.names",
-            "as many external_nat_ip_ids. See that it has",
-        ),
+        ("", "one entry for each of azs"),
+        ('public_subnets = ["10.32.0.0/24"]', "one entry for each of azs"),
+        ("public_subnets = var.names", "one entry for each of azs"),
+        (f'{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = ["eipalloc-1"]', "one entry for each of azs"),
+        (f"{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = var.names", "one entry for each of azs"),
         (PUBLIC, ""),
         (f'{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = ["eipalloc-1", "eipalloc-2"]', ""),
     ],
@@ -800,7 +806,7 @@ def test_coredns_on_fargate_is_not_told_to_scale(check: Check, name: str) -> Non
     code = ADDON.replace("SETTINGS", f'jsonencode({{\n    computeType = "{name}"\n  }})')
     found = only("dns-not-scaled", check, {"main.tf": code})
     assert found.fix is None
-    assert "each replica is a machine of Fargate" in found.help
+    assert "once a Fargate profile may run" in found.help
 
 
 def test_coredns_on_nodes_is_told_to_scale(check: Check) -> None:
@@ -811,7 +817,7 @@ def test_coredns_on_nodes_is_told_to_scale(check: Check) -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ('"{\\"replicaCount\\": 2}"', "configuration_values is no jsonencode of an object that kcheck could add to"),
+        ('"{\\"replicaCount\\": 2}"', "configuration_values is not a jsonencode() of an object"),
         ("jsonencode({ autoScaling = { enabled = false } })", "configuration_values has autoScaling already"),
     ],
 )
@@ -1078,6 +1084,32 @@ def wastes(check: Check, files: Mapping[str, str]) -> bool:
     return "gpu-pool-never-empty" in {finding.rule for finding in check(files, LARGE).findings}
 
 
+SUBSCRIBED = """
+resource "alicloud_cs_managed_kubernetes" "main" {
+  name        = "train"
+  vswitch_ids = ["vsw-1"]
+}
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id           = alicloud_cs_managed_kubernetes.main.id
+  node_pool_name       = "gpu"
+  instance_types       = ["ecs.gn7i-c32g1.8xlarge"]
+  instance_charge_type = "CHARGE"
+  scaling_config {
+    min_size = 1
+    max_size = 40
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("charge", "told"), [("PostPaid", True), ("PrePaid", False)])
+def test_subscriptions_cost_the_same_without_jobs(check: Check, charge: str, *, told: bool) -> None:
+    files = {"main.tf": SUBSCRIBED.replace("CHARGE", charge)}
+    assert wastes(check, files) is told
+    if told:
+        assert only("gpu-pool-never-empty", check, files).message == "GPU pool gpu keeps 1 node when no job runs"
+
+
 @pytest.mark.parametrize("files", RESERVED)
 def test_reserved_machines_of_aws_may_wait_for_jobs(check: Check, files: dict[str, str]) -> None:
     assert not wastes(check, files)
@@ -1193,7 +1225,7 @@ def pinned(version: str, tier: str = "", pin: str = PIN) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        (pinned("~> 2.46"), "azurerm is pinned below 3.0, of which kcheck does not know whether it has sku_tier"),
+        (pinned("~> 2.46"), "azurerm is pinned below 3.0, which may not have sku_tier"),
         (pinned("~> 2.46", pin=BLOCK_PIN), "azurerm is pinned below 3.0"),
         (pinned("=1.44.0", pin=SHORT_PIN), "azurerm is pinned below 3.0"),
         (pinned("~> 3.40.0"), "azurerm is pinned below 3.51, which has other values"),
@@ -1308,7 +1340,7 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
 def test_a_disk_is_written_that_the_machines_take(check: Check, code: str, machine: str, *, fixed: bool) -> None:
     found = only("slow-boot-disk", check, {"main.tf": code.replace("MACHINE", machine) + 'variable "machine" {}\n'})
     assert (found.fix is not None) == fixed
-    assert fixed or "look which disks they take" in found.help
+    assert fixed or "choose a disk type" in found.help
 
 
 @pytest.mark.parametrize("policy", ["", 'placement_policy {\n    type = "COMPACT"\n  }'])
@@ -1318,7 +1350,7 @@ def test_any_zone_is_no_help_for_nodes_that_stay_together(check: Check, policy: 
     )
     found = only("spot-location-policy", check, {"main.tf": code})
     assert (found.fix is None) == bool(policy)
-    assert not policy or "its placement policy (COMPACT)" in found.help
+    assert not policy or "the placement policy (COMPACT)" in found.help
 
 
 # --- what the provider refuses beside something else
@@ -1389,4 +1421,4 @@ def test_nothing_in_a_block_that_needs_more(check: Check) -> None:
     code = OUTBOUND[: OUTBOUND.index("  network_profile")] + "}\n"
     found = only("pod-range-too-small", check, {"main.tf": code}, Config())
     assert found.fix is None
-    assert found.help.startswith("write network_plugin too, which pod_cidr needs; ")
+    assert found.help.startswith("set network_plugin too: pod_cidr needs it; ")

@@ -107,7 +107,7 @@ class Repository:
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """This checkout as it is now, as a repository that pre-commit can clone."""
     if not (ROOT).is_dir():
-        pytest.skip("the hooks are installed from the source, which is not here")
+        pytest.skip("the hooks are installed from the source, which is missing")
     folder = tmp_path_factory.mktemp("kcheck")
     for name in PARTS:
         if (ROOT / name).is_dir():

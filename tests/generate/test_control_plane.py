@@ -64,7 +64,10 @@ def test_walls_tell_a_limit_of_the_settings_from_the_documented_one() -> None:
     world = generate(intent.with_defaults("selfmanaged", {"nodes": 5000})).result.world
     (cluster,) = world.inventory.clusters
     (wall,) = [one for one in walls.find_walls(cluster, world) if one.mechanism == "cluster-limit"]
-    assert (wall.number, wall.arithmetic) == (5058, "as the settings say; 5,000 are what Kubernetes is designed for")
+    assert (wall.number, wall.arithmetic) == (
+        5058,
+        "from kcheck.yaml; 5,000 are the number that Kubernetes is designed for",
+    )
 
 
 @pytest.mark.parametrize(("given", "words"), [

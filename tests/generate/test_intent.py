@@ -88,25 +88,28 @@ def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> No
         ({"nodes": 10, "job": {"nodes": 11}}, "job.nodes: 11 at once, but at most 10 are bought on demand"),
         ({"nodes": 10, "spot": {"share": 100}, "job": {"nodes": 11}}, "at most 10 are bought as spot"),
         ({"teams": [{"name": "a", "share": 60}, {"name": "b", "share": 60}]}, "the shares add up to 120 percent"),
-        ({"teams": [{"name": "a", "share": 6}, {"name": "a", "share": 6}]}, "teams: a is there twice"),
-        ({"tiers": ["low", "low"]}, "tiers: low is there twice"),
+        ({"teams": [{"name": "a", "share": 6}, {"name": "a", "share": 6}]}, "teams: a exists twice"),
+        ({"tiers": ["low", "low"]}, "tiers: low exists twice"),
         ({"kubernetes": "1.20"}, "kubernetes: 1.20 is too old"),
-        ({"kubernetes": "1.99"}, "no chart of the cluster autoscaler is known for 1.99"),
+        ({"kubernetes": "1.99"}, "kcheck knows no chart of the cluster autoscaler for 1.99"),
         ({"machines": ["trn1.32xlarge"]}, "the accelerators of trn1.32xlarge are not NVIDIA's"),
-        ({"machines": ["x99.huge"]}, "kcheck does not know x99.huge; say with gpus:"),
+        ({"machines": ["x99.huge"]}, "kcheck does not know x99.huge; set gpus:"),
         ({"gpus": 0}, "machines: p5.48xlarge has 8 GPUs, not 0"),
         ({"machines": ["p5.48xlarge", "g6.xlarge"]}, "machines: g6.xlarge has 1 GPU, not 8"),
-        ({"teams": [{"name": "shared", "share": 5}]}, "teams: shared is the name of something else"),
-        ({"teams": [{"name": "kube-system", "share": 5}]}, "teams: kube-system is the name of something else"),
-        ({"teams": [{"name": "null", "share": 5}]}, "teams: YAML reads null as something else"),
-        ({"tiers": ["low", "on"]}, "tiers: YAML reads on as something else"),
-        ({"name": "true"}, "name: YAML reads true as something else"),
+        ({"teams": [{"name": "shared", "share": 5}]}, "teams: shared names something else"),
+        ({"teams": [{"name": "kube-system", "share": 5}]}, "teams: kube-system names something else"),
+        ({"teams": [{"name": "null", "share": 5}]}, "teams: YAML reads null as something other than a string"),
+        ({"tiers": ["low", "on"]}, "tiers: YAML reads on as something other than a string"),
+        ({"name": "true"}, "name: YAML reads true as something other than a string"),
         (
             {"tiers": ["low", "system-critical"]},
-            "tiers: system-critical: names that begin with system- are Kubernetes'",
+            "tiers: system-critical: names that begin with system- are reserved for",
         ),
-        ({"zones": ["rack-1", "rack-a", "rack-b"]}, "zones: rack-1 and rack-a end alike"),
-        ({"network": {"range": "10.0.0.0/14", "in_use": ["300.0.0.0/8"]}}, "network.in_use: 300.0.0.0/8 is no range"),
+        ({"zones": ["rack-1", "rack-a", "rack-b"]}, "zones: rack-1 and rack-a give pools the same names"),
+        (
+            {"network": {"range": "10.0.0.0/14", "in_use": ["300.0.0.0/8"]}},
+            "network.in_use: 300.0.0.0/8 is not an IPv4 range",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(given_: dict[str, Any], told: str) -> None:
@@ -196,7 +199,7 @@ def test_range_that_must_be_kept_is_kept() -> None:
     slots = [Slot("nodes", "vpc"), Slot("services", prefix=20, routed=False)]
     found = ranges.layout(slots, {"nodes": 500}, 5, "10.8.0.0/22", ("10.8.0.0/24",))
     assert found.ranges == {"nodes": "10.8.2.0/23", "services": "10.0.0.0/20"}
-    with pytest.raises(NoRoomError, match=r"vpc needs a /21, and 10\.8\.0\.0/22 has no such block free"):
+    with pytest.raises(NoRoomError, match=r"vpc needs a /21, and 10\.8\.0\.0/22 has no free block of that size"):
         ranges.layout(slots, {"nodes": 1500}, 5, "10.8.0.0/22", ())
 
 
@@ -210,8 +213,10 @@ def test_too_little_room_is_refused_with_the_nearest_answer(here: Path) -> None:
     assert code == 2
     assert os.listdir(".") == ["intent.yaml"]
     words = err.removeprefix("kcheck: ").rstrip()
-    assert words.startswith("5,000 nodes are impossible: the VPC needs a /15, and 10.0.0.0/22 has no such block free")
-    nearest = int(words.rpartition("the nearest that is possible: ")[2].removesuffix(" nodes").replace(",", ""))
+    assert words.startswith(
+        "5,000 nodes are impossible: the VPC needs a /15, and 10.0.0.0/22 has no free block of that size"
+    )
+    nearest = int(words.rpartition("the nearest possible is ")[2].removesuffix(" nodes").replace(",", ""))
     smaller = {"nodes": nearest, "network": {"range": "10.0.0.0/22"}}
     assert generate(intent.with_defaults("eks", smaller)).result.findings == []
     with pytest.raises(ImpossibleError):
@@ -230,7 +235,7 @@ def test_kubenet_is_refused_with_its_successor_as_the_answer(nodes: int, told: s
         generate(intent.with_defaults("aks", {"nodes": nodes, "network": {"mode": "kubenet"}}))
     words = str(error.value)
     assert words.startswith(f"{nodes:,} nodes are impossible: {told}")
-    found = re.search(r"the nearest that is possible: ([\d,]+) nodes with network.mode: overlay$", words)
+    found = re.search(r"the nearest possible is ([\d,]+) nodes with network.mode: overlay$", words)
     assert found is not None
     nearest = int(found[1].replace(",", ""))
     assert min(nodes, 4900) <= nearest <= min(nodes, 5000)
@@ -239,11 +244,11 @@ def test_kubenet_is_refused_with_its_successor_as_the_answer(nodes: int, told: s
 @pytest.mark.parametrize(
     ("given_", "told"),
     [
-        ({"zones": ["westeurope-1"]}, "zones: westeurope-1 is no zone of Azure"),
+        ({"zones": ["westeurope-1"]}, "zones: westeurope-1 is not a zone of Azure"),
         ({"autoscaler": "karpenter"}, "InfiniBand of Standard_ND96isr_H100_v5 joins machines of one scale set"),
         (
             {"autoscaler": "karpenter", "machines": ["Standard_NC40ads_H100_v5"], "spot": {"share": 5, "price_cap": 2}},
-            "spot.price_cap: Karpenter pays up to the price on demand",
+            "spot.price_cap: Karpenter pays up to the on-demand price",
         ),
     ],
 )

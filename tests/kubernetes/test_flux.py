@@ -203,5 +203,5 @@ def test_what_several_kustomizations_give_differently_is_unknown(read: Read) -> 
     other = GIVEN.replace("64", "32")
     flux = {".git/HEAD": "", "a.yaml": FLUX % ("a", GIVEN), "b.yaml": FLUX % ("b", other)}
     (job,) = read({**flux, "apps/job.yaml": JOB}).workloads
-    assert job.pods == Unknown("`${WORKERS}` is filled in later", job.pods.origin)
+    assert job.pods == Unknown("`${WORKERS}` is a placeholder", job.pods.origin)
     assert [known(image.registry) for image in job.images] == ["registry.example.com"]

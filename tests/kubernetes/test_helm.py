@@ -139,7 +139,7 @@ def test_files_of_values_are_read_where_they_are(read: Read) -> None:
 @pytest.mark.parametrize("name", ["b", "../../outside", "https://example.com/x"])
 def test_a_file_of_values_that_is_not_here_is_a_gap(name: str, read: Read) -> None:
     (autoscaler,) = read({".git/HEAD": "", "apps/a.yaml": SOURCES % name})["autoscalers"]
-    assert "is not here" in of(autoscaler, "unneeded_time")
+    assert "is missing" in of(autoscaler, "unneeded_time")
 
 
 @pytest.mark.parametrize(
@@ -243,11 +243,11 @@ IMAGES = {
     "prefix": ("global: {imagePrefix: quay.io/x}\nimage: a/b\ntag: '3'", {"quay.io/x/a/b:3": "quay.io"}),
     "global against own": (
         "global: {imageRegistry: quay.io}\nimage: {registry: docker.io, repository: a/b, tag: '3'}",
-        {"a/b:3": "which registry the chart gives to a/b is not known"},
+        {"a/b:3": "the registry of a/b in the chart is not known"},
     ),
     "global against a whole text": (
         "global: {imageRegistry: quay.io}\nimage: a/b:3",
-        {"a/b:3": "which registry the chart gives to a/b:3 is not known"},
+        {"a/b:3": "the registry of a/b:3 in the chart is not known"},
     ),
 }  # fmt: skip
 
@@ -338,7 +338,7 @@ def test_joined_images_parse_back(registry: str, repository: str, tag: str) -> N
     [
         ("image: {tag: '3'}", {}),
         ("image: {repository: a/b, tag: '3'}", {"a/b:3": "docker.io"}),
-        ("image: {repository: a/b}", {"a/b": "whether the chart web gives a registry to a/b is not known"}),
+        ("image: {repository: a/b}", {"a/b": "the chart web may set the registry of a/b"}),
         ("image: {repository: quay.io/a/b}", {"quay.io/a/b": "quay.io"}),
     ],
 )
@@ -432,11 +432,11 @@ def test_one_note_for_a_chart_and_those_below_it(check: Check) -> None:
     below = {"train/charts/sub/Chart.yaml": CHART, "train/charts/sub/templates/job.yaml": JOB}
     found = [f for f in check({**TRAIN, **below, "other/job.yaml": JOB}).findings if f.rule != "docker-hub-image"]
     assert [(f.rule, f.span.source.path, f.message) for f in found] == [
-        ("templated-manifests", "other/job.yaml", "a template; render it first"),
+        ("templated-manifests", "other/job.yaml", "Skipped 1 template of manifests in other"),
         (
             "unrendered-chart",
             "train/Chart.yaml",
-            "the chart train: only its values were checked, its 3 templates were not; --render helm renders it",
+            "Skipped 3 templates of chart train",
         ),
     ]
 
@@ -594,9 +594,12 @@ def test_further_values(check: Check) -> None:
         ),
         (
             {"train/Chart.yaml": ONE["train/Chart.yaml"] + "dependencies: [{name: redis, version: 1.0.0}]\n"},
-            "its dependency redis is not in charts/: `helm dependency build` puts it there, kcheck fetches nothing",
+            "its dependency redis is not in charts/: run `helm dependency build`; kcheck downloads nothing",
         ),
-        ({"train/templates/job.yaml": JOB + "x: [\n"}, "as helm renders it: a value that begins so needs quotes"),
+        (
+            {"train/templates/job.yaml": JOB + "x: [\n"},
+            "as helm renders it: a value that begins like this needs quotes",
+        ),
     ],
 )
 def test_what_helm_says_is_a_finding(content: dict[str, str], message: str, check: Check) -> None:
@@ -611,7 +614,7 @@ def test_a_slow_helm_is_stopped(check: Check, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("kcheck.kubernetes.render.TIMEOUT", 1)
     result = check({**ONE, "train/values.yaml": "sleep: 5\n"}, RENDER)
     (found,) = [f for f in result.findings if f.rule == "unreadable-file"]
-    assert found.message == "the chart train could not be rendered: helm template took more than 1 s"
+    assert "the chart train could not be rendered: helm template took more than 1 s" in found.message
 
 
 def test_without_helm_it_is_wrong_use(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

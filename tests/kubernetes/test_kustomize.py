@@ -99,7 +99,7 @@ def messages(result: Result) -> dict[str, list[str]]:
 def notes(result: Result) -> list[str]:
     """What was not rendered, without the words that are always the same."""
     found = messages(result).get("kustomization-not-rendered", [])
-    return [note.replace("judged without a part of this kustomization: ", "") for note in found]
+    return [note.replace("Kustomization is not fully rendered: ", "") for note in found]
 
 
 OVERLAYS = {
@@ -249,12 +249,12 @@ def test_a_fix_writes_to_the_patch_that_gives_the_value(write: Callable[[Mapping
     [
         ("resources: [a.yaml, 'https://example.com/x.yaml']", "1 `https://example.com/x.yaml` is remote"),
         ("resources: [a.yaml, 'github.com/a/b//c?ref=v1']", "1 `github.com/a/b//c?ref=v1` is remote"),
-        ("resources: [a.yaml, b.yaml]", "1 `b.yaml` is not there"),
-        ("resources: [a.yaml]\ncomponents: [none]", "2 `none` is not there"),
-        ("resources: [a.yaml]\npatches: [{path: p.yaml}]", "2 `p.yaml` is not there"),
+        ("resources: [a.yaml, b.yaml]", "1 `b.yaml` does not exist"),
+        ("resources: [a.yaml]\ncomponents: [none]", "2 `none` does not exist"),
+        ("resources: [a.yaml]\npatches: [{path: p.yaml}]", "2 `p.yaml` does not exist"),
         ("resources: [a.yaml]\nhelmCharts: [{name: a}]", "2 `helmCharts` needs Helm"),
         ("resources: [a.yaml]\ntransformers: [t.yaml]", "2 plugins in `transformers` are not run"),
-        ("resources: [a.yaml, a.yaml]", "1 Deployment/web is there twice"),
+        ("resources: [a.yaml, a.yaml]", "1 Deployment/web exists twice"),
         (
             "resources: [a.yaml]\npatches: [{target: {name: '(a+)+'}, patch: '[]'}]",
             "2 a patch does not fit: kcheck does not read the pattern `(a+)+`",
@@ -265,7 +265,7 @@ def test_a_fix_writes_to_the_patch_that_gives_the_value(write: Callable[[Mapping
         ),
         (
             "resources: [a.yaml]\npatches:\n- patch: |\n    {apiVersion: apps/v1, kind: Deployment, metadata: {name: b}}",
-            "3 a patch is for Deployment/b, which is not there",
+            "3 a patch is for Deployment/b, which does not exist",
         ),
     ],
 )  # fmt: skip
@@ -294,21 +294,21 @@ def test_what_replacements_and_vars_give_is_unknown(check: Callable[..., Result]
     image = "spec.template.spec.containers.[name=web].image"
     text = f"resources: [a.yaml]\nreplacements: [{{targets: [{{select: {{name: web}}, fieldPaths: ['{image}']}}]}}]\n"
     result = check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT})
-    assert notes(result) == ["kustomization.yaml:2 `replacements` are not worked out, so what they give is unknown"]
+    assert notes(result) == ["kustomization.yaml:2 `replacements` are not evaluated, so their results are unknown"]
     assert not result.world.inventory.workloads[0].images
     text = "resources: [a.yaml]\nvars: [{name: COUNT}]\n"
     result = check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT.replace("replicas: 2", "replicas: $(COUNT)")})
     (workload,) = result.world.inventory.workloads
     assert not isinstance(workload.pods, Known)
-    assert notes(result) == ["kustomization.yaml:2 `vars` are not worked out, so what they give is unknown"]
+    assert notes(result) == ["kustomization.yaml:2 `vars` are not evaluated, so their results are unknown"]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("resources: [a.yaml\n", "1 this bracket is not closed"),
-        ("resources: a.yaml\n", "1 `resources` must be a list"),
-        ("- a.yaml\n", "1 a kustomization must be a map"),
+        ("resources: [a.yaml\n", "1 Cannot read this: this bracket is not closed"),
+        ("resources: a.yaml\n", "1 Cannot read this: `resources` must be a list"),
+        ("- a.yaml\n", "1 Cannot read this: a kustomization must be a map"),
         ("resources: [a.yaml]\npatches:\n- patch: |\n    kind: Deployment\n    apiVersion: [\n", "6 "),
     ],
 )
@@ -332,7 +332,9 @@ def test_kustomizations_of_other_tools_are_left_alone(check: Callable[..., Resul
 def test_a_circle_is_an_error(check: Callable[..., Result]) -> None:
     files = {"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n"}
     assert messages(check(files)) == {
-        "unreadable-file": ["b/kustomization.yaml:1 `../a` leads back to a: kustomizations in a circle"]
+        "unreadable-file": [
+            "b/kustomization.yaml:1 Cannot read this: `../a` leads back to a: the kustomizations are circular"
+        ]
     }
     assert "unreadable-file" in messages(check({"c/kustomization.yaml": "components: ['.']\n"}))
 
@@ -350,7 +352,7 @@ def test_kustomizations_that_multiply_end(check: Callable[..., Result]) -> None:
 
 def test_a_long_chain_ends(check: Callable[..., Result]) -> None:
     files = {f"{i}/kustomization.yaml": f"resources: [../{i + 1}]\n" for i in range(300)}
-    assert any("go too deep" in note for note in notes(check(files)))
+    assert any("nested too deeply" in note for note in notes(check(files)))
 
 
 def test_aliases_of_aliases_in_a_patch_end(check: Callable[..., Result]) -> None:
@@ -359,7 +361,7 @@ def test_aliases_of_aliases_in_a_patch_end(check: Callable[..., Result]) -> None
         ["    apiVersion: apps/v1", "    kind: Deployment", "    metadata: {name: web}", "    x0: &x0 [a]", *lines]
     )
     files = {"kustomization.yaml": f"resources: [a.yaml]\npatches:\n- patch: |\n{bomb}\n", "a.yaml": DEPLOYMENT}
-    assert notes(check(files)) == ["kustomization.yaml:3 a patch does not fit: it stands for more than 200,000 values"]
+    assert notes(check(files)) == ["kustomization.yaml:3 a patch does not fit: it has more than 200,000 values"]
 
 
 def test_a_base_outside_of_the_given_path_is_read(write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -374,7 +376,7 @@ def test_links_are_followed(write: Callable[[Mapping[str, str]], Path]) -> None:
     (root / "k/loop").symlink_to(root / "k")
     rendering = render("k")
     assert labels(rendering) == ["k:Deployment/web"]
-    assert "circle" in rendering.manifests.problems[0].message
+    assert "circular" in rendering.manifests.problems[0].message
 
 
 def test_documents_that_no_rule_looks_at_are_never_parsed(write: Callable[[Mapping[str, str]], Path]) -> None:

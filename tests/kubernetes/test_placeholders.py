@@ -1,4 +1,4 @@
-"""What is filled in later is unknown, not what stands there: in numbers, names, labels, and parts of images."""
+"""What is a placeholder is unknown, not what stands there: in numbers, names, labels, and parts of images."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ spec:
 def test_a_placeholder_is_an_input_that_is_missing(read: Read) -> None:
     (job,) = read({"train.yaml": JOB}).workloads
     template = job.templates[0]
-    assert template.gpus == Unknown("`$GPU_PER_NODE` is filled in later", template.gpus.origin)
+    assert template.gpus == Unknown("`$GPU_PER_NODE` is a placeholder", template.gpus.origin)
     unknown = {value.reason for value in (job.pods, job.queue, template.cpu) if isinstance(value, Unknown)}
     assert {reason.split("`")[1] for reason in unknown} == {"$WORKERS", "$QUEUE", "{{ cpu }}"}
     assert isinstance(template.selection, Unknown)
@@ -130,7 +130,7 @@ spec:
 def test_flags_that_are_filled_in_are_unknown(read: Read) -> None:
     (autoscaler,) = read({"ca.yaml": AUTOSCALER}).autoscalers
     assert isinstance(autoscaler.max_nodes, Unknown)
-    assert autoscaler.max_nodes.reason == "`${MAX_NODES}` is filled in later"
+    assert autoscaler.max_nodes.reason == "`${MAX_NODES}` is a placeholder"
     assert known(autoscaler.scan_interval) == 30
     assert known(autoscaler.expander) == "least-waste"
     assert known(autoscaler.version) == "v1.33.0"
@@ -179,7 +179,7 @@ def test_a_template_that_only_puts_values_in_is_read_with_gaps(check: Check) -> 
     result = check({"job.yaml": TEMPLATE})
     assert not result.bugs
     (job,) = result.world.inventory.workloads
-    assert job.pods == Unknown('`{{ workers | default("8") }}` is filled in later', job.pods.origin)
+    assert job.pods == Unknown('`{{ workers | default("8") }}` is a placeholder', job.pods.origin)
     assert known(job.retries) == 5
     assert [known(image.text) for image in job.images] == ["{{ registry }}/train:latest"]
     assert known(job.name) == "{{ name }}"

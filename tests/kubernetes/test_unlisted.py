@@ -52,7 +52,7 @@ def test_template_of_an_unknown_kind(read: Read, path: str, beside: str, pods: i
 def test_number_of_unknown_kinds_names_what_is_missing(read: Read) -> None:
     (workload,) = read({"one.yaml": manifest("example.org/Thing", under("spec.worker.template"))}).workloads
     assert isinstance(workload.pods, Unknown)
-    assert "`spec.worker.replicas` is not written" in workload.pods.reason
+    assert "`spec.worker.replicas` is not set" in workload.pods.reason
 
 
 def test_the_only_number_further_up_counts(read: Read) -> None:
@@ -231,7 +231,7 @@ def test_a_scaler_of_another_folder_is_not_meant(read: Read) -> None:
 @pytest.mark.parametrize(
     ("resources", "why"),
     [
-        ("limits: {nvidia.com/gpu: null}", "`requests.nvidia.com/gpu` is not written in one.yaml:11"),
+        ("limits: {nvidia.com/gpu: null}", "`requests.nvidia.com/gpu` is not set in one.yaml:11"),
         (
             "limits: {nvidia.com/gpu: null}, requests: {nvidia.com/gpu: null}",
             "`nvidia.com/gpu` is null in one.yaml:11",

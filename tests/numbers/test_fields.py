@@ -62,7 +62,7 @@ def test_what_conflicts_is_not_written(autoscaling: str, name: str, why: str) ->
 
 @pytest.mark.parametrize(
     ("profile", "why"),
-    [("{}", "write network_plugin too, which pod_cidr needs"), ("{network_profile: {network_plugin: azure}}", "")],
+    [("{}", "set network_plugin too: pod_cidr needs it"), ("{network_profile: {network_plugin: azure}}", "")],
 )
 def test_what_needs_another_is_not_written_alone(profile: str, why: str) -> None:
     root = next(yaml.documents(Source("cluster.yaml", profile.encode()))).root

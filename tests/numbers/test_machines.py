@@ -67,7 +67,7 @@ def test_the_most_of_a_group_is_not_how_many_it_starts_with(check: Callable[...,
 def test_a_pool_without_a_known_name_is_called_by_its_address(check: Callable[..., Result]) -> None:
     text = AKS.format(size="Standard_D8s_v3").replace('"system"', "var.pool")
     (message,) = [f.message for f in check({"main.tf": text}).findings if f.rule == "slow-boot-disk"]
-    assert message.startswith("azurerm_kubernetes_cluster.main")
+    assert message.startswith("Pool azurerm_kubernetes_cluster.main")
 
 
 def test_a_fixed_size_is_no_maximum(check: Callable[..., Result]) -> None:

@@ -100,12 +100,12 @@ def test_names_of_charts(chart: str, read: Callable[..., dict[str, Any]]) -> Non
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ("  values = [var.nowhere]", "var.nowhere has no default"),
-        ("  values = var.nowhere", "var.nowhere has no default"),
-        ('  set {\n    name  = var.nowhere\n    value = "1"\n  }', "var.nowhere has no default"),
-        (f'  set {{\n    name  = "extraArgs.{SKIP}"\n    value = var.nowhere\n  }}', "var.nowhere has no default"),
+        ("  values = [var.nowhere]", "var.nowhere has no value"),
+        ("  values = var.nowhere", "var.nowhere has no value"),
+        ('  set {\n    name  = var.nowhere\n    value = "1"\n  }', "var.nowhere has no value"),
+        (f'  set {{\n    name  = "extraArgs.{SKIP}"\n    value = var.nowhere\n  }}', "var.nowhere has no value"),
         (f'  set_sensitive {{\n    name  = "extraArgs.{SKIP}"\n    value = "7m"\n  }}', "the value is sensitive"),
-        (f"  values = [<<EOT\nextraArgs:\n  {SKIP}: ${{var.nowhere}}m\nEOT\n  ]", "var.nowhere has no default"),
+        (f"  values = [<<EOT\nextraArgs:\n  {SKIP}: ${{var.nowhere}}m\nEOT\n  ]", "var.nowhere has no value"),
     ],
 )
 def test_unknown_values_are_no_defaults(lines: str, reason: str, read: Callable[..., dict[str, Any]]) -> None:

@@ -148,7 +148,7 @@ def test_configurations_in_scripts(files: dict[str, str], read: Callable[..., di
 
 def test_what_a_template_is_not_given_is_not_known(read: Callable[..., dict[str, Any]]) -> None:
     data = read({"main.tf": TEMPLATE.replace('default = "10.64.0.0/16"', ""), "boot.tftpl": SCRIPT})
-    assert "var.pods has no default" in of(data["pod_ranges"][0], "cidr")
+    assert "var.pods has no value" in of(data["pod_ranges"][0], "cidr")
     assert of(data["clusters"][0], "service_cidr") == "10.96.0.0/16"
 
 
@@ -170,7 +170,7 @@ def test_findings_are_where_the_value_is_written(check: Callable[..., Result]) -
             "192.168.",
         ),
         ("kubeadm init --pod-network-cidr=${var.pods}", "10.9.0.0/16"),
-        ("kubeadm init --pod-network-cidr=${var.none}", "var.none has no default"),
+        ("kubeadm init --pod-network-cidr=${var.none}", "var.none has no value"),
     ],
 )
 def test_flags_of_kubeadm(command: str, cidr: str, read: Callable[..., dict[str, Any]]) -> None:
@@ -215,7 +215,7 @@ def test_templates_of_ansible_are_named_unless_their_cluster_is_read(write: Call
     template = {"roles/a/templates/kubeadm.yaml.j2": "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n"}
     write(template)
     (found,) = inventory.read(Tree(["."]), Config()).skipped
-    assert "template of Ansible" in found.reason
+    assert "Ansible template" in found.reason
     write({"group_vars/all.yml": "kube_pods_subnet: 10.0.0.0/16\n"})
     assert not inventory.read(Tree(["."]), Config()).skipped
 

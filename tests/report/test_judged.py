@@ -93,7 +93,7 @@ def test_json_says_the_same() -> None:
     judged = check()["judged"]
     assert (judged["clusters"], judged["pools"], judged["workloads"]) == (0, 0, 1)
     one = judged["not_judged"][0]
-    assert (one["path"], one["line"], one["input"]["reason"]) == ("infra/main.tf", 4, "var.pools has no default")
+    assert (one["path"], one["line"], one["input"]["reason"]) == ("infra/main.tf", 4, "var.pools has no value")
     assert (one["input"]["path"], one["input"]["line"]) == ("infra/main.tf", 2)
     assert one["input"]["checks"] == sum(one["input"]["rules"].values()) > 0
     assert check("--var-file", "infra/envs/prod.tfvars")["judged"]["not_judged"] == []
@@ -139,11 +139,11 @@ def test_a_gate_that_fails_on_undecided_fails_on_warnings(write: Write) -> None:
 @pytest.mark.usefixtures("tree")
 def test_show_lists_the_inputs_with_place_and_way() -> None:
     output = text("show", ".", "--undecided")
-    block = output[output.index("var.pools has no default") :].splitlines()
+    block = output[output.index("var.pools has no value") :].splitlines()
     assert block[1] == '  infra/main.tf:2  variable "pools" {}'
     assert block[2] == "  set it with --var-file infra/envs/prod.tfvars"
     data = json.loads(text("show", ".", "--undecided", "--format", "json"))
-    assert data["inputs"][0]["reason"] == "var.pools has no default"
+    assert data["inputs"][0]["reason"] == "var.pools has no value"
     assert data["judged"] == check()["judged"]
 
 

@@ -430,3 +430,16 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
     result = check({"main.tf": terraform, "job.yaml": NVIDIA.replace("16", str(pods))})
     assert ("pool-below-job" in found(result)) == told
+
+
+def test_the_job_that_is_named_is_the_one_without_room(check: Callable[..., Result]) -> None:
+    """A larger one has room in another pool, whose nodes have fewer GPUs."""
+    other = "  - {name: small, instanceType: g5.12xlarge, minSize: 0, maxSize: 128}\n"
+    jobs = [
+        NVIDIA.replace("generateName: train-", f"name: {name}").replace("16", pods).replace(": 8}", f": {gpus}}}")
+        for name, pods, gpus in (("wide", "128", "1"), ("tall", "10", "8"))
+    ]
+    result = check({"all.yaml": "---".join([CLUSTER.replace("128}", "8}") + other, *jobs])})
+    (finding,) = (finding for finding in result.findings if finding.rule == "pool-below-job")
+    assert finding.message == "Job tall needs 10 nodes; pool gpu ends at 8"
+    assert finding.details[0] == "10 pods with 8 GPUs each fill 10 nodes"

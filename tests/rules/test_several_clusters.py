@@ -95,7 +95,7 @@ def test_undecided_where_clusters_differ_names_them(check: Check) -> None:
     result = check(DIFFERENT)
     assert RULE not in names(result)
     assert [check.missing for check in waiting(result, RULE)] == [
-        ("the cluster of k8s/: dev or prod; `clusters:` with `manifests:` in kcheck.yaml says which",)
+        ("k8s/ may run on dev or prod; choose with `manifests:` under `clusters:` in kcheck.yaml",)
     ]
 
 
@@ -108,12 +108,12 @@ def test_settings_that_say_which_decide(check: Check) -> None:
 def test_many_clusters_are_not_all_named(check: Check) -> None:
     tree = {f"c{i}/main.tf": cluster(f"c{i}", taint=TAINT if i else "") for i in range(6)}
     result = check(tree | {"train.yaml": job()})
-    assert "the cluster of train.yaml: c0, c1, c2 or 3 others;" in waiting(result, RULE)[0].missing[0]
+    assert "train.yaml may run on c0, c1, c2 or 3 others;" in waiting(result, RULE)[0].missing[0]
 
 
 def test_clusters_of_the_same_name_are_told_by_their_roots(check: Check) -> None:
     tree = {"a/main.tf": cluster("x"), "b/main.tf": cluster("x", taint=TAINT), "train.yaml": job()}
-    assert "the cluster of train.yaml: a or b;" in waiting(check(tree), RULE)[0].missing[0]
+    assert "train.yaml may run on a or b;" in waiting(check(tree), RULE)[0].missing[0]
 
 
 AUTOSCALER = """
@@ -139,9 +139,7 @@ def test_autoscaler_of_any_cluster(check: Check, most: int, found: bool) -> None
 
 def test_autoscaler_without_a_cluster_waits_for_its_size(check: Check) -> None:
     tree = {"autoscaler.yaml": manifest("apps/Deployment", AUTOSCALER.format(most=5))}
-    assert [one.missing for one in waiting(check(tree), CAP)] == [
-        ("no cluster in this tree; --nodes N gives its size",)
-    ]
+    assert [one.missing for one in waiting(check(tree), CAP)] == [("no cluster in this tree; set --nodes N",)]
     assert CAP in names(check(tree, Config(nodes={"": 100})))
 
 

@@ -14,7 +14,6 @@ from kcheck.clouds.gke import outbound as gke_outbound
 from kcheck.clouds.registry import cloud
 from kcheck.model import Surge
 from kcheck.numbers import machines
-from kcheck.scale import control_plane_load as load
 from kcheck.scale import deletion, egress
 from kcheck.scale import growth as growing
 from kcheck.scale.growth import Demand
@@ -282,11 +281,6 @@ def test_nodes_behind_a_service() -> None:
 def test_pulls_of_fresh_nodes() -> None:
     assert egress.pulls([(2, 50), (1, None)], 30) == 90
     assert egress.pulls([(2, 50), (1, None)], 100) == 200
-
-
-def test_load_on_the_api_server() -> None:
-    assert load.creation_time(1000, 20) == 50
-    assert load.heartbeats(1000, 10, 300) == 104
 
 
 @pytest.mark.parametrize(

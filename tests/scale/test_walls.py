@@ -222,6 +222,12 @@ def test_walls_come_in_order_and_the_sentence_names_the_first(capacity: Callable
     assert first["source"].startswith("https://")
 
 
+def test_the_text_fits_a_terminal() -> None:
+    text = CliRunner().invoke(cli, ["capacity", str(EXAMPLES / "gke-training")]).output
+    assert "control plane of the cluster" in text
+    assert [line for line in text.splitlines() if len(line) > 100 and len(line.split()) > 1 and "/" not in line] == []
+
+
 def test_the_written_maximum_is_a_wall_for_a_larger_target(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(gke(nodes=300), "--nodes", "1000")
     assert cluster["reaches"] == 300
@@ -234,7 +240,7 @@ def test_a_pool_of_unknown_size_takes_what_the_others_leave(capacity: Callable[.
     cluster = capacity(text)
     assert (cluster["target"], cluster["reaches"]) == (None, 50)
     assert at(cluster, "maximum") is None
-    assert any("var.most has no default" in wall["arithmetic"] for wall in cluster["walls"])
+    assert any("var.most has no value" in wall["arithmetic"] for wall in cluster["walls"])
 
 
 def test_bounds_where_the_instance_type_is_unknown(capacity: Callable[..., dict[str, Any]]) -> None:

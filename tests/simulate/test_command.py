@@ -106,13 +106,13 @@ def test_job_and_pools_and_settings_are_those_of_the_code(write: Callable[[Mappi
 def test_without_a_job_every_gpu_node_has_a_pod(write: Callable[[Mapping[str, str]], Path]) -> None:
     one = found(write, {"main.tf": CLUSTER})
     assert one.case.job.pods == 200
-    assert "no job is in the code: 200 pods, one a node" in one.assumed
+    assert "the code has no job: 200 pods, one per node" in one.assumed
 
 
 def test_more_nodes_than_the_pools_have_grow_them(write: Callable[[Mapping[str, str]], Path]) -> None:
     one = found(write, {"main.tf": CLUSTER}, nodes=500)
     assert (one.case.job.pods, one.case.pools[0].most) == (500, 500)
-    assert "gpu, of at most 200 nodes, taken to have room for 500" in one.assumed
+    assert "gpu, of at most 200 nodes, assumed to have room for 500" in one.assumed
     assert not any("at most" in text for text in found(write, {"main.tf": CLUSTER}, nodes=150).assumed)
 
 
@@ -147,7 +147,7 @@ def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]],
     assert one.case.pulls == 100
     outcome = results.run_scenario(one)
     assert outcome.middle.summary.last_start > 6 * 3600
-    assert results.deciding_factors(outcome)["wait"] == "the registry's limit of pulls"
+    assert results.deciding_factors(outcome)["wait"] == "the registry's pull limit"
     assert outcome.without_wall is not None
     assert outcome.without_wall.middle.summary.last_start < 3600
     assert "Docker Hub has pulls for 100 fresh nodes in 6 hours" in run(".")[1]
@@ -202,7 +202,9 @@ def test_a_gang_waits_for_the_machine_that_never_joins(write: Callable[[Mapping[
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
     job, cloud = replace(one.case.job, gang=True), replace(one.case.cloud, lost=0.05, stragglers=0)
     outcome = results.run_scenario(replace(one, case=replace(one.case, job=job, cloud=cloud)))
-    assert "never joins is given up after 15 min (max-node-provision-time)" in results.deciding_factors(outcome)["wait"]
+    assert (
+        "never joins is abandoned after 15 min (max-node-provision-time)" in results.deciding_factors(outcome)["wait"]
+    )
     cloud = replace(cloud, lost=0, stragglers=0.05, straggler_mean=1_000, boot=60)
     outcome = results.run_scenario(replace(one, case=replace(one.case, job=job, cloud=cloud)))
     assert "all wait for the last node" in results.deciding_factors(outcome)["wait"]
@@ -252,7 +254,7 @@ def test_nodes_of_no_known_pool_are_one_pool(write: Callable[[Mapping[str, str]]
     write({"main.tf": bare})
     code, out, err = run(".")
     assert (code, out) == (0, "")
-    assert "--nodes N runs a job on N nodes" in err
+    assert "set --nodes N to run a job on N nodes" in err
     code, out, _ = run(".", "--nodes", "300", "--price", "30")
     assert code == 0
     assert "one pool of 300 nodes" in out

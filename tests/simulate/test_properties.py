@@ -331,7 +331,7 @@ def test_registry_that_has_enough_stops_the_pods() -> None:
     """100 pulls in six hours: the pods beyond start in the next window."""
     limited = replace(case(150), pulls=100, window=21600)
     run = simulate(limited)
-    assert run.summary.held["the registry's limit of pulls"] > 0
+    assert run.summary.held["the registry's pull limit"] > 0
     assert run.summary.last_start > 21600
     assert simulate(case(150)).summary.last_start < 3600
 

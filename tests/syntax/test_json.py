@@ -63,11 +63,11 @@ def test_refuses_what_the_library_refuses(text: str) -> None:
     [
         ("", "a value is missing", 1),
         ('{"a" 1}', "`:` is missing", 6),
-        ('{"a": 1,}', "a value is missing behind `,`", 9),
+        ('{"a": 1,}', "a value is missing after `,`", 9),
         ("{a: 1}", "a key in quotes is missing", 2),
         ("[1 2]", "`,` or `]` is missing", 4),
-        ('["a]', "this text is not closed", 2),
-        ("1 1", "unexpected text behind the value", 3),
+        ('["a]', "this string is not closed", 2),
+        ("1 1", "unexpected text after the value", 3),
         ("[" * 300, "nested too deeply", 202),
     ],
 )

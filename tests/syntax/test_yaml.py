@@ -416,7 +416,7 @@ def test_alias_as_a_key_and_redefined_anchor() -> None:
 )
 def test_cycle_is_a_problem_as_in_kubernetes(text: str) -> None:
     message, _, _, span = problem(text)
-    assert message == "alias *a stands inside its own anchor"
+    assert message == "alias *a is inside its own anchor"
     assert span == "*a"
 
 

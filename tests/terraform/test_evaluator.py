@@ -55,7 +55,7 @@ def value(text: str) -> Datum:
 HERE = Origin(())
 SCOPE = Scope({
     "known": Known({"a": Known(1, HERE), "list": Known((Known("x", HERE), Unknown("later")), HERE)}, HERE),
-    "unknown": Unknown("var.x has no default"),
+    "unknown": Unknown("var.x has no value"),
     "resource": Unknown("after apply", None, Symbol("azurerm_subnet.a", "id")),
 })  # fmt: skip
 
@@ -134,19 +134,19 @@ def test_heredoc(text: str, terraform: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("unknown + 1", "var.x has no default"),
-        ('"a ${unknown}"', "var.x has no default"),
-        ("unknown ? 1 : 2", "var.x has no default"),
-        ("[for x in unknown : x]", "var.x has no default"),
-        ("unknown.a[0].b", "var.x has no default"),
-        ("try(unknown.a, 1)", "var.x has no default"),
-        ("can(unknown.a)", "var.x has no default"),
+        ("unknown + 1", "var.x has no value"),
+        ('"a ${unknown}"', "var.x has no value"),
+        ("unknown ? 1 : 2", "var.x has no value"),
+        ("[for x in unknown : x]", "var.x has no value"),
+        ("unknown.a[0].b", "var.x has no value"),
+        ("try(unknown.a, 1)", "var.x has no value"),
+        ("can(unknown.a)", "var.x has no value"),
         ("known.list[1]", "later"),
-        ("timestamp()", "timestamp(): its value is made when Terraform runs"),
+        ("timestamp()", "timestamp(): its value is only known when Terraform runs"),
         ("missing", "`missing` is not a name that can be used here"),
         ("known.b", "there is no attribute `b`"),
         ('join(",", known.list)', "later"),
-        ("cidrsubnet(unknown, 8, 1)", "var.x has no default"),
+        ("cidrsubnet(unknown, 8, 1)", "var.x has no value"),
     ],
 )
 def test_unknown_keeps_its_reason(text: str, reason: str) -> None:

@@ -262,7 +262,7 @@ def test_errors_are_those_that_try_catches(call: str) -> None:
     assert plain(value(f'try({call}, "caught")')) == "caught"
 
 
-LATER = Unknown("var.x has no default")
+LATER = Unknown("var.x has no value")
 SUBNET = Unknown("after apply", HERE, Symbol("aws_subnet.a", "id"))
 OTHER = Unknown("after apply", HERE, Symbol("aws_subnet.b", "id"))
 ONE = Known(1, HERE)
@@ -382,7 +382,7 @@ def test_sets_keep_what_is_not_known() -> None:
 
 
 def test_reasons() -> None:
-    assert reason_for("timestamp") == "timestamp(): its value is made when Terraform runs"
+    assert reason_for("timestamp") == "timestamp(): its value is only known when Terraform runs"
     assert "provider" in reason_for("provider::aws::arn_parse")
     assert "not evaluated" in reason_for("nonsense")
     assert reason_for("core::uuid").startswith("core::uuid()")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HERE = Origin(())
 UNKNOWN: dict[str, Datum] = {
-    name: Unknown(f"var.{name} has no default", HERE) for name in ("text", "number", "flag", "list", "map", "groups")
+    name: Unknown(f"var.{name} has no value", HERE) for name in ("text", "number", "flag", "list", "map", "groups")
 }
 UNKNOWN["after"] = Unknown("after apply", HERE, Symbol("aws_subnet.a", "id"))
 
@@ -105,7 +105,7 @@ def test_reasons_name_the_input() -> None:
     for text in ("[for s in list : s]", "merge({ a = 1 }, list)", "concat([1], list)", "[1, 2][list]"):
         datum = value(text)
         assert isinstance(datum, Unknown)
-        assert datum.reason == "var.list has no default"
+        assert datum.reason == "var.list has no value"
 
 
 # --- a value never contradicts what was known without it

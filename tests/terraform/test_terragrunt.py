@@ -174,7 +174,7 @@ inputs = {{
     plain = {key: [one.value for one in item.value] if key == "list" else item.value for key, item in found.items()}
     assert plain == expected
     size = given(files, write, "size")
-    assert size == ("var.eks.size has no default" if "no_merge" in strategy else 7) or "no_merge" in strategy
+    assert size == ("var.eks.size has no value" if "no_merge" in strategy else 7) or "no_merge" in strategy
 
 
 def test_the_last_include_wins_and_may_name_the_module(write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -396,10 +396,10 @@ unit "eks" {
     }
     template, skipped = sorted(found.skipped, key=lambda one: one.line)
     assert (template.path, template.reason.partition(",")[0]) == (
-        "units/unused/terragrunt.hcl", "it is a template of stacks that are not here",
+        "units/unused/terragrunt.hcl", "it is a template for stacks outside the repository",
     )  # fmt: skip
     assert (skipped.path, skipped.line) == ("live/prod/terragrunt.stack.hcl", 17)
-    assert skipped.reason == "the source of lost was not read; it may make clusters"
+    assert skipped.reason == "the source of lost was not read; it may create clusters"
     assert skipped.remedy == "terragrunt stack generate, then kcheck check live/prod/.terragrunt-stack"
 
 

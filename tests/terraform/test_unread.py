@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-REMEDY = "`terraform init` or --module-dir DIR gives its code"
+REMEDY = "run `terraform init`, or name a copy with --module-dir DIR"
 
 
 def call(name: str, source: str, body: str) -> str:
@@ -64,7 +64,7 @@ def shown() -> Any:
 def test_a_module_that_is_not_read_is_said_once(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"a/main.tf": call("platform", "acme/eks/aws", 'name = "x"'), "b/main.tf": call("b", "acme/eks/aws", "")})
     assert skipped() == [
-        Skipped("a/main.tf", "module platform (acme/eks/aws) was not read; it may make clusters", 1, REMEDY),
+        Skipped("a/main.tf", "module platform (acme/eks/aws) was not read; it may create clusters", 1, REMEDY),
     ]
 
 
@@ -97,13 +97,13 @@ def test_what_a_module_may_make(
 ) -> None:
     write({"main.tf": call(name, source, body)})
     assert [one.reason for one in skipped()] == (
-        [f"module {name} ({source}) was not read; it may make {kind}"] if kind else []
+        [f"module {name} ({source}) was not read; it may create {kind}"] if kind else []
     )
 
 
 def test_networks_matter_where_clusters_are(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": call("vpc", "acme/vpc/aws", "") + 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n'})
-    assert [one.reason for one in skipped()] == ["module vpc (acme/vpc/aws) was not read; it may make networks"]
+    assert [one.reason for one in skipped()] == ["module vpc (acme/vpc/aws) was not read; it may create networks"]
 
 
 def test_arguments_describe_a_cluster_and_its_network(write: Callable[[Mapping[str, str]], Path]) -> None:

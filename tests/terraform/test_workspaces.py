@@ -121,14 +121,14 @@ def test_one_that_is_chosen_is_the_only_one(write: Callable[[Mapping[str, str]],
     assert maxima(Config(environments=entries)) == {"live": 300, "dev": 3}
     assert evaluate("terraform.workspace", ".", Config(workspace="prod"))["value"] == "prod"
     assert evaluate("terraform.workspace", ".", Config())["reason"] == (
-        "terraform.workspace is not chosen; --workspace NAME gives it (dev, prod)"
+        "terraform.workspace has no value; set --workspace NAME (dev, prod)"
     )
 
 
 def test_many_workspaces_are_named(write: Callable[[Mapping[str, str]], Path]) -> None:
     many = ", ".join(f"w{number} = {number}" for number in range(5))
     write({"main.tf": BY_KEY.replace("dev = 3, prod = 300", many)})
-    reason = "terraform.workspace is not chosen; --workspace NAME gives it (w0, w1, w2, w3, w4)"
+    reason = "terraform.workspace has no value; set --workspace NAME (w0, w1, w2, w3, w4)"
     assert maxima() == {"": reason}
 
 

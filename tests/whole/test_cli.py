@@ -127,10 +127,10 @@ def test_undecided_names_the_input(write: Callable[[Mapping[str, str]], Path]) -
     write({"main.tf": CLUSTER + POOL})
     data = report(".")
     waiting = {check["rule"]: check["missing"] for check in data["undecided"]}
-    assert waiting["subnet-too-small"] == ["var.most has no default"]
+    assert waiting["subnet-too-small"] == ["var.most has no value"]
     assert data["summary"]["unknown_inputs"] == 1
     text = run("check", ".", "--show-undecided").stdout
-    assert "main.tf:5 subnet-too-small: var.most has no default" in text
+    assert "main.tf:5 subnet-too-small: var.most has no value" in text
     assert "1 input unknown" in text
 
 
@@ -206,7 +206,7 @@ def test_eval_says_value_reason_and_origins() -> None:
     answer = json.loads(run("eval", "azurerm_subnet.nodes.address_prefixes[0]").stdout)
     assert answer == {"value": "10.0.0.0/20", "known": True, "reason": None, "origins": ["main.tf:7:23"]}
     answer = json.loads(run("eval", "var.most + 1").stdout)
-    assert (answer["known"], answer["reason"]) == (False, "var.most has no default")
+    assert (answer["known"], answer["reason"]) == (False, "var.most has no value")
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def wrong(call: str) -> str:
         command, parts = command.commands[parts[1]], parts[1:]
     try:
         given = command.make_context(parts[0], parts[1:], context).params
-    except (click.exceptions.Exit, click.MissingParameter):  # `kcheck explain` for short is no mistake
+    except (click.exceptions.Exit, click.MissingParameter, click.BadOptionUsage):  # `kcheck explain` is for short
         return ""
     except click.UsageError as error:
         return error.format_message()
@@ -135,6 +135,20 @@ def test_links_lead_somewhere() -> None:
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_exist(path: Path) -> None:
     assert commands_in(path.read_text()) == []
+
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_readme_fits_four_screens() -> None:
+    assert len(README.splitlines()) <= 200
+
+
+@pytest.mark.xfail(reason="messages of rules become shorter")
+def test_output_in_the_readme_fits_a_terminal() -> None:
+    shown = [text for language, text in fences(README) if language == "text"]
+    assert shown
+    assert [line for text in shown for line in text.splitlines() if len(line) > 100] == []
 
 
 def test_commands_are_found() -> None:
@@ -313,7 +327,7 @@ def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> N
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-        ("eks.pool.quota", ["value    450 nodes", "  pool-over-quota: Managed node group may grow", "docs/limits/eks/pool.quota.md"]),
+        ("eks.pool.quota", ["value    450 nodes", "eks.pool.quota", "docs/limits/eks/pool.quota.md"]),
         ("gke.quota.spot_cpus", ["code     PREEMPTIBLE_CPUS", "value    differs by account", "docs/limits/gke/quotas.md#quotaspot_cpus"]),
         ("limits.eks.pool.quota", ["eks.pool.quota\n", "value    450 nodes"]),
         ("pool.quota", ["eks.pool.quota\n", "value    450 nodes"]),

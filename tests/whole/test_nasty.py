@@ -158,7 +158,7 @@ def test_cycles_are_findings(name: str, write: Callable[[Mapping[str, str]], Pat
     )
     result = linter.run(Tree(["."]), Config())
     found = [f for f in result.findings if f.rule == "unreadable-file"]
-    assert [(f.message, f.span.source.path) for f in found] == [(f"{name} refers to itself", path)]
+    assert [(f.message, f.span.source.path) for f in found] == [(f"Cannot read this: {name} refers to itself", path)]
     assert not result.bugs
 
 

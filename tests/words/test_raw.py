@@ -66,8 +66,8 @@ def verdict(result: Result) -> bool | str:
     return "; ".join(result.undecided[0].missing) if result.undecided else False
 
 
-STEPS = "`{{ .Values.steps }}` is filled in later"
-IMAGE = "`{{ .Values.image }}` is filled in later"
+STEPS = "`{{ .Values.steps }}` is a placeholder"
+IMAGE = "`{{ .Values.image }}` is a placeholder"
 CONTAINERS = "object.spec.template.spec.containers"
 
 
@@ -153,7 +153,7 @@ resource "aws_eks_node_group" "gpu" {
   }
 }
 """
-TEAM = "var.team has no default"
+TEAM = "var.team has no value"
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_objects_in_terraform(problem: str, expected: list[str], write: Callable
     write(files(rule(problem, when="object.kind == 'Job'"), {"main.tf": EMBEDDED}))
     result = linter.run(Tree(["."]), CONFIG)
     assert [finding.object for finding in result.findings] == expected
-    assert {reason for check in result.undecided for reason in check.missing} <= {"var.image has no default"}
+    assert {reason for check in result.undecided for reason in check.missing} <= {"var.image has no value"}
     assert result.undecided
 
 
@@ -428,7 +428,7 @@ def test_own_rules_are_rules(write: Callable[[Mapping[str, str]], Path]) -> None
     write({"job.yaml": JOB.replace("kind: Job", "kind: Job # kcheck: ignore[own-rule] fine")})
     assert "1 suppressed" in run("check").output
     write({"job.yaml": JOB.replace("spec:\n  par", "# kcheck: ignore[own-rule] fine\nspec:\n  par", 1)})
-    assert "`own-rule` has nothing to silence here" in run("check", "--info").output
+    assert "Suppression of own-rule matches no finding" in run("check", "--info").output
     write({"policies/own/other-rule.yaml": rule("true", unless=["own-rule"]), "job.yaml": JOB})
     found = {f["rule"] for f in json.loads(run("check", "--format", "json").stdout)["findings"]}
     assert found == {"own-rule"}

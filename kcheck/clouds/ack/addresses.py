@@ -1,4 +1,4 @@
-"""Pods of ACK nodes with Terway, and nodes of a Flannel cluster."""
+"""Addresses of ACK pods with Terway, and of nodes with Flannel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ACK means."""
+"""ACK: the behaviour of its clusters."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ class Ack(Cloud):
         """Those of the edition, of the network plugin, of a basic security group."""
         tier, plugin = cluster.tier, cluster.network_plugin
         if equals(tier, "ack.standard"):
-            text = "an ACK Basic cluster, and it cannot be raised"
+            text = "the limit of an ACK Basic cluster, which cannot be raised"
             yield Limit("cluster-limit", "basic.nodes", tier, text)
             return
         if equals(plugin, "flannel"):
             most = numbers["flannel.ceiling"].value
-            text = f"one route of the VPC for each node; up to {most:,} on request"
+            text = f"one route of the VPC per node; up to {most:,} on request"
             yield Limit("flannel-routes", "flannel.nodes", plugin, text)
-            yield Limit("cluster-limit", "flannel.ceiling", plugin, "no more routes than that can be had")
+            yield Limit("cluster-limit", "flannel.ceiling", plugin, "the quota cannot be raised further")
         elif equals(plugin, "terway"):
             text = f"the default; up to {numbers['terway.ceiling'].value:,} on request"
             yield Limit("cluster-limit", "terway.nodes", plugin, text)
-            yield Limit("cluster-limit", "terway.ceiling", plugin, "no more than that can be had")
+            yield Limit("cluster-limit", "terway.ceiling", plugin, "the quota cannot be raised further")
         if equals(plugin, "terway") and equals(cluster.security_group, "basic"):
             yield self._security_group(cluster, numbers)
         if not isinstance(tier, Known):
@@ -72,7 +72,7 @@ class Ack(Cloud):
         own = list(autoscalers)
         if not any(equals(one.profile, "cluster-autoscaler") for one in own):
             return None
-        text = "what ACK rates its Cluster Autoscaler for, a pool"
+        text = "ACK's rating for its Cluster Autoscaler, per pool"
         return Limit("engine", "autoscaler.nodes", own[0].profile, text)
 
 

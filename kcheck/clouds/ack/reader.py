@@ -1,4 +1,4 @@
-"""alicloud resources to ACK clusters, node pools and vSwitches."""
+"""ACK clusters, node pools and vSwitches from alicloud resources."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def _sizes(fields: Fields, scaled: Value[bool]) -> tuple[Value[int], Value[int]]
     names = ("min", "max") if scaled.value else ("count", "count")
     what = "scaling_config.max_size" if scaled.value else "desired_size"
     first, second = (
-        or_default(fields.number(name), lambda origin: Unknown(f"{what} is not written", origin)) for name in names
+        or_default(fields.number(name), lambda origin: Unknown(f"{what} is not set", origin)) for name in names
     )
     return first, second
 

@@ -1,4 +1,4 @@
-"""Addresses that AKS nodes take of a subnet of pods."""
+"""Addresses that AKS nodes take from a pod subnet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What AKS means."""
+"""AKS: the behaviour of its clusters."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ class Aks(Cloud):
             nodes = Interval(free.number, paid.number)
             yield Limit("cluster-limit", "standard_tier.nodes", tier, why, nodes)
         elif tier.value == "Free":
-            yield Limit("cluster-limit", "free_tier.ceiling", tier, "the ceiling of the Free tier")
-            text = "what Microsoft recommends for the Free tier"
+            yield Limit("cluster-limit", "free_tier.ceiling", tier, "the limit of the Free tier")
+            text = "Microsoft's recommendation for the Free tier"
             yield Limit("control-plane", "free_tier.recommended", tier, text)
         else:
             yield Limit("cluster-limit", "standard_tier.nodes", tier, f"the limit of the {tier.value} tier")
         plugins = candidates(cluster.network_plugin)
         if any(one.value == "kubenet" for one in plugins):
             some = None if len(plugins) == 1 else Interval(numbers["kubenet.nodes"].number, None)
-            text = reason_of(cluster.network_plugin) if some else "one route for each node in a route table"
+            text = reason_of(cluster.network_plugin) if some else "one route per node in the route table"
             yield Limit("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text, some)
         if equals(cluster.network_policy, "azure"):
-            text = "what Azure's Network Policy Manager supports"
+            text = "the limit of Azure's Network Policy Manager"
             yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text)
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:

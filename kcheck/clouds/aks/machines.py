@@ -1,4 +1,4 @@
-"""What the names of Azure's VM sizes say: disks of their own, and InfiniBand."""
+"""Local disks and InfiniBand of Azure's VM sizes, by name."""
 
 from __future__ import annotations
 

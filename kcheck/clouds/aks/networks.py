@@ -1,4 +1,4 @@
-"""How pods of AKS get their addresses: as it is written, else what AKS chooses."""
+"""The network mode of an AKS cluster, as set or as AKS chooses it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
     from kcheck.numbers.profiles import ProfileValue
 
-_CHOSEN = (
-    "network_plugin is not written: AKS takes kubenet, or Azure CNI Overlay where it creates Kubernetes 1.30 or later"
-)
+_CHOSEN = "network_plugin is not set: AKS uses kubenet, or Azure CNI Overlay if created with Kubernetes 1.30 or later"
 _FIRST_WITH_OVERLAY = 30
 
 
@@ -86,7 +84,7 @@ def _modes(plugin: Value[str], mode: Value[str]) -> tuple[Known[str], ...]:
 
 
 def _why(plugin: Value[str], mode: Value[str]) -> str:
-    """Why it is not known."""
+    """Why it is unknown."""
     if isinstance(plugin, Known) and plugin.value != "azure":
         return f"network_plugin is {plugin.value}"
     return why_missing(plugin if isinstance(plugin, Unknown) else mode, "network_plugin")

@@ -1,4 +1,4 @@
-"""Public addresses through which AKS nodes reach the internet: the cluster's, one's own, or those of a NAT gateway."""
+"""Public addresses of AKS nodes: the cluster's, the user's, or those of a NAT gateway."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _of_gateway(subnet: Datum | None, root: Module, origin: Origin) -> Value[int
     named = joined.get(address) if address else None
     near = [one for one in gateways if one.address == named] or gateways
     if len(near) > 1 or near[0].doubt:
-        return Unknown("which NAT gateway the subnet of the default pool has is not known", origin)
+        return Unknown("the NAT gateway of the default pool's subnet is not known", origin)
     own = Fields(_CLOUD, _GATEWAY, near[0])
     counts = [_listed(own, name, root) for name in ("own_ips", "own_prefixes")]
     for kind in ("public_ip", "public_ip_prefix"):

@@ -1,4 +1,4 @@
-"""azurerm resources to AKS clusters, node pools and Azure subnets."""
+"""AKS clusters, node pools and subnets from azurerm resources."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class _Aks(Reader):
                 yield instance
 
     def _with_pools(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> None:
-        """A cluster and the pools that are written inside of it."""
+        """A cluster and the pools that are written inside it."""
         cluster = self._cluster(instance, fields, nested, what)
         self.found.clusters.append(cluster)
         owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
@@ -220,7 +220,7 @@ class _Aks(Reader):
 
     def _cluster(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> Cluster:
         automatic = fields.resource == ARM_CLUSTER and equals(fields.text("sku"), "Automatic")
-        gap = nested.reason if isinstance(nested, Unknown) else "" if nested or automatic else f"{what} is not written"
+        gap = nested.reason if isinstance(nested, Unknown) else "" if nested or automatic else f"{what} is not set"
         plugin, mode = networks.network(fields, automatic=automatic)
         tier = fields.text("tier")
         if isinstance(tier, Known) and tier.value == "Paid":  # azurerm up to 3.50
@@ -314,7 +314,7 @@ class _Aks(Reader):
         size = fields.number(bound if autoscaled.value else "count")
         if isinstance(size, Unset):
             what = f"{bound}_count" if autoscaled.value else "node_count"
-            return Unknown(f"{what} is not written", size.origin)
+            return Unknown(f"{what} is not set", size.origin)
         return size
 
     def _max_pods(self, fields: Fields, cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[int]:
@@ -325,11 +325,11 @@ class _Aks(Reader):
         modes = candidates(mode)
         if not modes:
             return Unknown(
-                f"max_pods is not written and its default depends on the network: {reason_of(mode)}", mode.origin
+                f"max_pods is not set and its default depends on the network: {reason_of(mode)}", mode.origin
             )
         if not isinstance(pod_subnet, Unset):
             return Unknown(
-                "max_pods is not written; the documented defaults for a pod subnet contradict each other (110, 250)"
+                "max_pods is not set; the documented defaults for a pod subnet contradict each other (110, 250)"
             )
         defaults = [self.default_number(f"max_pods.{one.value.replace('-', '_')}", written.origin) for one in modes]
         return either(defaults, reason_of(mode), written.origin)

@@ -1,4 +1,4 @@
-"""How AKS upgrades a pool: with nodes that it adds, or without some of those that are there."""
+"""AKS upgrades of a pool: with surge nodes, or with fewer nodes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,13 @@ def of_pool(fields: Fields, cluster: Cluster | None) -> Upgrade:
     """How a pool is upgraded."""
     surge, missing = _surge(fields, cluster), fields.text("max_unavailable")
     without = isinstance(fields.text("max_surge"), Unset) and isinstance(missing, Known)
+    rolling = _parsed(missing) if without and isinstance(missing, Known) else surge
+    priority = fields.text("priority")
+    if isinstance(priority, Known) and priority.value == "Spot":
+        rolling = Unset(priority.origin)  # AKS refuses both settings for these
     return Upgrade(
         surge,
-        _parsed(missing) if without and isinstance(missing, Known) else surge,
+        rolling,
         mapped(fields.number("drain_timeout"), lambda minutes: minutes * 60),
     )
 

@@ -1,4 +1,4 @@
-"""The settings of the add-ons of EKS: of Amazon's VPC CNI, and of CoreDNS; else their defaults."""
+"""Settings of EKS add-ons, the VPC CNI and CoreDNS, or their defaults."""
 
 from __future__ import annotations
 
@@ -72,9 +72,13 @@ def dns_compute(addons: list[Fields]) -> Value[str]:
     return NOTHING if found is None else mapped(found, lambda name: str(name).lower())
 
 
-def dns_scaling(addons: list[Fields]) -> Value[bool]:
-    """Where the add-on of CoreDNS would be told to scale it; unset everywhere without it."""
-    return Unset(_absent(addons[0], "autoScaling")) if addons else NOTHING
+def dns_scaling(addons: list[Fields], replicas: Value[int]) -> Value[bool]:
+    """Whether the add-on of CoreDNS scales it, with the place where it would say so; unset without an add-on."""
+    if not addons:
+        return NOTHING
+    if isinstance(replicas, Unknown):
+        return replicas
+    return Known(isinstance(replicas, Unset), _absent(addons[0], "autoScaling"))
 
 
 def _absent(addon: Fields, name: str) -> Origin:
@@ -97,7 +101,7 @@ def _absent(addon: Fields, name: str) -> Origin:
     return Origin((addon.record.span,), missing=Missing(addon.record.span, ("configuration_values", name)), why=why)
 
 
-_NOT_OPEN = "configuration_values is no jsonencode of an object that kcheck could add to"
+_NOT_OPEN = "configuration_values is not a jsonencode() of an object"
 
 
 def read(addons: list[Fields], place: Span) -> Cni:
@@ -116,7 +120,7 @@ def read(addons: list[Fields], place: Span) -> Cni:
         try:
             return mapped(value, convert)
         except ValueError:
-            return Unknown(f"{name} of the VPC CNI is neither a number nor a flag", value.origin)
+            return Unknown(f"{name} of the VPC CNI is neither a number nor true or false", value.origin)
 
     return Cni(
         setting("ENABLE_PREFIX_DELEGATION", "cni.prefix_delegation", _flag),
@@ -140,7 +144,7 @@ def pod_subnets(addons: list[Fields]) -> list[Datum]:
     return [one for one in ids if one is not None]
 
 
-_NO_OBJECT = "the settings of the add-on are neither JSON nor YAML of an object"
+_NO_OBJECT = "the settings of the add-on are not an object in JSON or YAML"
 
 
 def _json(datum: Datum) -> Datum:
@@ -165,7 +169,7 @@ def _json(datum: Datum) -> Datum:
 
 
 def _member(datum: Datum, name: str) -> Datum | None:
-    """A member of an object; Unknown where the object is."""
+    """A member of an object; Unknown if the object is."""
     if isinstance(datum, Unknown):
         return datum
     found: Datum | None = datum.value.get(name) if isinstance(datum.value, dict) else None

@@ -1,4 +1,4 @@
-"""Addresses that EKS nodes hold with the VPC CNI, and pods that they may run."""
+"""Addresses and pods of EKS nodes with the VPC CNI."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def managed_pods(formula: int, vcpus: int, small: int, large: int, many: int) ->
 
 
 def interfaces_held(pods: int, addresses: int, warm: int, most: int) -> int:
-    """Interfaces of network card 0 that a node has attached for so many pods, `warm` of them in reserve.
+    """Interfaces of network card 0 that a node has attached for that many pods, `warm` of them in reserve.
 
     https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
     """
@@ -85,7 +85,7 @@ def eksctl_blocks(cidr: str, zones: int) -> list[IPv4Network]:
 
 
 def held(cni: Cni, interfaces: int, addresses: int, pods: int = 1) -> int:
-    """Addresses that a node of one instance type holds for so many pods of its own."""
+    """Addresses that a node of one instance type holds for that many pods of its own."""
     minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
     if known(cni.prefix_delegation):
         size = profiles.limits("eks")["cni.prefix_size"].number

@@ -1,4 +1,4 @@
-"""What EKS means."""
+"""EKS: the behaviour of its clusters."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Eks(Cloud):
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
         """That of a cluster."""
-        yield Limit("cluster-limit", "cluster.nodes", cluster.name, "the most that AWS enables, on request")
+        yield Limit("cluster-limit", "cluster.nodes", cluster.name, "the most that AWS allows, on request")
 
     def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
         """Addresses that a node of the VPC CNI holds."""

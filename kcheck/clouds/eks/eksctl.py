@@ -1,4 +1,4 @@
-"""eksctl's ClusterConfig to EKS clusters, node groups and subnets."""
+"""EKS clusters, node groups and subnets from eksctl's ClusterConfig."""
 
 from __future__ import annotations
 
@@ -120,14 +120,16 @@ class _Config:
         if _blocks(self.record, "karpenter"):
             return Known("karpenter", self.origin)
         if any(known(group.flag("may_scale")) for group in self._groups()):
-            return Unknown("a group has the rights of the Cluster Autoscaler, which is not in this code", self.origin)
+            return Unknown(
+                "a node group has the permissions of the Cluster Autoscaler, which is not in this code", self.origin
+            )
         return NOTHING
 
     def _gateways(self) -> Value[int]:
-        """Public addresses of the NAT gateways: one, or one a zone; in a VPC that exists they are not known."""
+        """Public addresses of the NAT gateways: one, or one a zone; in a VPC that exists they are unknown."""
         nat = self.fields.text("nat")
         if not isinstance(self.fields.text("vpc"), Unset):
-            return Unknown("the NAT gateways are those of a VPC that exists", self.origin)
+            return Unknown("the NAT gateways belong to an existing VPC", self.origin)
         if known(nat) == "HighlyAvailable":
             return mapped(self._zones(), len)
         return mapped(nat, lambda kind: 0 if kind == "Disable" else 1)
@@ -175,9 +177,9 @@ class _Config:
                     for name in inner.names():
                         for one in _blocks(inner, name):
                             fields = self._fields(f"{KIND}.subnet", one)
-                            why = f"the subnet {name} is given by its id"
+                            why = f"the subnet {name} is given by id"
                             cidr = or_default(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
-                            result.append(self._subnet(name, cidr, Unknown("the VPC is given by its id")))
+                            result.append(self._subnet(name, cidr, Unknown("the VPC is given by id")))
         return result
 
     def _subnet(self, name: str, cidr: Value[str], network: Value[Network]) -> Subnet:
@@ -274,9 +276,9 @@ class _Config:
                 return wanted
             found = [s for s in side if any(_is(s, name, zone=label == "zones") for name in wanted.value)]
             if len(found) != len(set(wanted.value)):
-                return Unknown(f"the {label} of the group are not those of the cluster", wanted.origin)
+                return Unknown(f"the {label} of the group differ from those of the cluster", wanted.origin)
             return Known(tuple(found[:1] if alone else found), wanted.origin)
-        why = "the subnets are given by their ids" if not isinstance(self.fields.text("vpc"), Unset) else "its network"
+        why = "the subnets are given by id" if not isinstance(self.fields.text("vpc"), Unset) else "its network"
         return (
             Known(tuple(side[:1] if alone else side), self.origin)
             if side
@@ -284,9 +286,9 @@ class _Config:
         )
 
     def _image(self, fields: Fields) -> Value[str]:
-        """The family of the images; of an image of one's own it says only how it starts."""
+        """The family of the images; for a custom image only how it starts."""
         own = known(fields.text("ami")) or "auto"
-        return fields.text("image") if own in _CHOSEN else Unknown(f"the nodes boot an image of one's own, {own}")
+        return fields.text("image") if own in _CHOSEN else Unknown(f"the nodes boot a custom image, {own}")
 
 
 def _written_at(value: Value[int], origin: Origin) -> Value[int]:

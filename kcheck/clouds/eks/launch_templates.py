@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.resource import Instance
 
 KIND = "aws_launch_template"
-ELSEWHERE = "the launch template is not in this root"
+ELSEWHERE = "the launch template is not in this root module"
 _CHOSEN = "instance_requirements lets AWS choose the instance types: name them in allowed_instance_types"
 
 
@@ -124,7 +124,7 @@ def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...
 
 
 def _cards(types: Value[tuple[str, ...]]) -> int:
-    """How many EFA interfaces the smallest of some machine types can have; 0 where that is not known."""
+    """How many EFA interfaces the smallest of some machine types can have; 0 if unknown."""
     found = [machines.machine("eks", name) for name in known(types) or ()]
     return min((one.efa for one in found if one), default=0)
 

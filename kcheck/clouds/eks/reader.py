@@ -1,4 +1,4 @@
-"""aws resources to EKS clusters, node groups and subnets."""
+"""EKS clusters, node groups and subnets from aws resources."""
 
 from __future__ import annotations
 
@@ -164,6 +164,7 @@ class _Eks(Reader):
             name = fields.text("name")
             of_cluster = [addon for addon in addons if addon_settings.is_of(addon, name, instance)]
             dns = [addon for addon in addons if addon_settings.is_of(addon, name, instance, "coredns")]
+            replicas = addon_settings.dns_replicas(dns, instance.span)
             settings = addon_settings.read(of_cluster, instance.span)
             cluster = Cluster(
                 self.identity(instance.address),
@@ -184,8 +185,8 @@ class _Eks(Reader):
                 cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
-                dns_replicas=addon_settings.dns_replicas(dns, instance.span),
-                dns_scaling=addon_settings.dns_scaling(dns),
+                dns_replicas=replicas,
+                dns_scaling=addon_settings.dns_scaling(dns, replicas),
                 dns_compute=addon_settings.dns_compute(dns),
             )
             self.found.clusters.append(cluster)
@@ -196,7 +197,7 @@ class _Eks(Reader):
         for datum in addon_settings.pod_subnets(addons):
             link = resolve_reference(datum, self.subnets_by_address)
             if link is None:
-                return Unknown("the subnets of pods are not in this root", datum.origin)
+                return Unknown("the subnets of pods are not in this root module", datum.origin)
             found.append(link.value)
         return Known(tuple(dict.fromkeys(found)), Origin((addons[0].record.span,))) if found else NOTHING
 
@@ -244,7 +245,7 @@ class _Eks(Reader):
         if isinstance(maximum, Unknown) and _is_same(minimum, maximum):
             growable = Known(value=False, origin=maximum.origin or Origin((instance.span,)))
         if isinstance(growable, Unset):
-            growable = Unknown("max_size is not written", growable.origin)
+            growable = Unknown("max_size is not set", growable.origin)
         subnets = self._subnets(fields)
         managed = fields.resource == POOL
         strategy = fields.text("update_strategy") if managed else NOTHING
@@ -256,9 +257,7 @@ class _Eks(Reader):
             fields.text("name"),
             self.folder,
             managed=managed,
-            size=Size(
-                growable, minimum, or_default(maximum, lambda origin: Unknown("max_size is not written", origin))
-            ),
+            size=Size(growable, minimum, or_default(maximum, lambda origin: Unknown("max_size is not set", origin))),
             upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
             machine=(template or fields).record_of(
                 Machine,
@@ -321,7 +320,7 @@ class _Eks(Reader):
         equal = [c for c in self.found.clusters if same_value(c.name, name)]
         if len(equal) == 1:
             return Known(equal[0], place)
-        return name if isinstance(name, Unknown) else Unknown("the cluster's name is not written", name.origin)
+        return name if isinstance(name, Unknown) else Unknown("the cluster's name is not set", name.origin)
 
     def _subnets(self, fields: Fields) -> Value[tuple[Subnet, ...]]:
         """The subnets of a group, which are its zones."""
@@ -355,7 +354,7 @@ class _Eks(Reader):
             if template is None and not isinstance(fields.text("launch_template"), Unset):
                 return Unknown(template_of.ELSEWHERE, fields.text("launch_template").origin)
             return mapped(self.default("pool.instance_type", written.origin), lambda name: (name,))
-        return Unknown("the instance type is in a launch template that is not in this root")
+        return Unknown("the instance type is in a launch template that is not in this root module")
 
     def _pods_take_addresses(self, family: Value[str], settings: Cni, place: Span) -> Value[bool]:
         """Whether pods take IPv4 addresses of the subnets of their nodes."""
@@ -364,7 +363,7 @@ class _Eks(Reader):
         if family.value == "ipv6":
             return Known(value=False, origin=family.origin)
         if self.pod_subnets:
-            return Unknown(f"{self.pod_subnets[0].address} is tagged for pods: their interfaces may be in it")
+            return Unknown(f"{self.pod_subnets[0].address} is tagged for pods, so their interfaces may be in it")
         custom = settings.custom_networking
         if isinstance(custom, Unknown):
             return custom
@@ -384,12 +383,12 @@ def _scheduling(fields: Fields, instance: Instance) -> Scheduling:
 
 
 def _may_name_owner(text: str | None) -> bool:
-    """Whether the key of a tag of which a part is not known may name a cluster."""
+    """Whether the key of a tag of which a part is unknown may name a cluster."""
     return text is None or text.startswith("$") or _OWNER.fullmatch(text) is not None
 
 
 def _texts(tags: Datum | None) -> Value[dict[str, str]]:
-    """Tags as texts, with `${...}` for what is not known of them."""
+    """Tags as texts, with `${...}` for what is unknown of them."""
     if not isinstance(tags, Known) or not isinstance(tags.value, dict):
         return NOTHING if tags is None or isinstance(tags, Known) else tags
     found = {key: text_of(value) for key, value in tags.value.items()}

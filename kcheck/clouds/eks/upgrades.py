@@ -1,4 +1,4 @@
-"""How EKS updates a managed group: with nodes that it adds in every zone, and some at a time."""
+"""EKS updates of a managed group: surge nodes in every zone, and a batch at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The autoscaler that Google runs in a GKE cluster: its profile, and the limits of node auto-provisioning."""
+"""GKE's managed autoscaler: its profile, and the limits of node auto-provisioning."""
 
 from __future__ import annotations
 

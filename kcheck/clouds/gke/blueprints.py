@@ -1,4 +1,4 @@
-"""Blueprints of the Cluster Toolkit as root modules: they call modules, and pass on what others put out.
+"""Cluster Toolkit blueprints as root modules: module calls and passed outputs.
 
 https://github.com/GoogleCloudPlatform/cluster-toolkit/blob/main/pkg/config/expand.go
 """

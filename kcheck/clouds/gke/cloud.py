@@ -1,4 +1,4 @@
-"""What GKE means."""
+"""GKE: the behaviour of its clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPUs of GKE's node pools: how many a node has, and how they are shared."""
+"""GPUs of GKE node pools: their number and their sharing."""
 
 from __future__ import annotations
 

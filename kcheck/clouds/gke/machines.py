@@ -1,4 +1,4 @@
-"""What only Google's machines have: accelerators and local disks by the name of the type."""
+"""Google's machines: accelerators and local disks by type name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _CLOUD = "gke"
 
 
 def accelerator(name: str) -> str | None:
-    """What Google calls the GPUs of a machine; None if it has none of its own, or TPUs, or is not known."""
+    """What Google calls the GPUs of a machine; None if it has none of its own, or TPUs, or is unknown."""
     for kind, line in tables_of(_CLOUD)["accelerators"].items():
         if kind.startswith("nvidia-") and value_in(line, name) is not None:
             return kind

@@ -1,4 +1,4 @@
-"""Ranges of pod addresses on Google: secondary ranges of subnets, by name, and blocks that clusters have alone."""
+"""Pod ranges on Google: secondary ranges by name, and blocks of a single cluster."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class RangeReader(Reader):
         for name in names.value:
             found = self.secondary_named(subnet, Known(name, names.origin))
             if found is None or not isinstance(found.cidr, Known):
-                return Unknown(f"the range {name} is not in this root", names.origin)
+                return Unknown(f"the range {name} is not in this root module", names.origin)
             cidrs.append(found.cidr.value)
         return Known(tuple(cidrs), names.origin)
 
@@ -116,5 +116,5 @@ def given(name: Value[str]) -> Value[str]:
 
 def outside(name: Value[str], what: str) -> Unknown:
     """A range that is named and is not in this root."""
-    text = f"the range {name.value} is not in this root" if isinstance(name, Known) else why_missing(name, what)
+    text = f"the range {name.value} is not in this root module" if isinstance(name, Known) else why_missing(name, what)
     return Unknown(text, name.origin)

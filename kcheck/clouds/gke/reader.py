@@ -1,4 +1,4 @@
-"""google resources to GKE clusters, node pools and subnets with their ranges of pods."""
+"""GKE clusters, node pools and subnets from google resources."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class _Gke(RangeReader):
             self._own_pools(instance, fields, owner, cluster)
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
-        """The pools that are written inside of a cluster: inline ones, else the default pool if it is kept."""
+        """The pools that are written inside a cluster: inline ones, else the default pool if it is kept."""
         nested = instance.blocks("node_pool")
         if isinstance(nested, Unknown):
             return
@@ -249,7 +249,7 @@ class _Gke(RangeReader):
         if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
             return own
         if of_cluster is None or cluster is None:
-            why = "the pool's cluster, whose zones it has, is not in this code: write node_locations"
+            why = "the zones of the pool are those of its cluster, which is not in this code; set node_locations"
             return Unknown(why, own.origin)
         zonal = cluster.zonal
         if not isinstance(zonal, Known):
@@ -282,7 +282,7 @@ class _Gke(RangeReader):
         if not isinstance(own, Unset):
             return own
         if of_cluster is None:
-            return Unknown("max_pods_per_node is not written, and the pool's cluster is not in this root")
+            return Unknown("max_pods_per_node is not set, and the pool's cluster is not in this root module")
         found = of_cluster.number("max_pods")
         if not isinstance(found, Known):
             return found
@@ -295,7 +295,7 @@ class _Gke(RangeReader):
         """The range that a pool's nodes take their blocks of: its own, else the cluster's."""
         origin = Origin((place,))
         if cluster is None or of_cluster is None:
-            return Unknown("the pool's cluster is not in this root")
+            return Unknown("the pool's cluster is not in this root module")
         name = Unset(origin) if fields.resource == DEFAULT_POOL else given(fields.text("pod_range"))
         cidr = Unset(origin) if fields.resource == DEFAULT_POOL else fields.text("pod_cidr")
         if isinstance(name, Unset) and isinstance(cidr, Unset):
@@ -333,7 +333,7 @@ def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: s
     in_zone = fields.number(bound if autoscaled.value else "count")
     if isinstance(in_zone, Unset):
         what = f"{bound}_node_count" if autoscaled.value else "node_count"
-        return Unknown(f"{what} is not written", in_zone.origin)
+        return Unknown(f"{what} is not set", in_zone.origin)
     if not isinstance(in_zone, Known):
         return mapped(in_zone, lambda count: count * spread.value) if isinstance(spread, Known) else _plain(in_zone)
     if not isinstance(spread, Known):
@@ -342,7 +342,7 @@ def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: s
 
 
 def _plain(value: Unknown) -> Unknown:
-    """Why another value is not known that depends on this one."""
+    """Why another value is unknown that depends on this one."""
     return Unknown(value.reason, value.origin)
 
 

@@ -1,4 +1,4 @@
-"""How GKE upgrades a pool: with nodes that it adds, or without some of those that are there."""
+"""GKE upgrades of a pool: with surge nodes, or with fewer nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a GKE cluster is: in a zone, or in the zones of a region."""
+"""The location of a GKE cluster: a zone, or the zones of a region."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def of_provider(instance: Instance, root: Module) -> Value[str]:
     zone = provider.entry("zone") if provider is not None else None
     if isinstance(zone, Known) and isinstance(zone.value, str):
         return Known(zone.value, zone.origin)
-    why = zone.reason if isinstance(zone, Unknown) else "location is not written, and the provider has no zone here"
+    why = zone.reason if isinstance(zone, Unknown) else "location is not set, and the provider has no zone"
     return Unknown(why, Origin((instance.span,)))
 
 
 def is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:
-    """Whether a location is a zone; modules say so where it is not known."""
+    """Whether a location is a zone; modules say so if unknown."""
     if isinstance(location, Known):
         return Known(_ZONE.search(location.value) is not None, location.origin)
     return mapped(regional, lambda flag: not flag) if isinstance(regional, Known) else location

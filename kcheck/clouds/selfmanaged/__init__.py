@@ -1,1 +1,1 @@
-"""Clusters of one's own, by kubeadm."""
+"""Self-managed clusters."""

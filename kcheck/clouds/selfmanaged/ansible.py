@@ -1,4 +1,4 @@
-"""Inventories of Ansible: which hosts are in a group, and what the variables of groups say."""
+"""Ansible inventories: the hosts and variables of groups."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Variables:
         return next((layer for layer in reversed(self.layers) if layer.own(name) is not None), None)
 
     def entry(self, name: str) -> Datum | None:
-        """The value of a variable, or None where nobody sets it."""
+        """The value of a variable, or None if nobody sets it."""
         return self._entry(name, 0)
 
     def _entry(self, name: str, depth: int) -> Datum | None:

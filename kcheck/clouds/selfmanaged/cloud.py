@@ -1,4 +1,4 @@
-"""What a cluster of one's own means."""
+"""Self-managed clusters: their behaviour."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SelfManaged(Cloud):
         if any(cluster.cloud == self.name for cluster in inventory.clusters):
             return
         for source in files.get(configurations.TEMPLATE, ()):
-            yield Skipped(source.path, "kubeadm's configuration in a template of Ansible: not read")
+            yield Skipped(source.path, "kubeadm configuration in an Ansible template, not read")
 
     def read_kernel(self, sources: Iterable[Source], inventory: Inventory) -> None:
         """Read sysctl settings."""
@@ -58,8 +58,8 @@ class SelfManaged(Cloud):
         """Those of Kubernetes itself, of etcd and of the API server."""
         plane = cluster.plane
         designed, own = profiles.limits(self.name)["cluster.nodes"].number, numbers["cluster.nodes"].number
-        text = "what Kubernetes is designed for"
-        text = text if own == designed else f"as the settings say; {designed:,} are {text}"
+        text = "the number that Kubernetes is designed for"
+        text = text if own == designed else f"from kcheck.yaml; {designed:,} are {text}"
         yield Limit("cluster-limit", "cluster.nodes", cluster.name, text)
         if plane is None:
             return
@@ -68,11 +68,11 @@ class SelfManaged(Cloud):
             text = f"where the {default >> 30} GiB of etcd's default were full"
             yield Limit("etcd", "etcd.default_quota", plane.etcd_quota, text)
         if isinstance(plane.event_servers, Unset):
-            text = "from where on events need an etcd of their own"
+            text = "above it, events need a separate etcd"
             yield Limit("events", "etcd.events_apart", plane.event_servers, text)
         writes = known(plane.writes_inflight)
         if writes is not None and writes < numbers["apiserver.writes_inflight"].number:
-            text = "above which Kubernetes' own scripts raise the requests in flight"
+            text = "above it, Kubernetes' own scripts raise the requests in flight"
             yield Limit("apiserver", "apiserver.inflight_nodes", plane.writes_inflight, text)
 
 

@@ -1,4 +1,4 @@
-"""What all readers of self-managed clusters share: how a cluster, its range of pods and its nodes are entered."""
+"""Shared parts of the readers of self-managed clusters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: Inventory) -> PodRange | None:
-    """The range of the pods of a cluster, entered; None where none is written."""
+    """The range of the pods of a cluster, entered; None if none is written."""
     cidr = ipv4(cidr)
     if isinstance(cidr, Unset):
         return None

@@ -1,4 +1,4 @@
-"""kops' Cluster and InstanceGroup to self-managed clusters, their groups of machines and subnets."""
+"""Self-managed clusters, instance groups and subnets from kops."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class _Cluster:
         ):
             found = clusters.pod_range(cluster, cidr, self.fields.number("node_mask"), self.inventory)
             return clusters.blocks_of(found, self.origin)
-        why = Unknown(f"how {self.plugin or 'its network plugin'} gives pods addresses is not read", self.origin)
+        why = Unknown(f"how {self.plugin or 'its network plugin'} assigns pod addresses is not read", self.origin)
         return replace(plain, pod_range=why, pods_take_addresses=why)
 
     def _subnets(self, cluster: Cluster) -> dict[str, Subnet]:
@@ -158,7 +158,7 @@ class _Cluster:
         result = {}
         for fields in self._records("subnets", "kops.subnet"):
             name = known(fields.text("name")) or "?"
-            why = f"the range of the subnet {name} is chosen by kops, or that of the network"
+            why = f"kops chooses the range of the subnet {name}"
             cidr = or_default(fields.text("cidr"), lambda origin, why=why: Unknown(why, origin))  # type: ignore[misc]
             result[name] = Subnet(
                 f"{self.identity}/{name}", fields.record.span, self.machines or CLOUD, f"{self.address}/{name}",
@@ -207,7 +207,7 @@ class _Cluster:
 
 def _bare(value: Value[int]) -> Value[int]:
     """A number that kops takes as a number only, where flags of the same name are texts."""
-    why = "kops wants a number there, without quotes"
+    why = "kops needs a number here, without quotes"
     return replace(value, origin=value.origin._replace(why=why)) if value.origin is not None else value
 
 

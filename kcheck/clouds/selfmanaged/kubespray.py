@@ -1,4 +1,4 @@
-"""Inventories of kubespray to self-managed clusters: the variables of its groups, and the hosts that are listed."""
+"""Self-managed clusters from kubespray inventories: group variables and hosts."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class _Cluster:
             return clusters.blocks_of(found, self.origin)
         plain = clusters.blocks_of(None, self.origin)
         if plugin != "calico":
-            why = f"how {plugin or 'its network plugin'} gives pods addresses is not known"
+            why = f"how {plugin or 'its network plugin'} assigns pod addresses is not known"
             return replace(plain, pod_range=Unknown(why, fields.text("network_plugin").origin or self.origin))
         written = fields.text("calico_cidr")
         cidr = fields.text("pod_cidr") if isinstance(written, Unset) else written
@@ -177,8 +177,10 @@ class _Cluster:
         listed = [ansible.groups(source) for source in self.hosts]
         listed = [found for found in listed if ansible.members(found, "kube_node")]
         if len(listed) != 1:
-            many = "several files list its hosts" if listed else "no file beside the variables lists its hosts"
-            yield "nodes", clusters.unknown_size(f"{many}; --nodes says how many there are", self.origin), self.place
+            many = (
+                "several inventories list its hosts" if listed else "no inventory beside the variables lists its hosts"
+            )
+            yield "nodes", clusters.unknown_size(f"{many}; set --nodes N", self.origin), self.place
             return
         workers = ansible.members(listed[0], "kube_node")
         control = ansible.members(listed[0], *_CONTROL) - workers

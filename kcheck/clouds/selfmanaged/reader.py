@@ -1,4 +1,4 @@
-"""kubeadm's configuration and static pods of the control plane to self-managed clusters."""
+"""Self-managed clusters from kubeadm's configuration and static pods."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 
 
 def tune(settings: Iterable[Source], inventory: Inventory) -> None:
-    """What the kernels of nodes are told, as files of sysctl below the folder of their cluster say: the last holds."""
+    """Kernel settings of nodes, from sysctl files below the folder of their cluster; the last file wins."""
     for source in settings:
         for span in sysctl.numbers_set(source, "net.ipv4.neigh.default.gc_thresh3"):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
@@ -181,7 +181,7 @@ class _Cluster:
             self.number("node_mask", "kube-controller-manager"),
         )
         addresses = clusters.blocks_of(clusters.pod_range(cluster, cidr, mask, self.inventory), self.origin)
-        size = clusters.unknown_size("kubeadm does not say how many nodes there are; --nodes does", self.origin)
+        size = clusters.unknown_size("kubeadm sets no number of nodes; set --nodes N", self.origin)
         pool = clusters.node_pool(cluster, "nodes", size, addresses)
         scheduling = Scheduling(Known(self.labels, self.origin) if self.labels else Unset(self.origin))
         self.inventory.pools.append(replace(pool, scheduling=scheduling))

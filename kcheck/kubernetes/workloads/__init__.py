@@ -1,1 +1,1 @@
-"""Kubernetes objects to workloads, with their pods and containers, and to what decides when these run."""
+"""Workloads of Kubernetes objects: pods, containers, and the scheduling of jobs."""

@@ -1,4 +1,4 @@
-"""Service accounts: what they give to the pods that run as them."""
+"""Service accounts, and the settings their pods inherit."""
 
 from __future__ import annotations
 

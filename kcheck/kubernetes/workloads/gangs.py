@@ -1,4 +1,4 @@
-"""What starts the pods of a job together or not at all, and the queue that it waits in."""
+"""Gangs of jobs: what starts all pods together, and the queue they wait in."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def queue(
 
 
 def _named(name: str, place: Origin) -> Value[str]:
-    """A name that a label gives; not known where a placeholder makes it."""
+    """A name that a label gives; unknown where a placeholder makes it."""
     missing = placeholders.first(name)
     return Unknown(placeholders.reason(missing), place) if missing else Known(name, place)
 
@@ -115,7 +115,7 @@ def gang(
         if policy is not None:
             return Known("its scheduling policy", Origin((policy.span,)))
     if kind != "batch/CronJob" and any(known(scalar(item.root, *path)) is True for path in _SUSPENDED):
-        return Unknown("the job is suspended, and what starts it is not in the code", here)
+        return Unknown("the job is suspended, and nothing in the code starts it", here)
     unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
     schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
     whole = (item.holder, *_OWN_LABELS) if item.holder else (item.root, *_LABELS.get(kind, _OWN_LABELS))

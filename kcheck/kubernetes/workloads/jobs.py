@@ -1,4 +1,4 @@
-"""Kubernetes objects to workloads: everything that runs pods, and what jobs say of themselves."""
+"""Workloads of Kubernetes objects: everything that runs pods, with the settings of jobs."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
 
 
 _ELASTIC = re.compile(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]")
-"""How torchrun is told to begin with fewer nodes than it may have."""
+"""The torchrun argument that allows a start with fewer nodes than the maximum."""
 
 
 def _spares(item: Object, kind: str) -> Value[bool]:

@@ -1,4 +1,4 @@
-"""Where the table of kinds says that pods are: their templates, roles and numbers."""
+"""Pod templates, roles and counts of a kind, from the table of kinds."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
         if node is not None and shape is not None:
             node = shape(node, item)
         if node is not None and spec(node) is not None:
-            why = f"{item.kind} has no template of pods" if place.get("shape") == "spark" else ""
+            why = f"{item.kind} has no pod template" if place.get("shape") == "spark" else ""
             yield Group(node, role, _count(item, owner, place, role, span), span, policies, why)
 
 
@@ -102,7 +102,7 @@ def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str
     """How many pods there are at once: one where nothing is written, unless that leaves it open."""
     written = [_number(owner, place[key]) for key in ("count", "times") if key in place]
     if place.get("open") and isinstance(written[0], Unset):
-        return Unknown(f"`{place['count'].partition(' | ')[0]}` is not written", Origin((span,)))
+        return Unknown(f"`{place['count'].partition(' | ')[0]}` is not set", Origin((span,)))
     if written:
         written[0] = _grown(written[0], item, owner, place, role)
     numbers = all_known(Known(1, value.origin) if isinstance(value, Unset) else value for value in written)
@@ -138,7 +138,7 @@ def _grows(count: Value[int], item: Object, owner: yaml.Target, place: profiles.
 
 
 def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int] | None:
-    """The most pods that a role may have, unset where nothing is written; None where it does not grow."""
+    """The most pods that a role may have, unset where nothing is written; None if it does not grow."""
     growth = place.get("grows")
     if growth is None or growth.get("role", role) != role:
         return None
@@ -149,7 +149,7 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
     whole = growth["to"].startswith("/")
     most = integer(item.root if whole else owner, *steps(growth["to"].removeprefix("/")))
     if "when" in growth and isinstance(most, Unset):
-        return Unknown(f"`{growth['to'].removeprefix('/')}` is not written", Origin((owner.span,)))
+        return Unknown(f"`{growth['to'].removeprefix('/')}` is not set", Origin((owner.span,)))
     return most
 
 

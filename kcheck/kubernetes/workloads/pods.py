@@ -294,7 +294,7 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
             key, operator = known(text(one, "key")), known(text(one, "operator"))
             values = [_single(value) for value in items(one, "values")]
             if key is None or operator is None or gap(one, "values") or None in values:
-                return Unknown("a part of the node affinity is not known", Origin((term.span,)))
+                return Unknown("part of the node affinity is not known", Origin((term.span,)))
             own.append(Requirement(str(key), str(operator), tuple(map(str, values))))
         terms.append((*base, *own))
     origin = Origin((spec.span,)) if terms else selector.origin
@@ -302,7 +302,7 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
 
 
 def _single(node: yaml.Target) -> str | None:
-    """A scalar as text; None if it is none, or not known."""
+    """A scalar as text; None if it is none, or unknown."""
     value = value_of(node) if isinstance(node, yaml.Scalar) else None
     return as_text(value.value) if isinstance(value, Known) else None
 
@@ -340,7 +340,7 @@ def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
     """Whether a term of affinity can be to pods with these labels: others of theirs are not told here."""
     wanted, own = known(mapping(term, "labelSelector", "matchLabels")) or {}, known(labels) or {}
     if any(own.get(key, value) != value and not placeholders.first(own[key]) for key, value in wanted.items()):
-        return False  # a label that is not there, an operator may add
+        return False  # an operator may add a label that does not exist
     for one in items(term, "labelSelector", "matchExpressions"):
         mine, values = own.get(str(known(text(one, "key")))), [_single(value) for value in items(one, "values")]
         operator = str(known(text(one, "operator")))

@@ -1,4 +1,4 @@
-"""What decides when jobs run: priority classes, queues, quotas, and the configurations of schedulers."""
+"""Scheduling of jobs: priority classes, queues, quotas, scheduler configurations."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _queue(item: Object) -> Iterable[Thing]:
 
 
 def _preemption(item: Object) -> Value[str]:
-    """Which of its own jobs a ClusterQueue stops; none where it only says what becomes of those of others."""
+    """Which of its own jobs a ClusterQueue stops; none if it only says what becomes of those of others."""
     found = text(item.root, "spec", "preemption", "withinClusterQueue")
     if isinstance(found, Unset) and isinstance(yaml.get(item.root, "spec", "preemption"), yaml.Mapping):
         return Known("Never", found.origin)

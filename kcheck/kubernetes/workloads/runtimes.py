@@ -1,4 +1,4 @@
-"""Runtimes of TrainJobs: what a job leaves to them."""
+"""Runtimes of TrainJobs: the fields that a job leaves to them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def with_runtime(workload: Workload, item: Object, runtimes: dict[tuple[str, str
     name = str(known(written(item.root, "spec", "runtimeRef", "name")))
     kind = str(known(written(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
     runtime = runtimes.get((kind, name))
-    why = Unknown(f"the runtime {name} of TrainJob {known(workload.name) or '?'} says it", Origin((item.span,)))
+    why = Unknown(f"the runtime {name} of TrainJob {known(workload.name) or '?'} sets it", Origin((item.span,)))
     gang = workload.gang if not isinstance(workload.gang, Unset) else why if runtime is None else _gang(runtime, item)
     return replace(workload, gang=gang, templates=tuple(_completed(one, why) for one in workload.templates))
 

@@ -24,7 +24,7 @@ def scalar(node: yaml.Node, *path: str) -> Value[object]:
 
 
 def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Unknown:
-    """What is at a path; else where it would be written, or why a part above it is not known."""
+    """What is at a path; else where it would be written, or why a part above it is unknown."""
     here, above = yaml.resolve(node), None
     for at, step in enumerate(path):
         inner = yaml.get(here, step)
@@ -87,7 +87,7 @@ def written_map(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
 
 
 def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict[str, str]]:
-    """The map of texts at a path, empty where nothing is written; unknown as a whole if a part of it is."""
+    """The map of texts at a path, empty if nothing is written; unknown as a whole if a part of it is."""
     found = _reached(node, path)
     if isinstance(found, Unknown):
         return found
@@ -126,7 +126,7 @@ def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Va
 
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
-    """Why what is at a path, or a part above it, is not known; None if it is, or is not there."""
+    """Why what is at a path, or a part above it, is unknown; None if it is, or is not there."""
     found = _reached(node, path)
     value = value_of(found) if isinstance(found, yaml.Computed) else found
     return value if isinstance(value, Unknown) else None

@@ -1,4 +1,4 @@
-"""What scales workloads: the most pods that a HorizontalPodAutoscaler or KEDA gives them."""
+"""Scaled workloads: the most pods that a HorizontalPodAutoscaler or KEDA allows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def targets(objects: Iterable[Object]) -> dict[_Target, Value[int]]:
         most = integer(item.root, "spec", key)
         if isinstance(most, Unset):
             own = known(scalar(item.root, "metadata", "name"))
-            most = Unknown(f"`{key}` of {item.kind} {own} is not written", Origin((item.span,)))
+            most = Unknown(f"`{key}` of {item.kind} {own} is not set", Origin((item.span,)))
         if yaml.get(item.root, "spec", "scaleTargetRef") is not None:
             found[item.folder, _namespace(item), str(kind), str(name)] = most
     return found

@@ -1,4 +1,4 @@
-"""How GPUs are divided: configurations of NVIDIA's device plugin and of its operator."""
+"""Shared GPUs: configurations of NVIDIA's device plugin and operator."""
 
 from __future__ import annotations
 

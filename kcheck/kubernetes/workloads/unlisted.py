@@ -1,4 +1,4 @@
-"""Pods of kinds that are not in the table: whatever holds a template of pods runs them, in a role nobody knows."""
+"""Pods of unknown kinds: every pod template is a workload of unknown role."""
 
 from __future__ import annotations
 
@@ -125,13 +125,13 @@ def _text(node: yaml.Node, key: str) -> bool:
 def _count(one: _Found) -> Value[int]:
     """How many pods there are: the only number on the way to their template."""
     if len(one.scaled) > 1:
-        return Unknown(f"how many pods `{'.'.join((*one.path, one.key))}` gets is not known", Origin((one.span,)))
+        return Unknown(f"the number of pods of `{'.'.join((*one.path, one.key))}` is not known", Origin((one.span,)))
     owner = one.scaled[0] if one.scaled else one.owner
     most = integer(owner, "maxReplicas")
     counts = [integer(owner, key) for key in _COUNTS]
     count = next((value for value in counts if not isinstance(value, Unset)), None)
     if count is None or not _SCALED.isdisjoint(yaml.entries(owner).keys() - {*_COUNTS, "minReplicas", "maxReplicas"}):
         where = f"{one.span.source.path}:{one.span.begin.line}"
-        return Unknown(f"`{'.'.join((*one.path, _COUNTS[0]))}` is not written in {where}", Origin((one.span,)))
+        return Unknown(f"`{'.'.join((*one.path, _COUNTS[0]))}` is not set in {where}", Origin((one.span,)))
     elastic = isinstance(most, Unknown) or (isinstance(most, Known) and (known(count) or 0) < most.value)
     return most if elastic else count

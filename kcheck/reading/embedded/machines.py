@@ -1,4 +1,4 @@
-"""Machines in Terraform that are nodes by the script that starts them: what it says of their cluster."""
+"""Terraform machines that a script turns into nodes, and their clusters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CLUSTER = "ClusterConfiguration"
 
 
 def read(root: Module, kinds: set[str]) -> tuple[list[Object], list[Skipped]]:
-    """The objects of kubeadm in the scripts of a root module, and the nodes whose cluster is not in them."""
+    """Objects of kubeadm in the scripts of a root module, and nodes without their cluster."""
     from kcheck.kubernetes import boot_scripts  # which most root modules do not need
 
     found: dict[tuple[str, int, str], Object] = {}
@@ -74,7 +74,7 @@ def _scripts(instance: Instance, arguments: tuple[str, ...]) -> Iterator[Datum]:
 
 
 def _pieces(datum: Datum, instance: Instance) -> tuple[Piece, ...]:
-    """The pieces of a script; those of one that is encoded have no places of their own."""
+    """The pieces of a script; pieces of an encoded script have no places."""
     pieces = pieces_of(datum)
     if pieces or not isinstance(datum, Known) or not isinstance(datum.value, str):
         return pieces
@@ -87,7 +87,7 @@ def _pieces(datum: Datum, instance: Instance) -> tuple[Piece, ...]:
 
 
 def _decoded(text: str) -> str | None:
-    """What a text in base64 says; None if it is none."""
+    """The decoded text; None if it is not base64."""
     if not text or any(character.isspace() for character in text[:80]):
         return None
     try:

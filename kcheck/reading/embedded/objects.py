@@ -41,7 +41,7 @@ _UNDERSCORE = re.compile(r"_([a-z])")
 
 
 def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
-    """The objects of a root module, and the resources that deploy them; `kinds` are its types of resources."""
+    """The objects of a root module and their resources; `kinds` are its resource types."""
     for kind in sorted(kinds):
         if kind in _MANIFESTS:
             for instance in root.instances(kind):

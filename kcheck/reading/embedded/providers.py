@@ -1,4 +1,4 @@
-"""Which cluster a resource deploys into: the one whose address its provider has."""
+"""The cluster of a resource in Terraform: the one that its provider connects to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -> Cluster | None:
-    """The cluster of the same root that the provider of a resource talks to; None if that is not known."""
+    """The cluster of the same root that a resource's provider connects to; None if unknown."""
     own = [cluster for cluster in clusters if cluster.root == root.configuration.folder]
     if len(own) < 2 or not root.configuration.providers:
         return own[0] if len(own) == 1 else None
@@ -32,7 +32,7 @@ def cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) ->
 
 
 def _host(record: Record) -> Datum | None:
-    """The address of the API server: of the provider itself, or in its `kubernetes` part (helm)."""
+    """The API server's address in the provider, or in its `kubernetes` block (helm)."""
     host = record.entry("host")
     if host is not None:
         return host

@@ -1,4 +1,4 @@
-"""Helm releases in Terraform: the chart, and the values that it is given, in every way people write them."""
+"""Helm releases in Terraform: the chart, and its values in every form."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def settings(records: tuple[Record, ...] | Unknown, *, secret: bool) -> tuple[di
 
 
 def _room(instance: Instance) -> Missing | None:
-    """Where a release gets another `set`: a block next to others, or an item of the list that holds them."""
+    """The place of a new `set` in a release: a block beside others, or a list item."""
     listed = instance.entry("set")
     if isinstance(listed, Known) and isinstance(listed.value, tuple) and listed.origin.spans:
         return Missing(listed.origin.written, ())
@@ -90,10 +90,10 @@ def _room(instance: Instance) -> Missing | None:
 
 
 def _value(record: Record, *, secret: bool) -> yaml.Target:
-    """What a `set` sets: Helm reads texts as YAML does, unless their type is string."""
+    """The value of a `set`: Helm parses strings as YAML, unless the type is string."""
     datum = record.entry("value")
     if datum is None:
-        datum = Unknown("a value of the release is not a single one", Origin((record.span,)))
+        datum = Unknown("a value of the release is not a scalar", Origin((record.span,)))
     if secret:
         datum = concealed(datum, "the value is sensitive")
     span = datum.origin.written if datum.origin and datum.origin.spans else record.span

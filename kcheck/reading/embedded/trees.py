@@ -1,4 +1,4 @@
-"""Values of Terraform as YAML trees: objects as they are, texts parsed, each part with its place in the code."""
+"""Terraform values as YAML trees; each part keeps its place in the code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def tree(datum: Datum, place: Span) -> yaml.Target:
-    """A value as a tree; `place` is where a part without a place of its own stands."""
+    """A value as a tree; `place` is used for parts without a place."""
     inner = encoded(datum)
     if inner is not None:
         return tree(inner, place)
@@ -35,7 +35,7 @@ def _text(text: str, span: Span) -> yaml.Scalar:
 
 
 def computed_scalar(datum: Datum, span: Span) -> yaml.Computed:
-    """A scalar whose value was worked out elsewhere."""
+    """A scalar whose value was computed elsewhere."""
     if isinstance(datum, Unknown):
         return yaml.Computed(*span, None, "", "double", None, datum)
     value: object = datum.value
@@ -44,7 +44,7 @@ def computed_scalar(datum: Datum, span: Span) -> yaml.Computed:
     if isinstance(value, Fraction):
         value = float(value)
     if not isinstance(value, int | float | None):
-        return computed_scalar(Unknown("a whole resource is no value of YAML", datum.origin), span)
+        return computed_scalar(Unknown("a whole resource is not a YAML value", datum.origin), span)
     return yaml.Computed(*span, None, _plain(value), "plain", None, datum)
 
 
@@ -56,7 +56,7 @@ def _plain(value: float | None) -> str:
 
 
 def documents(datum: Datum, place: Span) -> Iterator[yaml.Target]:
-    """The YAML documents in a value: those of a text, or the one that an object stands for."""
+    """The YAML documents in a value: those of a string, or an object as one."""
     value = datum.value if isinstance(datum, Known) else None
     if encoded(datum) is not None or isinstance(value, dict):
         yield tree(datum, place)

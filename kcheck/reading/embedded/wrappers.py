@@ -1,4 +1,4 @@
-"""Helm releases of modules that others publish: what the arguments of their calls plainly say of charts.
+"""Helm releases inside published modules, as far as their arguments describe them.
 
 Such a module takes the values of a chart as an object among its arguments (`karpenter = { values = [...] }`,
 `vpa_helm_config = { set = [...] }`), as several of them by name (`helm_releases = { ... }`), or as its own arguments.
@@ -57,18 +57,18 @@ class _Call(NamedTuple):
     @property
     def gap(self) -> str:
         """Why values may be missing that the arguments do not say."""
-        return f"{self.address} is not read, and may give its charts other values"
+        return f"{self.address} was not read and may set other chart values"
 
     @property
     def chart(self) -> Value[str]:
-        """The chart that its own arguments are about, by what the module is called."""
+        """The chart that a module installs, by the module's name."""
         here = Origin((self.place,))
         found = next((name for name in _scalers() if name in self.source), None)
         return Known(found, here) if found else Unknown(f"{self.address} chooses the chart", here)
 
 
 def read(root: Module, calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[Release, Instance]]:
-    """The releases that some calls say, each with the call; of a call, the arguments that nobody else reads."""
+    """Releases described by module calls, from arguments that nothing else reads."""
     folder = root.configuration.folder
     for instance, arguments in calls:
         attributes = instance.block.body.attributes
@@ -114,7 +114,7 @@ def _releases(call: _Call) -> Iterator[Release]:
 
 
 def _scalers() -> tuple[str, ...]:
-    """The charts of which it matters that they are there, whatever their values."""
+    """Charts that matter even without values."""
     return (*profiles.charts(), "karpenter")
 
 
@@ -151,7 +151,7 @@ def _is(fields: Fields, key: str, *, on: bool) -> bool:
 
 
 def _is_release(fields: Fields, *, named: bool) -> bool:
-    """Whether an object says the values of a chart; in one of another kind the same keys hold something else."""
+    """Whether an object has values of a chart."""
     given = [key for key in (*_VALUES, *_SETS) if key in fields]
     if named or any(key in fields for key in _CHARTS):
         return bool(given) or any(key in fields for key in _VERSIONS)
@@ -159,7 +159,7 @@ def _is_release(fields: Fields, *, named: bool) -> bool:
 
 
 def _says(datum: Datum, key: str) -> bool:
-    """Whether a value is a text with a map, or a list of such texts, or of the names and values that `set` has."""
+    """Whether a value is a YAML map, a list of them, or a list of `set` entries."""
     value = datum.value if isinstance(datum, Known) else None
     for item in value if isinstance(value, tuple) else (datum,):
         inner = item.value if isinstance(item, Known) else None

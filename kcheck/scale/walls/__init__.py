@@ -1,4 +1,4 @@
-"""Which wall comes first: what ends the growth of a cluster, in order."""
+"""The walls of a cluster, in the order in which it hits them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GROUPS = (limits, addresses, interfaces, egress, quotas)
 
 
 def find_walls(cluster: Cluster, world: World) -> list[Wall]:
-    """The walls of a cluster, the lowest first, those that are not known last."""
+    """The walls of a cluster, the lowest first, those that are unknown last."""
     return world.remember("walls", cluster.id, lambda: _of(cluster, world))
 
 
@@ -28,12 +28,12 @@ def _of(cluster: Cluster, world: World) -> list[Wall]:
 
 
 def _rank(wall: Wall) -> int:
-    """Of equal walls the hard one is told first, what is written as a maximum last: it was meant."""
+    """Of equal walls, hard limits come first and the written maximum last: it was intended."""
     return 9 if wall.mechanism in ("maximum", "autoscaling") else ("hard", "quota", "recommended").index(wall.kind)
 
 
 def nodes_at(place: Place, pools: list[NodePool], world: World) -> int | None:
-    """The nodes in a subnet or range when it is full; None if it is of several clusters, or not known exactly."""
+    """The nodes in a subnet or range when it is full; None if it is of several clusters, or unknown exactly."""
     clusters = {known(pool.cluster) for pool in pools}
     cluster = clusters.pop() if len(clusters) == 1 else None
     if cluster is None:

@@ -1,4 +1,4 @@
-"""Walls of addresses: subnets of nodes and of pods, ranges of pods."""
+"""Address walls: subnets of nodes and pods, pod ranges."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _each(found: Bounds, demands_: list[Demand]) -> list[int]:
 
 
 def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallFinder) -> str:
-    """The arithmetic in words: with all numbers where they are exact."""
+    """The arithmetic as text: with all numbers where they are exact."""
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
     begin = f"{known(place.cidr)} has {room:,} {what}"
     sizes = numbers(nodes, finder)

@@ -1,4 +1,4 @@
-"""Walls on the way out: outbound ports, pulls from Docker Hub, load balancers."""
+"""Walls of outbound traffic: ports, pulls from Docker Hub, load balancers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _others(finder: WallFinder) -> int | None:
-    """Nodes of other clusters on the same gateway; None where they are not known."""
+    """Nodes of other clusters on the same gateway; None if they are unknown."""
     origin = finder.cluster.outbound_ports.origin
     if origin is None or not cloud(finder.cluster.cloud).shares_gateways:
         return 0
@@ -104,7 +104,7 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
     if low < CEILING:
         each = sum(count for count, _ in found + unsure)
         sure = isinstance(cluster.outbound_ips, Known)
-        many = f"{addresses} public addresses" if sure else "one public address, if there are no more"
+        many = f"{addresses} public addresses" if sure else "one public address, unless there are more"
         text = f"{entry.number} anonymous pulls x {many}; up to {each} images on a fresh node"
         nodes = Interval(low, most if sure and most < CEILING else None)
         yield finder.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])

@@ -1,4 +1,4 @@
-"""Walls of Amazon's networks that are no subnet: interfaces of a zone, address units of a VPC."""
+"""Network walls of AWS other than subnets: interfaces of a zone, address units of a VPC."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _wall(
 
 
 def _interfaces(pool: NodePool, cni: Cni, name: str) -> int | None:
-    """Interfaces of a node with one pod of its own, those of EFA included; None where the type is not known."""
+    """Interfaces of a node with one pod of its own, those of EFA included; None if the type is unknown."""
     if not isinstance(pool.machine.instance_types, Known) or not isinstance(cni.warm_interfaces, Known):
         return None
     found = [machines.interfaces(name, type_) for type_ in pool.machine.instance_types.value]

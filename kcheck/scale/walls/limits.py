@@ -1,4 +1,4 @@
-"""Walls of clusters and pools that the clouds document."""
+"""Documented limits of clusters and pools as walls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wall: what ends the growth of a cluster, at how many nodes, and why."""
+"""A wall: the limit, the number of nodes at which the cluster hits it, and why."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CAPS = ("autoscaling", "quota")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Wall(Thing):
-    """A limit of a cluster. `nodes` is how many the cluster has when it is met, None where that is not known.
+    """A limit of a cluster. `nodes` is how many the cluster has when it is met, None if unknown.
 
     `short` says whether that is before its target. `arithmetic` says how it is worked out, or that it cannot be, and
     then `why`. `cause` is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota
@@ -68,7 +68,7 @@ class Wall(Thing):
 
     @property
     def number(self) -> int | None:
-        """The nodes at the wall as one number: exact, else the upper bound, else the lower one; None where unknown."""
+        """The nodes at the wall as one number: exact, else the upper bound, else the lower one; None if unknown."""
         if self.nodes is None:
             return None
         return self.nodes.low if self.nodes.high is None else self.nodes.high
@@ -77,7 +77,7 @@ class Wall(Thing):
 class WallFinder:
     """A cluster whose walls are looked for: its pools and how they grow.
 
-    `gap` says why pools may be missing, so that walls that depend on them are not known.
+    `gap` says why pools may be missing, so that walls that depend on them are unknown.
     """
 
     def __init__(self, cluster: Cluster, world: World) -> None:

@@ -1,4 +1,4 @@
-"""Walls of quotas: where what the nodes need of an account is more than it has."""
+"""Quota walls: where the nodes need more than the account has."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
         cause = need.pools[0].size.max_nodes
         if not isinstance(entry.value, int) or finder.gap:
             why = (
-                finder.gap if isinstance(entry.value, int) else f"the quota differs by account: it takes {_each(need)}"
+                finder.gap
+                if isinstance(entry.value, int)
+                else f"the quota depends on the account; needed: {_each(need)}"
             )
             yield finder.unknown("quota", scope, why, cause=cause, entry=entry, key=need.quota.code, pools=need.pools)
             continue
@@ -37,7 +39,7 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _each(need: Need) -> str:
-    """What one node of each pool takes of a quota, in words."""
+    """What one node of each pool takes of a quota, as text."""
     return " and ".join(
-        f"{need.per_node[pool.id]:,} {unit(need)} for each node of {pool.display_name}" for pool in need.pools[:4]
+        f"{need.per_node[pool.id]:,} {unit(need)} per node of {pool.display_name}" for pool in need.pools[:4]
     )

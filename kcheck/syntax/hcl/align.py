@@ -1,6 +1,6 @@
-"""The columns of `=` and of comments, as `terraform fmt` has them, in the runs of lines that edits touch.
+"""Align `=` and comments like `terraform fmt`, in the runs of lines that edits touch.
 
-How runs are told is in https://github.com/hashicorp/hcl/blob/main/hclwrite/format.go (linesForFormat, formatCells).
+How lines are grouped: https://github.com/hashicorp/hcl/blob/main/hclwrite/format.go (linesForFormat, formatCells).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Line(NamedTuple):
 
 
 def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
-    """The bytes after some edits: runs of lines that were aligned before them are aligned again.
+    """The bytes after some edits; lines that were aligned are aligned again.
 
     Raises:
         OverlapError: two different edits touch the same bytes.
@@ -75,7 +75,7 @@ class Lines:
         self._cells = _Cells(data)
 
     def begins(self, offset: int) -> bool:
-        """Whether a line begins at a byte: not inside of a heredoc, or of a comment over several lines."""
+        """Whether a line begins at a byte: not inside a heredoc, or of a comment over several lines."""
         return self._cells.starts[self._cells.number(offset)] == offset
 
     def is_assignment(self, offset: int) -> bool:
@@ -84,7 +84,7 @@ class Lines:
 
 
 class _Cells:
-    """The lines of a file in cells, worked out where they are asked for; a heredoc is a part of its first line."""
+    """The lines of a file as cells, computed lazily; a heredoc belongs to its first line."""
 
     def __init__(self, data: bytes) -> None:
         found = list(tokens(data))
@@ -133,7 +133,7 @@ class _Cells:
         return _Line(bare_lead, gap, bare_assign, len(last) - len(last.rstrip(" \t")), _text(raw[comment:]))
 
     def open(self, number: int) -> None:
-        """Take the blanks before `=` away where what follows has become an expression over several lines."""
+        """Remove the spaces before `=` if its expression now covers several lines."""
         marks, line = self.marks.get(number, ()), self.lines[number]
         at = next((at for i, (kind, at) in enumerate(marks) if kind == "=" and i), None)
         if at is not None and not self.has(number, "assign"):

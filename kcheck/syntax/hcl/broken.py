@@ -1,4 +1,4 @@
-"""What is wrong with a piece of HCL that cannot be parsed, in words."""
+"""Error messages for HCL that cannot be parsed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def explain(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
-    """Say what is wrong with a piece, as well as its tokens allow."""
+    """The error in a piece that cannot be parsed, as far as its tokens show it."""
     header = piece.split(b"\n", 1)[0].strip().rstrip(b"{").strip().decode()
     text = re.sub(rb'"(?:\\.|[^"\\\n])*"|#[^\n]*|//[^\n]*', b"", piece)
     start = begin + (len(piece) - len(piece.lstrip()))
@@ -32,7 +32,7 @@ def explain(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
     end = max(at + 1, min(begin + node.end_byte, _line_end(source.data, at)))
     found = source.data[at:end].decode("utf-8", "replace").strip()
     return Problem(
-        f"cannot read this: unexpected `{found}`" if found else "something is missing here",
+        f"unexpected `{found}`" if found else "something is missing here",
         source.span(at, min(end, len(source.data))),
     )
 

@@ -1,4 +1,4 @@
-"""Computed values of HCL that a fix may change all the same: a closed list of forms in which a literal decides."""
+"""Computed HCL values that a fix may change: a closed list of forms with a deciding literal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kcheck.syntax.hcl import nodes
 
 
 class Part(NamedTuple):
-    """A literal in a computed value: where it is written, and what should be there."""
+    """A literal in a computed value: its place, and its new text."""
 
     span: Span
     value: str | int
 
 
 def literal_to_change(span: Span, old: str, new: str) -> Part | None:
-    """The literal in the expression at `span`, which gives `old`, by which it would give `new`; None if none does.
+    """The literal to change so that the expression at `span` gives `new` instead of `old`; else None.
 
     The forms are the new bits of `cidrsubnet`, and the text at the begin or the end of a template.
     """
@@ -48,7 +48,7 @@ class Bits(NamedTuple):
 
 
 def newbits(span: Span) -> Bits | None:
-    """The literal second argument of the call of `cidrsubnet` that stands at a span; None for anything else."""
+    """The literal new bits of the `cidrsubnet` call at a span; None for anything else."""
     call = _parsed(span)
     if not isinstance(call, nodes.Call) or call.name != "cidrsubnet" or len(call.arguments) != 3:
         return None
@@ -78,7 +78,7 @@ def _moved(outer: Span, inner: Span) -> Span:
 
 
 def _text(outer: Span, text: nodes.Text, new: str) -> Part | None:
-    """The text of a template, where it is written as it is read."""
+    """The text of a template without escapes, at its place."""
     span = _moved(outer, text.span)
     plain = new and not any(character in new for character in '"\\$%\n')
     return Part(span, new) if span.text == text and plain else None

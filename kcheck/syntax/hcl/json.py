@@ -38,7 +38,7 @@ def parse(source: Source) -> nodes.File:
 
 
 def _blocks(kind: str, labels: tuple[str, ...], member: json.Member, missing: int) -> Iterator[nodes.Block]:
-    """The blocks of a type: as many objects inside of each other as it has labels; a list stands for several."""
+    """The blocks of a type: one nested object for each label; a list stands for several blocks."""
     node = member.value
     for item in node.value if isinstance(node.value, list) else [node]:
         if not isinstance(item.value, dict):
@@ -52,7 +52,7 @@ def _blocks(kind: str, labels: tuple[str, ...], member: json.Member, missing: in
 
 
 def _body(node: json.Node, kind: str) -> nodes.Body:
-    """The inside of a block; nested objects are attributes, which readers take for blocks where they want some."""
+    """The body of a block; nested objects are attributes, which readers treat as blocks if needed."""
     body = nodes.Body(node.span)
     for name, member in node.value.items() if isinstance(node.value, dict) else ():
         if name == "dynamic":

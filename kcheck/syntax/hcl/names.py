@@ -1,4 +1,4 @@
-"""By which keys a place in HCL is written: the block with its labels, attributes, keys of objects, items of lists."""
+"""The keys of a place in HCL: blocks with labels, attributes, keys of objects, items of lists."""
 
 from __future__ import annotations
 

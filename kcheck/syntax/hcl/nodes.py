@@ -1,4 +1,4 @@
-"""The syntax tree of HCL as the evaluator wants it: conditionals rotated, templates with their text."""
+"""The syntax tree of HCL for the evaluator: conditionals rotated, templates with their text."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TemplateFor(Expression):
 
 @dataclass(slots=True, eq=False)
 class Tuple(Expression):
-    """`[a, b]`. In a `flat` one, lists that are quoted as items give their own items, as before Terraform 0.12."""
+    """`[a, b]`. In a `flat` list, quoted lists contribute their items, as before Terraform 0.12."""
 
     items: tuple[Expression, ...]
     flat: bool = False
@@ -207,7 +207,7 @@ def children(expression: Expression) -> Iterator[Expression]:
 
 
 def is_choice(condition: Expression) -> bool:
-    """Whether a condition is about what somebody gives the code, and not about one of several objects."""
+    """Whether a condition depends on an input of the code, not on one of several objects."""
     names = {node.name for node in walk(condition) if isinstance(node, Variable)}
     return not names.isdisjoint({"var", "local", "terraform"})
 
@@ -237,7 +237,7 @@ def as_block(node: Object) -> Block:
 
 @dataclass
 class Body:
-    """The inside of a block or file. `span` reaches from brace to brace, or over the file."""
+    """The body of a block or file. `span` reaches from brace to brace, or over the file."""
 
     span: Span
     attributes: dict[str, Attribute] = field(default_factory=dict)
@@ -248,7 +248,7 @@ class Body:
         return [block for block in self.blocks if block.type == block_type]
 
     def nested(self) -> Iterator[Block]:
-        """All blocks inside, each before those inside of it."""
+        """All blocks inside, each before those inside it."""
         stack = [self]
         while stack:
             for block in stack.pop().blocks:
@@ -258,7 +258,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One parsed file. `problems` name the pieces that are missing from `body`; `old` is what only 0.11 could read."""
+    """A parsed file. `problems` has the pieces missing from `body`; `old` those only 0.11 can read."""
 
     body: Body
     problems: tuple[Problem, ...]

@@ -1,4 +1,4 @@
-"""HCL as it was before Terraform 0.12: maps written as blocks, quoted names, lists around quoted lists."""
+"""HCL before Terraform 0.12: maps written as blocks, quoted names, lists around quoted lists."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ONLY_OLD = frozenset({"tags", "vars", "triggers"})
 
 
 def modern(data: bytes) -> bytes | None:
-    """Code that cannot be read as it would be written now, every byte where it was; None if nothing is old in it."""
+    """Old code in today's syntax, every byte in its place; None if nothing is old."""
     result = bytearray(data)
     opened: list[int] = []
     for token in _TOKEN.finditer(data):
@@ -71,7 +71,7 @@ def _is_old(block: nodes.Block) -> bool:
 
 
 def adapt(file: nodes.File) -> None:
-    """Change what a file says into what is meant now: maps for blocks, lists for lists of quoted lists."""
+    """Convert old forms in a file: blocks to maps, quoted lists to lists."""
     for block in file.body.blocks:
         if block.type == "module":
             _as_maps(block.body, lambda _name: True)
@@ -105,7 +105,7 @@ def _entries(block: nodes.Block) -> Iterator[tuple[nodes.Expression, nodes.Expre
 
 
 def _flat(build: Callable[[], nodes.Expression]) -> nodes.Expression:
-    """An expression whose lists take in the lists that are quoted in them."""
+    """The expression with quoted lists merged into their lists."""
     expression = build()
     for node in nodes.walk(expression):
         if isinstance(node, nodes.Tuple):

@@ -1,4 +1,4 @@
-"""Bytes to HCL, by tree-sitter. Broken pieces are cut out; the healthy blocks of the file remain."""
+"""Parse HCL with tree-sitter. Broken pieces are cut out; the intact blocks of the file remain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PIECE = re.compile(
 
 
 def parse(source: Source) -> nodes.File:
-    """Read a `.tf` or `.tfvars` file. Never raises: what cannot be read becomes a problem."""
+    """Parse a `.tf` or `.tfvars` file. Never raises: syntax errors become problems."""
     source.syntax = "hcl"
     try:
         source.data.decode()
@@ -77,7 +77,7 @@ def parse_template(span: Span) -> nodes.Template | Problem:
 
 
 def parse_expression(text: str, place: Span) -> nodes.Expression:
-    """Read an expression that stands at `place` as a text; places inside of it are not told apart."""
+    """Parse the text of an expression; all its parts have the place `place`."""
     begin = "\n" * (place.begin.line - 1)
     source = Source(place.source.path, f"{begin}x = {text}\n".encode(), derived=True)
     entry = parse(source).body.attributes.get("x")
@@ -85,7 +85,7 @@ def parse_expression(text: str, place: Span) -> nodes.Expression:
 
 
 def _parsed(data: bytes) -> Node:
-    """The tree of some bytes. The grammar knows no exponents: numbers with one are read as others of their length."""
+    """The tree of some bytes. The grammar has no exponents; other digits stand in for them."""
     root = Parser(_LANGUAGE).parse(data).root_node
     if root.has_error and _EXPONENT.search(data):
         other = Parser(_LANGUAGE).parse(_EXPONENT.sub(lambda match: b"1" * len(match[0]), data)).root_node
@@ -110,7 +110,7 @@ def _body(root: Node) -> Node | None:
 
 
 def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
-    """Parse the file piece by piece, cut where a line begins like a block or an attribute.
+    """Parse the file in pieces, split where a line begins like a block or an attribute.
 
     One error makes tree-sitter swallow the rest of a file; the pieces before and after it are healthy. Also tells
     whether some were written for Terraform before 0.12.

@@ -1,4 +1,4 @@
-"""What a file of Terraform holds, told without parsing it."""
+"""The contents of a Terraform file, without parsing it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def block_type_at(data: bytes, offset: int) -> str:
 
 
 def computed_paths(data: bytes) -> list[str] | None:
-    """Templates and patterns that may give the names of files; None where a pattern is not written as it is."""
+    """Templates and patterns that may name files; None if a pattern is not a literal."""
     found = [data[data.rfind(b'"', 0, match.start()) + 1 : match.end()] for match in _COMPUTED.finditer(data)]
     for match in _FILESET.finditer(data):
         if match[2] is None:

@@ -17,7 +17,7 @@ _SIMPLE_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 
 def unescape(text: str) -> str:
-    """The value of the inside of a quoted string."""
+    """The value of the text inside quotes."""
     if "\\" not in text and "$${" not in text and "%%{" not in text:
         return _normal(text)
 
@@ -43,7 +43,7 @@ def _normal(text: str) -> str:
 
 
 class Gap(NamedTuple):
-    """Text between two markers of a template; `left` and `right` tell of strip markers at its ends."""
+    """Text between two template markers; `left` and `right` are strip markers at its ends."""
 
     start: int
     text: str
@@ -82,7 +82,7 @@ def _tokens(gap: Gap, kind: Kind) -> list[str]:
 
 
 def _dedent(gaps: list[list[str]]) -> None:
-    """Take the smallest indentation off the lines that begin with text; blank lines keep theirs."""
+    """Remove the smallest indentation from lines that begin with text; blank lines keep theirs."""
     places: list[tuple[list[str], int]] = []
     least: int | None = None
     newline = True
@@ -112,7 +112,7 @@ _DIRECTIVE_MARKERS = frozenset(
 
 
 def markers(children: list[Node]) -> Iterator[Node]:
-    """Everything in a template that is not text, in order; the bodies of directives are looked into."""
+    """All non-text parts of a template in order, including those in directives."""
     for child in children:
         if child.type == "template_interpolation" or child.type in _DIRECTIVE_MARKERS:
             yield child

@@ -1,4 +1,4 @@
-"""HCL for fixes: literals in the style of what they replace, members inserted where people would write them."""
+"""Write HCL for fixes: literals in the style of the old ones, members next to their siblings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STEP = re.compile(rb"^\S[^\n]*[{\[(](?:[ \t]*\r?\n)+([ \t]+)[^\s]", re.MULTILIN
 
 
 def literal(value: Data, like: str = "") -> str:
-    """The value as HCL on one line; a number stays in quotes where what it replaces (`like`) was in quotes."""
+    """The value as HCL on one line; a number is quoted if the old value (`like`) was."""
     if isinstance(value, list):
         return f"[{', '.join(map(literal, value))}]"
     if isinstance(value, dict):
@@ -46,7 +46,7 @@ _MARKS = re.compile(r"([$%])(\1*)\{")
 
 
 def _escaped(match: re.Match[str]) -> str:
-    """The begin of what would be a template; what would make its escape ambiguous is written by its number."""
+    """Escape template markers in a string; ambiguous escapes are written as code points."""
     mark, more = match[1], len(match[2])
     return f"\\u{ord(mark):04x}" * more + mark * 2 + "{"
 
@@ -69,7 +69,7 @@ def insert(block: nodes.Block, insertion: Insertion) -> list[Edit]:
 
 
 def append(items: nodes.Tuple, insertion: Insertion) -> list[Edit]:
-    """The edits that add items to a list: each on its own line where the last one is. Comments stay where they are."""
+    """The edits that add items to a list, each on its own line if the last one is. Comments stay."""
     source = items.span.source
     texts = [literal(item) for item in insertion.items]
     if not items.items:
@@ -88,7 +88,7 @@ def append(items: nodes.Tuple, insertion: Insertion) -> list[Edit]:
 
 
 def _filled(items: nodes.Tuple, texts: list[str]) -> Edit:
-    """The edit that gives an empty list its first items, behind what is said in it."""
+    """The edit that adds the first items to an empty list, after its comments."""
     source, inside = items.span.source, items.span.text[1:-1].rstrip()
     if not inside:
         return Edit(items.span, f"[{', '.join(texts)}]")
@@ -101,7 +101,7 @@ def _filled(items: nodes.Tuple, texts: list[str]) -> Edit:
 
 
 class _Writer:
-    """Writes into one block: a real one, whose nested records are blocks, or an object, where they are objects."""
+    """Writes into a block, with nested blocks, or into an object, with nested objects."""
 
     def __init__(self, block: nodes.Block) -> None:
         self.block = block
@@ -112,7 +112,7 @@ class _Writer:
         self.indent, self.step = self._indent()
 
     def line_end(self, offset: int) -> int:
-        """The end of a line, and of the comment that begins on it behind `offset`; before a brace that closes there."""
+        """The end of a line with its comment after `offset`; before a closing brace there."""
         end = self.source.line_end(offset)
         if offset < self.block.span.end <= end:
             rest = self.source.data[offset : self.block.span.end]
@@ -123,7 +123,7 @@ class _Writer:
         return end
 
     def is_long(self, value: Data) -> bool:
-        """Whether a value takes lines of its own: what is nested, unless it is an empty object or a list of texts."""
+        """Whether a value needs several lines: nested values, except empty objects and lists of strings."""
         inner = value[0] if isinstance(value, list) and value else value
         return isinstance(inner, dict) and bool(inner)
 
@@ -132,7 +132,7 @@ class _Writer:
         return _key(name, quoted=self.quoted) if self.objects else name
 
     def short(self, members: dict[str, Data]) -> list[Edit]:
-        """Attributes: behind a sibling, else behind the last one before what is nested."""
+        """Insert attributes after a sibling, else after the last one before nested blocks."""
         nested = [inner.span.start for inner in self.block.body.blocks]
         if self.objects:
             nested += [entry.span.start for entry in self.entries if self._is_multiline(entry)]
@@ -179,7 +179,7 @@ class _Writer:
         return not self.block.type and behind.startswith(b",")
 
     def inline(self, members: dict[str, Data]) -> Edit | None:
-        """What a short object on one line becomes; None where it needs lines."""
+        """A short object on one line with new members; None if it needs several lines."""
         if self.block.type or not self.entries or any(map(self.is_long, members.values())):
             return None
         end, equals = self.entries[-1].span.end, self.equals(self.entries[-1])
@@ -200,7 +200,7 @@ class _Writer:
         return Edit(self.source.span(at, at), "".join(self.source.newline + line for line in lines))
 
     def lines(self, members: dict[str, Data], indent: str, *, blank: bool) -> list[str]:
-        """The lines of members; nested ones are set off by a blank line, where something stands before them."""
+        """The lines of members; a blank line comes before nested ones, except at the top."""
         result = [f"{indent}{self.key(n)} = {literal(v)}" for n, v in members.items() if not self.is_long(v)]
         for name, value in members.items():
             if not self.is_long(value):
@@ -223,7 +223,7 @@ class _Writer:
         return result
 
     def of_objects(self) -> _Writer:
-        """What writes into an object inside of the block."""
+        """What writes into an object inside the block."""
         inner = copy(self)
         inner.objects, inner.quoted = True, False
         return inner
@@ -247,7 +247,7 @@ class _Writer:
         return self.source.line_number(entry.span.start) != self.source.line_number(entry.span.end)
 
     def _indent(self) -> tuple[str, str]:
-        """The indentation of the block's inside, that of its first line if it has one, and how much more it is."""
+        """The indentation of the block's body, and the step from its parent."""
         inside: list[nodes.Attribute | nodes.Block] = [*self.entries, *self.block.body.blocks]
         own = self.source.line_number(self.block.span.start)
         outer = _blanks(self.source.line(own))
@@ -262,5 +262,5 @@ class _Writer:
 
 
 def _blanks(line: str) -> str:
-    """What a line begins with."""
+    """The indentation of a line."""
     return line[: len(line) - len(line.lstrip())]

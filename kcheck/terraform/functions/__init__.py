@@ -22,7 +22,7 @@ for _module in (collections, dates, encoding, formats, maps, network, numeric, p
     FUNCTIONS |= _module.TABLE
 FUNCTIONS |= {f"core::{name}": function for name, function in FUNCTIONS.items() if "::" not in name}
 
-_LATER = "its value is made when Terraform runs"
+_LATER = "its value is only known when Terraform runs"
 _MACHINE = "its value depends on the machine that runs Terraform"
 _REASONS = {
     "timestamp": _LATER,
@@ -33,12 +33,12 @@ _REASONS = {
     "pathexpand": _MACHINE,
     "rsadecrypt": "it needs a private key",
     "base64gzip": "compressed text is not computed",
-    "templatestring": "its template is only made when Terraform runs",
+    "templatestring": "its template is only known when Terraform runs",
 }
 
 
 def reason_for(name: str) -> str:
-    """Why the result of a function outside the table is not known."""
+    """Why the result of a function outside the table is unknown."""
     bare = name.removeprefix("core::")
     if bare.startswith("provider::"):
         return f"{name}() belongs to a provider, which is not run"

@@ -1,4 +1,4 @@
-"""Functions of lists and maps. Elements are handed on as they are, unknown ones too."""
+"""Functions of lists and maps. Elements are passed on unchanged, unknown ones too."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _flatten(given: Datum) -> list[Datum] | Datum:
 
 
 def _flat(given: Datum, why: Unknown | None) -> Iterator[tuple[Datum, Unknown | None]]:
-    """The elements of a list and of the lists in it; how many those of an unknown one are is not known."""
+    """The elements of a list and of the lists in it; how many those of an unknown one are is unknown."""
     found = [(item, why or missing) for item, missing in items_of(given)]
     single = any(isinstance(item, Known) and not isinstance(item.value, tuple) for item, _ in found)
     for item, doubt in found:
@@ -278,7 +278,7 @@ def _issensitive(datum: Datum) -> bool:
 
 
 def _scalar(name: str, change: Callable[[object], DatumValue]) -> None:
-    """tostring, tonumber, tobool: null and what is not known go through, and so does what needs no change."""
+    """tostring, tonumber, tobool: null and what is unknown go through, and so does what needs no change."""
 
     def implementation(datum: Datum) -> Datum:
         if isinstance(datum, Unknown) or datum.value is None:
@@ -299,10 +299,10 @@ def _list(*values: Datum) -> Datum:
 
 @TABLE.function(rest=anything)
 def _map(*values: Datum) -> Datum:
-    """As Terraform had it before 0.15: keys and values by turns."""
+    """As Terraform had it before 0.15: keys and values in turn."""
     names, members = values[::2], values[1::2]
     if len(names) != len(members):
-        raise EvaluationError("map() takes keys and values by turns")
+        raise EvaluationError("map() needs pairs of keys and values")
     result = Gathering(Origin(()))
     for name, member in zip(names, members, strict=True):
         result.add(name, member)

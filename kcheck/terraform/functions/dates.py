@@ -1,4 +1,4 @@
-"""Functions of dates. What needs the clock is not here."""
+"""Functions of dates, except those that need the clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that encode text and take its digest."""
+"""Functions that encode text and compute digests."""
 
 from __future__ import annotations
 

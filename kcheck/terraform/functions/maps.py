@@ -1,4 +1,4 @@
-"""Functions of maps. Entries are handed on as they are, unknown ones too."""
+"""Functions of maps. Entries are passed on unchanged, unknown ones too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of regular expressions. RE2's syntax is translated to Python's; what only RE2 has is refused."""
+"""Regular expressions: RE2 syntax translated to Python's; features that only RE2 has are refused."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     """The pattern for Python.
 
     Raises:
-        EvaluationError: it is no regular expression that Terraform takes.
+        EvaluationError: it is not a regular expression that Terraform takes.
         NotKnownError: it is one that kcheck cannot translate.
     """
     lines = any("m" in match["flags"].partition("-")[0] for match in _TOKEN.finditer(pattern) if match["flags"])
@@ -127,7 +127,7 @@ def _untranslated(pattern: str) -> NotKnownError:
 
 
 def _matches(pattern: re.Pattern[str], value: str) -> Iterator[re.Match[str]]:
-    """All matches as Go finds them: none that is empty where the last one ended."""
+    """All matches as Go finds them: none that is empty if the last one ended."""
     at, end = 0, -1
     while at <= len(value):
         match = pattern.search(value, at)

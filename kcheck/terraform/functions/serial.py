@@ -143,7 +143,7 @@ def _loader() -> type[SafeLoader]:
 
 
 def _partly(value: Datum) -> list[Datum]:
-    """The documents of a text of which some parts are not known.
+    """The documents of a text of which some parts are unknown.
 
     Raises:
         NotKnownError: nothing of it is known.

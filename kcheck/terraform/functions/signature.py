@@ -1,4 +1,4 @@
-"""How a function takes its arguments: conversion, nulls and values that are not known, in one place."""
+"""Arguments of functions: conversion, nulls and unknown values, in one place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RESOURCE = "a whole resource is passed to a function"
 
 
 class NotKnownError(Exception):
-    """The result depends on a value that is not known."""
+    """The result depends on a value that is unknown."""
 
     def __init__(self, reason: str, symbol: Symbol | None = None) -> None:
         super().__init__(reason)
@@ -108,7 +108,7 @@ def present(datum: Datum) -> object:
     """The value, which may not be null.
 
     Raises:
-        NotKnownError: it is not known.
+        NotKnownError: it is unknown.
         EvaluationError: it is null.
     """
     value = settled(datum)
@@ -146,7 +146,7 @@ def flag(datum: Datum) -> bool:
 
 
 def anything(datum: Datum) -> Datum:
-    """The argument as it is: known, null or not known."""
+    """The argument as it is: known, null or unknown."""
     return datum
 
 
@@ -200,7 +200,7 @@ def data(datum: Datum) -> object:
     """The value as plain data, all parts known.
 
     Raises:
-        NotKnownError: some part is not known.
+        NotKnownError: some part is unknown.
     """
     check(datum)
     return plain(datum)

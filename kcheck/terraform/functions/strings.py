@@ -156,7 +156,7 @@ def _sort(given: Datum) -> list[Datum | str] | Datum:
     values = items(given)
     unknown = next((item for item in values if isinstance(item, Unknown) and item.symbol is not None), None)
     if unknown is not None and unknown.symbol is not None and distinct(values) == len(values):
-        where = f"sort({unknown.symbol.address}.{unknown.symbol.attribute})"  # as many, in an order that is not known
+        where = f"sort({unknown.symbol.address}.{unknown.symbol.attribute})"  # as many, in an order that is unknown
         places = (Symbol(where, f"[{at}]") for at in range(len(values)))
         return [Either(unknown.reason, unknown.origin, place, branches=values) for place in places]
     named = [(text_of(item), item) for item in values]

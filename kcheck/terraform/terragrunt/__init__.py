@@ -1,1 +1,1 @@
-"""Terragrunt: units of `terragrunt.hcl` files in, root modules with their inputs bound out. Nothing is executed."""
+"""Terragrunt: units as root modules with their inputs bound. Nothing is executed."""

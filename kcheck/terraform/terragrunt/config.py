@@ -1,4 +1,4 @@
-"""One file of Terragrunt as a unit sees it: locals, includes, inputs and dependencies, evaluated when asked for."""
+"""A Terragrunt file as a unit sees it: locals, includes, inputs, dependencies, evaluated lazily."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions that Terragrunt adds to Terraform's. What they would run or ask outside of the code is not known."""
+"""Terragrunt's functions. Those that run programs or look outside the code are unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The units that `terragrunt.stack.hcl` makes from others: read where those are in the repository."""
+"""Units of `terragrunt.stack.hcl` whose sources are in the repository."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def configs(
 ) -> Iterator[Config]:  # fmt: skip
     """The configs of the units of a stack, which is in a folder, each as the folder sees it that it is made in.
 
-    `unread` is told of the blocks that cannot be read.
+    `unread` is called for blocks that cannot be read.
     """
     try:
         own = host.config(path, folder, values=values)
@@ -52,7 +52,7 @@ def configs(
 
 
 def _text(block: nodes.Block, name: str, config: Config) -> str:
-    """An argument that is a text; empty where it is not known."""
+    """An argument that is a text; empty if unknown."""
     entry = block.body.attributes.get(name)
     value = evaluate(entry.expression, config.scope) if entry else None
     text = value.value if isinstance(value, Known) and isinstance(value.value, str) else ""

@@ -1,4 +1,4 @@
-"""Units of Terragrunt, and the root modules that those make together which depend on each other."""
+"""Terragrunt units, and the root modules of units that depend on each other."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Unit:
 
     @cached_property
     def inputs(self) -> dict[str, Datum] | Unknown:
-        """Its inputs by name; why they are not known where not even the names are."""
+        """Its inputs by name; why they are unknown where not even the names are."""
         found = self.config.inputs
         if isinstance(found, Unknown):
             return found
@@ -182,7 +182,7 @@ class Terragrunt:
             if path in self._included:
                 return
             if config.needs_values():
-                reason = "it is a template of stacks that are not here, so its values are not known"
+                reason = "it is a template for stacks outside the repository, so its values are not known"
                 self.skipped.append(Skipped(display_path(path), reason))
             else:
                 yield from self._unit(config)
@@ -196,7 +196,7 @@ class Terragrunt:
             place = unread[0].header
             labels = ["".join(block.labels[:1]) for block in unread]
             named = ", ".join(labels[:_NAMED]) + (", ..." if len(labels) > _NAMED else "")
-            what = f"the source of {named} was not read; it may make clusters"
+            what = f"the source of {named} was not read; it may create clusters"
             remedy = (
                 f"terragrunt stack generate, then kcheck check {display_path(os.path.dirname(path))}/{stack_files.MADE}"
             )
@@ -223,7 +223,7 @@ class Terragrunt:
             else:
                 yield Unit(config, self._folder(config, value.value), "", entry)
             return
-        reason = value.reason if isinstance(value, Unknown) else "it is no text"
+        reason = value.reason if isinstance(value, Unknown) else "it is not a string"
         line = entry.span.begin.line
         self.skipped.append(
             Skipped(entry.span.source.path, f"the module of {display_path(config.unit)} is not known: {reason}", line)

@@ -2,54 +2,62 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kcheck.model import NOTHING
-from kcheck.scale import control_plane_load as load
-from kcheck.source.units import minor_version
-from kcheck.source.values import Known, Unknown, Unset, Value, equals, known, mapped
+from kcheck.model import Thing
+from kcheck.source.units import as_text, minor_version
+from kcheck.source.values import Known, Unknown, Unset, Value, equals, mapped
 from kcheck.words.derive.basics import anyone, computed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.model import Cluster
     from kcheck.scale.world import World
     from kcheck.source.text import Span
 
 
-def setting(name: str) -> Callable[[Cluster, World], Value[object]]:
-    """A setting of a control plane of your own; unset where the cloud runs it."""
-    return lambda cluster, _world: getattr(cluster.plane, name) if cluster.plane else NOTHING
+_NAMES = {
+    "data_dir": "data-dir",
+    "etcd_quota": "quota-backend-bytes",
+    "event_servers": "etcd-servers-overrides",
+    "reads_inflight": "max-requests-inflight",
+    "writes_inflight": "max-mutating-requests-inflight",
+    "controller_qps": "kube-api-qps",
+    "controller_burst": "kube-api-burst",
+    "serial_pulls": "serializeImagePulls",
+}
+"""What the components of a control plane call its settings."""
 
 
-def events_apart(cluster: Cluster, _world: World) -> Value[bool]:
-    """Whether events have an etcd of their own."""
-    if cluster.plane is None:
-        return NOTHING
-    servers = cluster.plane.event_servers
-    if isinstance(servers, Unknown):
-        return servers
-    if isinstance(servers, Unset):
-        return Known(value=False, origin=servers.origin)
-    return Known("/events#" in servers.value, servers.origin)
+@dataclass(frozen=True, eq=False, repr=False)
+class Setting(Thing):
+    """A setting of a self-managed control plane, or of its kubelets. It has the id and the place of its cluster."""
+
+    cluster: Cluster
+    name: str
+    value: Value[object]
 
 
-def creation_time(cluster: Cluster, world: World) -> Value[int]:
-    """Seconds that the controllers take to create a pod for each node of the target; null where the cloud runs them."""
-    if cluster.plane is None:
-        return NOTHING
-    target, rate = world.sizes.target(cluster), cluster.plane.controller_qps
-    if not isinstance(rate, Known):
-        return rate
-    return mapped(target, lambda nodes: load.creation_time(nodes, max(1, rate.value)))
+def settings(world: World) -> list[Setting]:
+    """The settings of all self-managed control planes."""
+    return [
+        Setting(cluster.id, cluster.place, cluster, name, getattr(cluster.plane, field))
+        for cluster in world.inventory.clusters
+        if cluster.plane is not None
+        for field, name in _NAMES.items()
+    ]
 
 
-def heartbeats(cluster: Cluster, world: World) -> Value[int]:
-    """Writes a second by which the kubelets of the target say that they live."""
-    limits = world.numbers.limits("any")
-    lease, status = limits["kubelet.lease_period"].number, limits["kubelet.status_period"].number
-    return mapped(world.sizes.target(cluster), lambda nodes: load.heartbeats(nodes, lease, status))
+def number(setting: Setting, _world: World) -> Value[object]:
+    """The value of a setting; unset where it is no number."""
+    own = setting.value
+    return Unset(own.origin) if isinstance(own, Known) and type(own.value) is not int else own
+
+
+def text(setting: Setting, _world: World) -> Value[object]:
+    """The value of a setting as text; unset where it is a number."""
+    own = setting.value
+    return Unset(own.origin) if isinstance(own, Known) and type(own.value) is int else mapped(own, as_text)
 
 
 def minor(cluster: Cluster, _world: World) -> Value[int]:
@@ -80,34 +88,24 @@ def services(cluster: Cluster, world: World) -> Value[int]:
     return computed(cluster, sum(service.addressed for service in world.deployed.on(cluster).services))
 
 
-def region(cluster: Cluster, world: World) -> Value[str]:
-    """The region of the zone that a cluster is in, where it and its pools have that as a literal of their own."""
-    own, pools = cluster.location, world.pools.of_cluster(cluster)
-    if not isinstance(own, Known) or not known(cluster.zonal):
-        return computed(cluster, None)
-    places: list[tuple[Span, Value[str]]] = [(cluster.place, own)]
-    for pool in pools:
-        refers = (
-            isinstance(pool.placement.location, Known) and pool.placement.location.origin.written == own.origin.written
-        )
-        if not refers and not isinstance(pool.placement.location, Unset):
-            places.append((pool.place, pool.placement.location))
-    if all(_is_beside(value, place) for place, value in places):
-        return computed(cluster, own.value.rpartition("-")[0])
-    return computed(cluster, None)
+def location_form(cluster: Cluster, world: World) -> Value[str]:
+    """How the code has the location of a cluster: a literal of its own and of its pools, an expression, or of a module."""
+    own, place = cluster.location, cluster.place
+    if not isinstance(own, Known):
+        return own
+    if not _is_beside(own, place):
+        written = place.source.private or place.member("location") is not None
+        return computed(cluster, "expression" if written else "module")
+    of_pools = [(pool.place, pool.placement.location) for pool in world.pools.of_cluster(cluster)]
+    apart = [
+        (place, value)
+        for place, value in of_pools
+        if not isinstance(value, Unset)
+        and not (isinstance(value, Known) and value.origin.written == own.origin.written)
+    ]
+    return computed(cluster, "literal" if all(_is_beside(value, place) for place, value in apart) else "expression")
 
 
 def _is_beside(value: Value[str], place: Span) -> bool:
     """Whether a location is the literal of that name in the block that begins at a place."""
     return isinstance(value, Known) and value.origin.literal and value.origin.written == place.member("location")
-
-
-def location_text(cluster: Cluster, _world: World) -> Value[str]:
-    """What gives its location where that is no literal of its own; null where the call of a module does."""
-    place = cluster.place
-    if _is_beside(cluster.location, place) or not known(cluster.zonal):
-        return computed(cluster, None)
-    if place.source.private:
-        return computed(cluster, "the code behind the plan")
-    written = place.member("location")
-    return computed(cluster, f"`{written.text}`" if written is not None else None)

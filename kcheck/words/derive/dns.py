@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
-from kcheck.model import NOTHING
-from kcheck.source.values import Known, Unknown, Unset, Value, known
+from kcheck.source.values import Unknown, Unset, Value, known
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
@@ -33,20 +32,9 @@ def replicas(cluster: Cluster, world: World) -> Value[int]:
     return here.pods if here is not None and not cloud(cluster.cloud).runs_dns else cluster.dns_replicas
 
 
-def sufficient(cluster: Cluster, world: World) -> Value[int]:
-    """Replicas by the usual rule of nodes a replica."""
-    target, each = world.sizes.target(cluster), world.numbers.limits("any")["dns.nodes_per_replica"].number
-    return computed(cluster, -(-target.value // each)) if isinstance(target, Known) else target
-
-
 def neighbours(pool: NodePool, world: World) -> Value[int]:
     """Others that the kernel of a node knows at most: as written; by its default where nobody sets it for us."""
     cluster = known(pool.cluster)
     if cluster is not None and cloud(cluster.cloud).own_kernel and isinstance(pool.system.neighbours, Unset):
         return computed(pool, world.numbers.limits("any")["arp.entries"].number)
     return pool.system.neighbours
-
-
-def addon(cluster: Cluster, _world: World) -> Value[bool]:
-    """Whether an add-on of CoreDNS is in the code of a cluster, so that it can be told to scale."""
-    return computed(cluster, cluster.dns_scaling is not NOTHING)

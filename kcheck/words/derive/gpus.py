@@ -17,17 +17,11 @@ _CHOSEN = "nvidia.com/device-plugin.config"
 """The label of nodes that names the configuration of the device plugin which they take."""
 
 
-def both(one: Sharing, _world: World) -> Value[bool]:
-    """Whether cards are divided by time slices and by MPS."""
-    return computed(one, bool(one.slices) and bool(one.mps))
-
-
-def mps_with_mig(one: Sharing, world: World) -> Value[bool]:
-    """Whether MPS is to divide cards that MIG divides: the plugin refuses it with the strategy mixed."""
-    if not one.mps:
-        return computed(one, value=False)
-    parts = any(name.startswith(_MIG) for name in one.names)
-    return computed(one, parts or strategy(one, world) == "mixed")
+def ways(one: Sharing, world: World) -> Value[tuple[str, ...]]:
+    """How cards are divided: by time slices, by MPS, by MIG with slices of their own names (strategy mixed)."""
+    mig = any(name.startswith(_MIG) for name in one.names) or strategy(one, world) == "mixed"
+    found = {"timeSlicing": bool(one.slices), "mps": bool(one.mps), "mig": mig}
+    return computed(one, tuple(name for name, holds in found.items() if holds))
 
 
 def strategy(thing: Sharing | Container, world: World) -> str | None:

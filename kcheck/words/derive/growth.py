@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.clouds.registry import cloud
 from kcheck.scale.caps import vcpus
 from kcheck.source.interval import Bounded, Interval
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
+from kcheck.source.values import (
+    Known,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    known,
+    mapped,
+    reason_of,
+)
 from kcheck.words.derive.basics import cluster_of, computed, grouped, unknown_size
-from kcheck.words.derive.scaling import minor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -155,27 +163,7 @@ def _shape(pool: NodePool) -> tuple[Value[object], ...]:
     return machine.gpu, scheduling.taints, machine.instance_types, scheduling.labels, places, zones, fabric
 
 
-def scaler(pool: NodePool, world: World) -> Autoscaler | None:
-    """The autoscaler of a pool's cluster."""
+def autoscaler(pool: NodePool, world: World) -> Value[Autoscaler]:
+    """The autoscaler of a pool's cluster; null where none is in the code."""
     cluster = known(pool.cluster)
-    return next((a for a in world.inventory.autoscalers if cluster and known(a.cluster) is cluster), None)
-
-
-def engine(pool: NodePool, world: World) -> Value[str]:
-    """The profile of the autoscaler of a pool's cluster; null where none is written."""
-    found = scaler(pool, world)
-    return computed(pool, None) if found is None else found.profile
-
-
-def kept_for_system_pods(pool: NodePool, world: World) -> Value[bool]:
-    """Whether the autoscaler of a pool's cluster keeps a node for as long as a pod of kube-system is on it."""
-    found = scaler(pool, world)
-    if found is None or isinstance(found.skip_system_pods, Unset):
-        return computed(pool, value=False)
-    version = minor(found, world)
-    until = world.numbers.limits("any")["autoscaler.system_pods_kept_before"].number
-    if isinstance(version, Unknown):
-        return version
-    return (
-        computed(pool, value=False) if isinstance(version, Known) and version.value >= until else found.skip_system_pods
-    )
+    return computed(pool, world.autoscaling.autoscaler(cluster) if cluster is not None else None)

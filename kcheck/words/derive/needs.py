@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
 from kcheck.scale import quotas
@@ -19,23 +19,28 @@ if TYPE_CHECKING:
 _PLUGIN = re.compile(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron")
 
 
-def asked(cluster: Cluster, world: World) -> Value[str]:
-    """The quotas that the target needs and the settings do not tell, each with its code; null if none is known."""
+class QuotaNeed(NamedTuple):
+    """What a target needs of a quota, at least where it is not `exact`; `granted` is what the settings say there is."""
+
+    code: str
+    name: str
+    amount: int
+    unit: str
+    exact: bool
+    granted: int | None
+
+
+def quota_needs(cluster: Cluster, world: World) -> Value[object] | list[QuotaNeed]:
+    """What the target of a cluster needs of each quota of the account."""
     for found in (world.sizes.target(cluster), world.pools.all_of_cluster(cluster)):
         if isinstance(found, Unknown):
             return found
-    parts = [
-        f"{one.amount:,} {quotas.unit(one.need)}{'' if one.sure else ' or more'} of {one.need.quota.code} "
-        f"({one.need.quota.name})"
-        for one in quotas.at_target(cluster, world)
-        if not _told(one, cluster, world)
-    ]
-    return computed(cluster, "; ".join(parts) or None)
-
-
-def _told(one: quotas.Asked, cluster: Cluster, world: World) -> bool:
-    """Whether the settings say that the account has as much; where it has less, that is a wall."""
-    return f"{cluster.cloud}.quota.{one.need.quota.key}" in world.config.limits
+    result = []
+    for one in quotas.at_target(cluster, world):
+        quota, limit = one.need.quota, world.config.limits.get(f"{cluster.cloud}.quota.{one.need.quota.key}")
+        granted = None if limit is None else world.numbers.limits(cluster.cloud)[f"quota.{quota.key}"].number
+        result.append(QuotaNeed(quota.code, quota.name, one.amount, quotas.unit(one.need), one.sure, granted))
+    return result
 
 
 def service_addresses(cluster: Cluster, _world: World) -> Value[int]:

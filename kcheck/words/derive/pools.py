@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import operator
 import os
-import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool
-from kcheck.numbers import machines, profiles
+from kcheck.numbers import machines
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
 from kcheck.source.units import round_up
@@ -18,8 +17,6 @@ from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, nu
 from kcheck.words.derive.basics import anyone, cluster_of, computed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.model import Subnet, Workload
     from kcheck.scale.world import World
 
@@ -33,21 +30,36 @@ def counted(pool: NodePool, world: World) -> Value[int]:
     return Known(many.value, nodes.origin) if isinstance(many, Known) else many
 
 
-def jobs_need(pool: NodePool, world: World) -> Value[int]:
-    """Nodes of a GPU pool that the biggest GPU workload fills which other pools, or all together, have no room for."""
+def biggest_job(pool: NodePool, world: World) -> Value[Workload]:
+    """The GPU workload that fills most nodes of a pool, of those that other pools, or all together, have no room for."""
+    found = _biggest_job(pool, world)
+    return computed(pool, found[0] if found else None)
+
+
+def biggest_job_nodes(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that this workload fills; 0 without one."""
+    found = _biggest_job(pool, world)
+    return computed(pool, found[1] if found else 0)
+
+
+def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
+    return world.remember("biggest job", pool.id, lambda: _find_biggest_job(pool, world))
+
+
+def _find_biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
     cluster = known(pool.cluster)
     if cluster is None:
-        return computed(pool, None)
+        return None
     others = [other for other in world.pools.of_cluster(cluster) if other is not pool]
-    needs = []
+    found: list[tuple[Workload, int]] = []
     for workload in world.deployed.on(cluster).workloads:
         need = None if workload.per_node else _fills(workload, pool)
         if need is None:
             continue
         own, beside = Fraction(number(pool.size.max_nodes, 0), need), sum(_room(workload, other) for other in others)
         if beside < 1 and (own >= 1 or own + beside < 1):
-            needs.append(need)
-    return computed(pool, max(needs, default=None))
+            found.append((workload, need))
+    return max(found, key=operator.itemgetter(1), default=None)
 
 
 def _fills(workload: Workload, pool: NodePool) -> int | None:
@@ -72,28 +84,20 @@ def max_count(pool: NodePool, _world: World) -> Value[int]:
     return mapped(pool.size.max_nodes, lambda nodes: nodes // pool.size.times)
 
 
-def wanted_nodes(pool: NodePool, world: World) -> Value[int]:
-    """Nodes that the biggest job of a pool needs, or its share of the target."""
-    need = known(jobs_need(pool, world)) or 0
-    nodes = world.sizes.of_pool(pool)
-    return mapped(nodes, lambda count: max(need, count))
+def count_zones(pool: NodePool, _world: World) -> Value[int]:
+    """By how many zones the written size of a pool is multiplied."""
+    return computed(pool, pool.size.times)
 
 
-def wanted_count(pool: NodePool, world: World) -> Value[int]:
-    """The wanted nodes as they would be written: what a job needs exactly, a share of the target in round numbers."""
-    need = known(jobs_need(pool, world)) or 0
+def sufficient_count(pool: NodePool, world: World) -> Value[int]:
+    """The size to be written: what the biggest job needs exactly, a larger share of the target in round numbers."""
+    need = known(biggest_job_nodes(pool, world)) or 0
 
     def written(nodes: int) -> int:
-        each = -(-nodes // pool.size.times)
-        return each if nodes == need else round_up(each)
+        each = -(-max(need, nodes) // pool.size.times)
+        return each if need >= nodes else round_up(each)
 
-    return mapped(wanted_nodes(pool, world), written)
-
-
-def wanted(pool: NodePool, world: World) -> Value[str]:
-    """What wants more nodes of a pool."""
-    need, nodes = known(jobs_need(pool, world)) or 0, known(world.sizes.of_pool(pool)) or 0
-    return computed(pool, "the biggest GPU job needs" if need >= nodes else "its share of the target is")
+    return mapped(world.sizes.of_pool(pool), written)
 
 
 def surge(pool: NodePool, world: World) -> Value[int]:
@@ -104,31 +108,19 @@ def surge(pool: NodePool, world: World) -> Value[int]:
     return mapped(pool.upgrade.surge, lambda one: surge_nodes(one, nodes.value))
 
 
-def grown(pool: NodePool, world: World) -> Value[int]:
-    """Its nodes when the cluster reaches its target, as far as its own maximum lets it."""
-    nodes = world.sizes.of_pool(pool)
-    return mapped(nodes, lambda many: min(many, number(pool.size.max_nodes, many)))
-
-
 def parallel(pool: NodePool, world: World) -> Value[int]:
     """Nodes that an upgrade replaces at a time."""
-    nodes = grown(pool, world)
+    nodes = world.sizes.of_pool(pool)
     if isinstance(pool.upgrade.rolling, Unset):
         return pool.upgrade.rolling
     if not isinstance(nodes, Known):
         return Unknown(reason_of(nodes))
-    return mapped(pool.upgrade.rolling, lambda one: surge_nodes(one, nodes.value))
-
-
-def rounds(pool: NodePool, world: World) -> Value[int]:
-    """How often an upgrade replaces that many nodes until it is through."""
-    nodes = grown(pool, world)
-    return mapped(parallel(pool, world), lambda many: -(-(known(nodes) or 0) // max(1, many)))
+    return mapped(pool.upgrade.rolling, lambda one: max(1, surge_nodes(one, nodes.value)))
 
 
 def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
     """A tenth of the nodes, as far as the cloud allows; null where a percentage is written, or that is too few."""
-    nodes, rolling = known(grown(pool, world)), known(pool.upgrade.rolling)
+    nodes, rolling = known(world.sizes.of_pool(pool)), known(pool.upgrade.rolling)
     if nodes is None or rolling is None or rolling.percent:
         return computed(pool, None)
     share, rounds = (world.numbers.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
@@ -137,12 +129,7 @@ def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
     return computed(pool, many - beside if nodes <= many * rounds else None)
 
 
-def scarce_surge(pool: NodePool, _world: World) -> Value[bool]:
-    """Whether an upgrade adds machines of which there are rarely more."""
-    return computed(pool, value=False) if isinstance(pool.upgrade.scarce_surge, Unset) else pool.upgrade.scarce_surge
-
-
-def upgrade_default(pool: NodePool, _world: World) -> Value[bool]:
+def upgrade_is_default(pool: NodePool, _world: World) -> Value[bool]:
     """Whether how it is upgraded is the default of a variable of a module that is called: others call that too."""
     return computed(pool, any(map(_of_called_module, [(pool, pool.upgrade.rolling), (pool, pool.upgrade.max_surge)])))
 
@@ -156,12 +143,12 @@ def _of_called_module(found: tuple[NodePool, Value[object]]) -> bool:
     return of_variable and os.path.normpath(folder) != os.path.normpath(pool.root)
 
 
-def closed(pool: NodePool, _world: World) -> Value[bool]:
-    """Whether a taint keeps pods that do not tolerate it away; the cloud's own taint of GPU nodes counts."""
+def tainted(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether a taint keeps away pods that do not tolerate it; the cloud's own taint of GPU nodes counts."""
     cluster = known(pool.cluster)
     taints = pool.scheduling.taints
-    tainted = cluster is not None and cloud(cluster.cloud).taints_gpu_nodes
-    if tainted and known(pool.machine.gpu) and not isinstance(taints, Unknown):
+    by_cloud = cluster is not None and cloud(cluster.cloud).taints_gpu_nodes
+    if by_cloud and known(pool.machine.gpu) and not isinstance(taints, Unknown):
         return computed(pool, value=True)
     if isinstance(taints, Unset):
         return Known(value=False, origin=taints.origin)
@@ -173,26 +160,16 @@ _KEEPS_AWAY = frozenset(
 )
 
 
-def efa_of(kind: str) -> Callable[[NodePool, World], Value[int]]:
-    """How many EFA interfaces of a type a node has."""
-    return lambda pool, _world: mapped(pool.machine.efa, lambda kinds: kinds.count(kind))
+def efa(pool: NodePool, _world: World) -> Value[tuple[str, ...]]:
+    """The types of the EFA interfaces of a node."""
+    return Known((), pool.machine.efa.origin) if isinstance(pool.machine.efa, Unset) else pool.machine.efa
 
 
-def pod_addresses(pool: NodePool, world: World) -> Value[int]:
+def pod_addresses(pool: NodePool, _world: World) -> Value[int]:
     """Addresses that one node takes for its pods: its block, or one for each pod that it may run."""
-    return _for_pods(pool, world, pool.addresses.max_pods)
-
-
-def pod_addresses_if_few(pool: NodePool, world: World) -> Value[int]:
-    """The same if it ran as many pods as a GPU node does."""
-    few = world.numbers.limits("any")["gpu_node.pods"].number
-    return _for_pods(pool, world, computed(pool, few))
-
-
-def _for_pods(pool: NodePool, _world: World, pods: Value[int]) -> Value[int]:
-    cluster, pod_range = known(pool.cluster), known(pool.addresses.pod_range)
+    cluster, pod_range, pods = known(pool.cluster), known(pool.addresses.pod_range), pool.addresses.max_pods
     if cluster is not None and cluster.cni is None and known(pool.addresses.pods_take_addresses):
-        return mapped(pods, lambda count: count)
+        return pods
     if pod_range is None or not isinstance(pod_range.block, Unset):
         return computed(pool, 0)  # none, or a block that does not follow from the pods
     return mapped(pods, lambda count: 1 << (32 - cloud(pod_range.cloud).pod_block(count)))
@@ -207,12 +184,12 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
     return computed(pool, min((one.nvme for one in found if one), default=0))
 
 
-def better_disk(pool: NodePool, world: World) -> Value[bool]:
-    """Whether its machines can boot from a faster disk: where that is one of their own, not all can."""
+def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
+    """Whether all its machines have a disk of their own to boot from; null where the cloud has no such choice."""
     cluster = known(pool.cluster)
     least = world.numbers.limits(cluster.cloud).get("disk.vcpus") if cluster is not None else None
     if cluster is None or least is None:
-        return computed(pool, value=True)
+        return computed(pool, None)
     if isinstance(pool.machine.instance_types, Unknown):
         return Unknown(pool.machine.instance_types.reason, pool.machine.instance_types.origin)
     own = cloud(cluster.cloud)
@@ -222,53 +199,21 @@ def better_disk(pool: NodePool, world: World) -> Value[bool]:
     return computed(pool, bool(found) and all(found))
 
 
-def takes_no_fast_disk(pool: NodePool, _world: World) -> Value[bool]:
-    """Whether any of its machine types does not boot from the disks that its cloud has as the faster ones."""
-    cluster = known(pool.cluster)
-    setting = profiles.settings(cluster.cloud).get("pool.other_disks") if cluster else None
-    if setting is None:
-        return computed(pool, value=False)
-    if isinstance(pool.machine.instance_types, Unknown):
-        return Unknown(pool.machine.instance_types.reason, pool.machine.instance_types.origin)
-    pattern = re.compile(str(setting.value))
-    return computed(pool, any(map(pattern.search, known(pool.machine.instance_types) or ())))
+def together(pool: NodePool, _world: World) -> Value[str]:
+    """What keeps its nodes close to each other; an empty name is none."""
+    group = pool.placement.together
+    return Unset(group.origin) if isinstance(group, Known) and not group.value else group
 
 
 def zones(pool: NodePool, _world: World) -> Value[int]:
-    """Over how many zones, or subnets, a pool is spread."""
-    if isinstance(pool.size.zone_count, Known):
-        return computed(pool, pool.size.zone_count.value)
-    subnets = pool.addresses.subnets
-    return computed(pool, len(subnets.value)) if isinstance(subnets, Known) else subnets
-
-
-def widest(cluster: Cluster, world: World) -> Value[int]:
-    """Zones, or subnets, that the widest pool of a cluster is spread over, of those in the code."""
-    counts = [zones(pool, world) for pool in world.pools.of_cluster(cluster)]
-    most = max((known(count) or 0 for count in counts), default=0)
-    every = world.pools.all_of_cluster(cluster)
-    missing = [every] if isinstance(every, Unknown) and most <= 1 else []
-    unknown = next((count for count in (*counts, *missing) if isinstance(count, Unknown)), None)
-    return unknown or computed(cluster, most)
-
-
-def job_pods(pool: NodePool, world: World) -> Value[str]:
-    """The biggest GPU job that only this pool has room for, in words; null if there is none."""
+    """Over how many zones, or subnets, a pool is spread; 0 where the cloud puts nodes where there is room."""
     cluster = known(pool.cluster)
-    if cluster is None:
-        return computed(pool, None)
-    found = [
-        (need, w)
-        for w in world.deployed.on(cluster).workloads
-        if not w.per_node and (need := _fills(w, pool)) is not None
-    ]
-    if not found:
-        return computed(pool, None)
-    _, workload = max(found, key=lambda pair: pair[0])
-    label = known(workload.name) or "?"
-    return computed(
-        pool, f"{workload.kind} {label}: {known(workload.pods):,} pods with {known(workload.gpus)} GPUs each"
-    )
+    if cluster is not None and cloud(cluster.cloud).zones_of_pools == "listed":
+        listed = pool.placement.zones
+        return computed(pool, 0) if isinstance(listed, Unset) else mapped(listed, lambda zones: len(set(zones)))
+    if not isinstance(pool.size.zone_count, Unset):
+        return pool.size.zone_count
+    return mapped(pool.addresses.subnets, len)
 
 
 def subnets_of(pool: NodePool, _world: World) -> Value[tuple[Subnet, ...]] | list[Subnet]:

@@ -17,13 +17,8 @@ _OTHERS = re.compile(r"^(trn|inf|dl\d|g4ad|vt1)|_MI300X|^Standard_(NG|NV\d+as_v4
 """Machines with accelerators that are not of NVIDIA."""
 
 
-def text(pool: NodePool, _world: World) -> Value[str]:
-    """The taint of GPU nodes as one text."""
-    return computed(pool, f"{CARDS[0]}=true:NoSchedule")
-
-
 def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
-    """The same in its parts; null where the cards are not those that the taint is called after."""
+    """The taint of GPU nodes in its parts; null where the cards are not those that it is called after."""
     if isinstance(pool.machine.instance_types, Unknown):
         return pool.machine.instance_types
     types = known(pool.machine.instance_types) or ()

@@ -74,8 +74,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("scale_up_time", "int", "how long the target's nodes take to come, by the published test", queues.scale_up_time, "seconds"),
     ),
     "sharing": (
-        made("both", "bool", "whether cards are divided by time slices and by MPS", gpus.both),
-        made("mps_with_mig", "bool", "whether MPS is to divide cards that MIG has divided", gpus.mps_with_mig),
-        made("copies", "int", "the fewest copies that are made of a card; null where none are", gpus.copies, nullable=True),
+        made("ways", "string", "how it divides GPUs: timeSlicing, mps, mig (strategy mixed)", gpus.ways, kind="list"),
+        made("copies", "int", "the fewest copies that it makes of a GPU; null where it makes none", gpus.copies, nullable=True),
     ),
 }  # fmt: skip
