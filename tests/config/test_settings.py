@@ -527,3 +527,19 @@ def test_no_settings_cost_nothing(write: Callable[[Mapping[str, str]], Path]) ->
     code = "import sys; from kcheck.config import settings; settings.load(['.']); print(sorted({'yaml', 'tomllib'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("comment", "settings", "told"),
+    [
+        ("ignore[free-control-plane] later", "", "Suppression of free-control-plane matches no finding"),
+        ("ignore[kubenet-retired] later", "", "Suppression names kubenet-retired, which is no rule"),
+        ("ignore[kubenet-retiring] later", "not_ignorable: [network]\n", "kubenet-retiring cannot be ignored here"),
+        ("ignore later", "", "Suppression names no rule"),
+    ],
+)
+def test_what_is_wrong_with_a_suppression_is_its_headline(
+    comment: str, settings: str, told: str, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"main.tf": f"# kcheck: {comment}\n{CLUSTER}", "kcheck.yaml": settings})
+    assert f"unused-suppression: {told}" in CliRunner().invoke(cli, ["check"]).output

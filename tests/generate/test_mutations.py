@@ -329,7 +329,14 @@ EKS = [
     mistake(
         "spot-long-job",
         "eks",
-        add(ADDED, job(4, worker(nodeSelector=SPOT, volumes=VOLUMES[:1], own=SHM), {**QUEUED, PRIORITY: "high"})),
+        add(
+            ADDED,
+            job(
+                4,
+                worker(nodeSelector=SPOT, volumes=VOLUMES[:1], own=SHM, priorityClassName="high"),
+                {**QUEUED, PRIORITY: "high"},
+            ),
+        ),
     ),
     mistake(
         "spot-without-toleration",
@@ -419,7 +426,7 @@ EKS_KARPENTER = [
         "eks spot",
         drop(JOB, "name: checkpoints", times=2),
         drop(JOB, "--checkpoints"),
-        drop(JOB, "priorityClassName"),
+        swap(JOB, "priorityClassName: .*", "priorityClassName: high"),
     ),
     mistake(
         "restart-policy-never-resumes",
