@@ -326,11 +326,7 @@ def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> N
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-<<<<<<< HEAD
-        ("eks.pool.quota", ["value    450 nodes", "  pool-over-quota: Managed node group may outgrow", "docs/limits/eks/pool.quota.md"]),
-=======
         ("eks.pool.quota", ["value    450 nodes", "eks.pool.quota", "docs/limits/eks/pool.quota.md"]),
->>>>>>> authors
         ("gke.quota.spot_cpus", ["code     PREEMPTIBLE_CPUS", "value    differs by account", "docs/limits/gke/quotas.md#quotaspot_cpus"]),
         ("limits.eks.pool.quota", ["eks.pool.quota\n", "value    450 nodes"]),
         ("pool.quota", ["eks.pool.quota\n", "value    450 nodes"]),
