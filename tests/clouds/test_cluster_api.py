@@ -120,7 +120,7 @@ def test_a_cluster_of_ones_own(read: Callable[..., dict[str, Any]]) -> None:
         "train", "v1.33.1", "10.96.0.0/12", 43,
     ]  # fmt: skip
     assert "/mnt/nvme/etcd" in [of(one, "text") for one in data["settings"]]
-    assert (of(pods, "cidr"), of(pods, "block")) == ("10.64.0.0/16", 25)
+    assert (of(pods, "cidr"), of(pods, "addresses_per_node")) == ("10.64.0.0/16", 128)
     assert (of(plane, "max_nodes"), of(gpu, "max_nodes"), of(gpu, "autoscaled")) == (3, 40, False)
     assert (of(gpu, "instance_types"), of(gpu, "gpu"), of(gpu, "disk_size")) == (["p4d.24xlarge"], True, 500)
 

@@ -227,21 +227,21 @@ def test_a_network_that_eksctl_cuts_is_not_mended_in_parts(check: Callable[..., 
 @pytest.mark.parametrize(
     ("version", "pods", "more", "block"),
     [
-        ("v1beta4", "10.233.64.0/18", "", 24),
-        ("v1beta3", "10.0.0.0/16", 'controllerManager:\n  extraArgs:\n    node-cidr-mask-size: "25"', 25),
+        ("v1beta4", "10.233.64.0/18", "", 256),
+        ("v1beta3", "10.0.0.0/16", 'controllerManager:\n  extraArgs:\n    node-cidr-mask-size: "25"', 128),
         (
             "v1beta4",
             "10.0.0.0/16",
             "controllerManager:\n  extraArgs:\n  - {name: node-cidr-mask-size-ipv4, value: '26'}",
-            26,
+            64,
         ),
-        ("v1beta4", "fd00::/56,10.0.0.0/16", "", 24),
+        ("v1beta4", "fd00::/56,10.0.0.0/16", "", 256),
     ],
 )
 def test_kubeadm_ranges(version: str, pods: str, more: str, block: int, read: Callable[..., dict[str, Any]]) -> None:
     data = read(a=KUBEADM.format(version=version, pods=pods, more=more))
     (found,) = data["pod_ranges"]
-    assert of(found, "block") == block
+    assert of(found, "addresses_per_node") == block
     assert of(found, "cidr") in ("10.233.64.0/18", "10.0.0.0/16")
 
 
@@ -277,7 +277,7 @@ def test_static_pods_are_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
     (cluster,) = data["clusters"]
     assert (cluster["id"], of(cluster, "service_cidr")) == ("selfmanaged/m:static pods", "10.3.0.0/16")
     (found,) = data["pod_ranges"]
-    assert (of(found, "cidr"), of(found, "block")) == ("10.2.0.0/16", 26)
+    assert (of(found, "cidr"), of(found, "addresses_per_node")) == ("10.2.0.0/16", 64)
 
 
 def test_static_pods_beside_a_configuration_have_the_last_word(read: Callable[..., dict[str, Any]]) -> None:

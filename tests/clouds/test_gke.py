@@ -112,7 +112,7 @@ def test_counts_are_per_zone(
 )  # fmt: skip
 def test_range_of_the_pods(policy: str, cidr: object, addresses: object, read: Callable[..., dict[str, Any]]) -> None:
     ranges = read(f"{KEPT}\n  ip_allocation_policy {{\n    {policy}\n  }}")["pod_ranges"]
-    assert [(value(one, "cidr"), value(one, "addresses"), value(one, "pools_count")) for one in ranges] == [
+    assert [(value(one, "cidr"), value(one, "usable_addresses"), value(one, "pools_count")) for one in ranges] == [
         (cidr, addresses, 1)
     ]
 
@@ -268,7 +268,9 @@ def test_pools_that_name_one_range_share_it(
     ranges = model.collect(Tree(["."]), Config())["pod_ranges"]
     assert {value(one, "name"): value(one, "pools_count") for one in ranges} == pools
     shared = next(one for one in ranges if value(one, "name") == "gpus")
-    assert value(shared, "addresses") == (1 << 16 if first is CREATED else "the range gpus is not in this root module")
+    assert value(shared, "usable_addresses") == (
+        1 << 16 if first is CREATED else "the range gpus is not in this root module"
+    )
 
 
 MODULE = """

@@ -87,7 +87,11 @@ def test_a_cluster_with_its_groups(read: Callable[..., dict[str, Any]]) -> None:
     settings = {of(one, "name"): of(one, "text") for one in data["settings"]}
     assert "/events#" in settings["etcd-servers-overrides"]
     assert settings["data-dir"] is None
-    assert (of(pods, "cidr"), of(pods, "block"), of(subnet, "cidr")) == ("100.96.0.0/11", 24, "172.20.32.0/24")
+    assert (of(pods, "cidr"), of(pods, "addresses_per_node"), of(subnet, "cidr")) == (
+        "100.96.0.0/11",
+        256,
+        "172.20.32.0/24",
+    )
     found = [(of(one, "name"), of(one, "max_nodes"), of(one, "autoscaled"), of(one, "gpu")) for one in data["pools"]]
     assert found == [("control", 1, False, False), ("gpus", 120, True, True)]
 

@@ -88,7 +88,11 @@ def test_an_inventory_is_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
     assert of(settings["quota-backend-bytes"], "number") == 2 << 30
     assert of(settings["etcd-servers-overrides"], "text") is None
     (pods,) = data["pod_ranges"]
-    assert (of(pods, "cidr"), of(pods, "block"), of(pods, "addresses")) == ("10.64.0.0/18", 24, 1 << 14)
+    assert (of(pods, "cidr"), of(pods, "addresses_per_node"), of(pods, "usable_addresses")) == (
+        "10.64.0.0/18",
+        256,
+        1 << 14,
+    )
     assert [(of(pool, "name"), of(pool, "max_nodes")) for pool in data["pools"]] == [
         ("control plane", 3),
         ("nodes", 40),
@@ -127,9 +131,9 @@ def test_without_hosts_the_size_is_not_known(hosts: str, read: Callable[..., dic
 @pytest.mark.parametrize(
     ("variables", "ranges", "subnets"),
     [
-        ("kube_network_plugin: cilium", [("10.233.64.0/18", 24)], []),
-        ("kube_network_plugin: cilium\ncilium_pool_mask_size: 26", [("10.233.64.0/18", 26)], []),
-        ("kube_network_plugin: calico\ncalico_ipam_host_local: true", [("10.233.64.0/18", 24)], []),
+        ("kube_network_plugin: cilium", [("10.233.64.0/18", 256)], []),
+        ("kube_network_plugin: cilium\ncilium_pool_mask_size: 26", [("10.233.64.0/18", 64)], []),
+        ("kube_network_plugin: calico\ncalico_ipam_host_local: true", [("10.233.64.0/18", 256)], []),
         ("kube_network_plugin: calico", [], ["10.233.64.0/18"]),
         ("kube_network_node_prefix: 25\ncalico_pool_cidr: '{{ kube_pods_subnet }}'", [], ["10.233.64.0/18"]),
         ("kube_network_plugin: kube-ovn", [], []),
@@ -140,7 +144,7 @@ def test_what_network_plugins_do_with_the_range(
     variables: str, ranges: list[object], subnets: list[str], read: Callable[..., dict[str, Any]]
 ) -> None:
     data = read({VARIABLES: f"kube_service_addresses: 10.96.0.0/16\n{variables}\n"})
-    assert [(of(one, "cidr"), of(one, "block")) for one in data["pod_ranges"]] == ranges
+    assert [(of(one, "cidr"), of(one, "addresses_per_node")) for one in data["pod_ranges"]] == ranges
     if "'{{ kube" not in variables:
         assert [of(one, "cidr") for one in data["subnets"]] == subnets
 
@@ -152,7 +156,7 @@ def test_the_stronger_group_has_the_last_word(read: Callable[..., dict[str, Any]
         "group_vars/kube_node.yml": "kube_pods_subnet: 10.9.0.0/16\n",
     }
     (pods,) = read(files)["pod_ranges"]
-    assert (of(pods, "cidr"), of(pods, "block")) == ("10.2.0.0/16", 26)
+    assert (of(pods, "cidr"), of(pods, "addresses_per_node")) == ("10.2.0.0/16", 64)
 
 
 @pytest.mark.parametrize(

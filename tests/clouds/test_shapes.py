@@ -244,7 +244,7 @@ resource "google_container_node_pool" "many" {
     )
     assert field(data, "pools", "max_nodes") == [4000] * 16
     assert field(data, "clusters", "target") == [64_000]
-    assert field(data, "pod_ranges", "addresses") == [1 << 22]
+    assert field(data, "pod_ranges", "usable_addresses") == [1 << 22]
     assert field(data, "pod_ranges", "addresses_needed")[0] >= 64_000 * 32
 
 

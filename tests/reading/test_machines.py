@@ -143,7 +143,7 @@ def test_configurations_in_scripts(files: dict[str, str], read: Callable[..., di
     data = read(files)
     assert len(data["clusters"]) == 1
     (pods,) = data["pod_ranges"]
-    assert (of(pods, "cidr"), of(pods, "block")) == ("10.64.0.0/16", 25)
+    assert (of(pods, "cidr"), of(pods, "addresses_per_node")) == ("10.64.0.0/16", 128)
 
 
 def test_what_a_template_is_not_given_is_not_known(read: Callable[..., dict[str, Any]]) -> None:
@@ -178,7 +178,7 @@ def test_flags_of_kubeadm(command: str, cidr: str, read: Callable[..., dict[str,
     data = read({"main.tf": variables + machine(f"#!/bin/sh\n{command}\n")})
     assert len(data["clusters"]) == 1
     assert cidr in of(data["pod_ranges"][0], "cidr")
-    assert of(data["pod_ranges"][0], "block") == 24
+    assert of(data["pod_ranges"][0], "addresses_per_node") == 256
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.engine import rule_words, rules
-from kcheck.words.subjects import SUBJECTS
+from kcheck.words.subjects import SUBJECTS, word
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -31,10 +31,17 @@ def words(path: str) -> set[tuple[str, str]]:
 
 
 def test_every_word_has_a_rule_that_uses_it() -> None:
-    used = {
-        word for rule in rules.all_rules([str(STANDARDS)]) for path in rule_words.used(rule) for word in words(path)
+    used = {  # a word that two subjects have is one
+        word(*one)
+        for rule in rules.all_rules([str(STANDARDS)])
+        for path in rule_words.used(rule)
+        for one in words(path)
     }
-    assert {(subject, field.name) for subject, fields in SUBJECTS.items() for field in fields} - used == set()
+    assert [(subject, one.name) for subject, own in SUBJECTS.items() for one in own if one not in used] == []
+
+
+def test_subnets_and_pod_ranges_have_the_same_words() -> None:
+    assert SUBJECTS["subnet"] is SUBJECTS["pod_range"]
 
 
 def test_standards_of_a_platform_team(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
+from kcheck.model import Subnet
 from kcheck.scale import addresses as demands
 from kcheck.scale.growth import addresses_needed
 from kcheck.source.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from ipaddress import IPv4Network
 
-    from kcheck.model import Network, PodRange, Subnet
+    from kcheck.model import Network, PodRange
+    from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
     from kcheck.source.text import Span
 
@@ -24,13 +26,15 @@ _MOST_DOUBLINGS = 1
 """Where what is needed at most would take a range larger by more than this than what is needed at least, none is right."""
 
 
-def sufficient_cidr(subnet: Subnet, world: World) -> Value[str]:
-    """The next free block of the network that is big enough for what the pools need; null if they fit."""
-    found = demands.bounds(subnet, world)
+def sufficient_cidr(place: Place, world: World) -> Value[str]:
+    """A larger range: a free block of the subnet's network, or the pods' range widened; null if there is none."""
+    found = demands.bounds(place, world)
     if isinstance(found, Unknown):
         return found
-    network = known(subnet.network)
-    return computed(subnet, _allotted(network, world).get(subnet.id) if network is not None else None)
+    if not isinstance(place, Subnet):
+        return computed(place, _widening(place, world).cidr)
+    network = known(place.network)
+    return computed(place, _allotted(network, world).get(place.id) if network is not None else None)
 
 
 def _allotted(network: Network, world: World) -> dict[str, str]:
@@ -144,22 +148,14 @@ def _fits(network: IPv4Network | None, others: list[IPv4Network | None], outer: 
     return not outer or any(own is not None and network.subnet_of(own) for own in outer)
 
 
-def sufficient_range(pod_range: PodRange, world: World) -> Value[str]:
-    """The range widened until it has room; null where something is in the way."""
-    found = demands.bounds(pod_range, world)
-    if isinstance(found, Unknown):
-        return found
-    return computed(pod_range, _widening(pod_range, world).cidr)
+def in_the_way(place: Place, world: World) -> Value[str]:
+    """What keeps a range of pods from being widened; null if nothing does."""
+    return computed(place, _widening(place, world).obstacle)
 
 
-def in_the_way(pod_range: PodRange, world: World) -> Value[str]:
-    """What keeps the range from being widened; null if nothing does."""
-    return computed(pod_range, _widening(pod_range, world).obstacle)
-
-
-def in_the_way_cidr(pod_range: PodRange, world: World) -> Value[str]:
+def in_the_way_cidr(place: Place, world: World) -> Value[str]:
     """The range of what keeps it from being widened; null where that is not known."""
-    return computed(pod_range, _widening(pod_range, world).other)
+    return computed(place, _widening(place, world).other)
 
 
 class _Widening(NamedTuple):
@@ -170,8 +166,10 @@ class _Widening(NamedTuple):
     other: str | None = None
 
 
-def _widening(pod_range: PodRange, world: World) -> _Widening:
-    return world.remember("widening", pod_range.id, lambda: _widen(pod_range, world))
+def _widening(place: Place, world: World) -> _Widening:
+    if isinstance(place, Subnet):  # it moves instead
+        return _Widening()
+    return world.remember("widening", place.id, lambda: _widen(place, world))
 
 
 def _widen(pod_range: PodRange, world: World) -> _Widening:

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.model import Subnet
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
 from kcheck.scale.growth import addresses_needed, full_at, needed_in_turn, surge_nodes
 from kcheck.source.interval import Bounded, Interval
 from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.values import Known, Unknown, Value, known, total
+from kcheck.source.values import Known, Unknown, Value, all_known, mapped, total
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.model import PodRange, Subnet
+    from kcheck.model import NodePool
     from kcheck.scale.addresses import Place
     from kcheck.scale.growth import Demand
     from kcheck.scale.world import World
 
 
-def prefix(subnet: Subnet, _world: World) -> Value[int]:
-    """The length of a subnet's prefix."""
-    if not isinstance(subnet.cidr, Known):
-        return subnet.cidr
-    network = parse_cidr(subnet.cidr.value)
+def prefix(place: Place, _world: World) -> Value[int]:
+    """The length of the prefix of a subnet or a range of pods."""
+    if not isinstance(place.cidr, Known):
+        return place.cidr
+    parse = parse_cidr if isinstance(place, Subnet) else demands.range_of
+    network = parse(place.cidr.value)
     if network is None:
-        return Unknown(f"`{subnet.cidr.value}` is not an IPv4 range", subnet.cidr.origin)
-    return Known(network.prefixlen, subnet.cidr.origin)
+        return Unknown(f"`{place.cidr.value}` is not an IPv4 range", place.cidr.origin)
+    return Known(network.prefixlen, place.cidr.origin)
+
+
+def for_pods(place: Place, world: World) -> Value[bool]:
+    """Whether a subnet or a range holds pods, and no nodes."""
+    return computed(place, not isinstance(place, Subnet) or world.pools.holds_only_pods(place))
 
 
 class Share(NamedTuple):
@@ -112,24 +119,17 @@ def full(place: Place, world: World) -> Value[int]:
     return computed(place, full_at(found.least, usable) if own is None else own)
 
 
-def widest(subnet: Subnet, world: World) -> Value[int]:
-    """Addresses of the hungriest node in the subnet."""
-    pools = world.pools.in_subnet(subnet)
+def widest(place: Place, world: World) -> Value[int]:
+    """Addresses of the hungriest node in a subnet, or of the largest block of a range of pods."""
+    pools = demands.pools_of(place, world)
     if isinstance(pools, Unknown):
         return pools
-    widest = 0
-    for pool in pools:
-        per_node = demands.addresses_per_node(pool, world)
-        if not isinstance(per_node, Known):
-            return per_node
-        widest = max(widest, per_node.value)
-    return computed(subnet, widest)
+    taken = all_known([_taken(place, pool, world) for pool in pools])
+    return taken if isinstance(taken, Unknown) else computed(place, max(taken, default=0))
 
 
-def range_block(pod_range: PodRange, world: World) -> Value[int]:
-    """The prefix of the block that a node takes of a range; null where its pools differ."""
-    pools = world.pools.in_range(pod_range)
-    if isinstance(pools, Unknown):
-        return pools
-    blocks = {known(demands.pod_block(pool)) for pool in pools}
-    return computed(pod_range, blocks.pop() if len(blocks) == 1 else None)
+def _taken(place: Place, pool: NodePool, world: World) -> Value[int]:
+    """Addresses that a node of a pool takes of a subnet, or of a range of pods."""
+    if isinstance(place, Subnet):
+        return demands.addresses_per_node(pool, world)
+    return mapped(demands.pod_block(pool), lambda prefix: 1 << (32 - prefix))

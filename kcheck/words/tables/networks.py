@@ -6,44 +6,34 @@ from kcheck.scale import addresses as demands
 from kcheck.words.derive import basics, larger_ranges, limits, ranges
 from kcheck.words.tables.field import Field, made, named, part, record, records, simple
 
-_DEMAND = (
+ADDRESSES = (
+    named("its name, or that of the cluster that makes it"),
     simple("cidr", "string", "its IPv4 range", nullable=False),
+    made("prefix", "int", "length of its prefix", ranges.prefix),
     made("nodes", "int", "nodes in it when their clusters reach their targets", ranges.nodes, "nodes"),
+    made("usable_addresses", "int", "addresses that the cloud does not keep for itself; of a pod range also those of the ranges that continue it",
+         demands.room, "addresses"),
     made("addresses_needed", "int", "addresses that its pools need at their sizes, surge nodes of upgrades included",
          ranges.needed, "addresses", bounded=True),
     made("addresses_as_written", "int", "the same of the pools only of which somebody wrote the size", ranges.needed_as_written, "addresses"),
     made("addresses_one_upgrade", "int", "the same where one pool is upgraded at a time", ranges.needed_one_at_a_time, "addresses"),
+    made("addresses_per_node", "int", "addresses of the node in it that takes most; of a pod range those of the largest block", ranges.widest, "addresses"),
     made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True),
+    made("sufficient_cidr", "string", "a larger range for it: the next free block of the subnet's network, or the pod range widened; null if there is none",
+         larger_ranges.sufficient_cidr, nullable=True),
+    made("in_the_way", "string", "what the pod range would overlap if it were widened, or may overlap; null if nothing is in the way, and for a subnet",
+         larger_ranges.in_the_way, nullable=True),
+    made("in_the_way_cidr", "string", "the range of that; null where it is not known", larger_ranges.in_the_way_cidr, nullable=True),
+    made("for_pods", "bool", "whether it holds pods and no nodes, as each pod range does", ranges.for_pods),
+    made("pools_count", "int", "number of pools in it", lambda p, w: basics.count(p, demands.pools_of(p, w)), "pools"),
+    records("pools", "pool", "pools whose nodes or pods are in it", demands.pools_of),
     records("shares", "share", "what each pool takes of it, the largest share first", ranges.shares),
 )  # fmt: skip
-"""What subnets and ranges of pods have in common."""
+"""The words of subnets and of pod ranges."""
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
-    "subnet": (
-        named("the subnet's name"),
-        *_DEMAND,
-        made("prefix", "int", "length of its prefix", ranges.prefix),
-        made("usable_addresses", "int", "addresses that the cloud does not keep for itself", demands.room, "addresses"),
-        made("addresses_per_node", "int", "addresses of the node in it that takes most", ranges.widest, "addresses"),
-        made("sufficient_cidr", "string", "next free block of the network that is large enough; null if there is none",
-              larger_ranges.sufficient_cidr, nullable=True),
-        made("pools_count", "int", "number of pools in it", lambda s, w: basics.count(s, w.pools.in_subnet(s)), "pools"),
-        made("for_pods", "bool", "whether it holds pods and no nodes", lambda s, w: basics.computed(s, w.pools.holds_only_pods(s))),
-        records("pools", "pool", "pools whose nodes are in it", lambda s, w: w.pools.in_subnet(s)),
-    ),
-    "pod_range": (
-        named("name of the range, or of its cluster"),
-        *_DEMAND,
-        made("addresses", "int", "its addresses, and those of the ranges that continue it", demands.room, "addresses"),
-        made("block", "int", "length of the prefix of the block that a node takes; null if its pools differ",
-              ranges.range_block, nullable=True),
-        made("sufficient_cidr", "string", "the range widened until it has room; null if that overlaps",
-              larger_ranges.sufficient_range, nullable=True),
-        made("in_the_way", "string", "what it would then overlap, or may overlap; null if nothing is in the way", larger_ranges.in_the_way, nullable=True),
-        made("in_the_way_cidr", "string", "the range of that; null where it is not known", larger_ranges.in_the_way_cidr, nullable=True),
-        made("pools_count", "int", "number of pools in it", lambda r, w: basics.count(r, w.pools.in_range(r)), "pools"),
-        records("pools", "pool", "pools whose pods are in it", lambda r, w: w.pools.in_range(r)),
-    ),
+    "subnet": ADDRESSES,
+    "pod_range": ADDRESSES,
     "share": (
         part("pool", "string", "the pool"),
         part("nodes", "int", "its nodes when its cluster reaches its target", "nodes"),
