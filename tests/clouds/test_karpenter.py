@@ -299,13 +299,13 @@ def test_nodes_are_in_the_subnets_of_their_zones(
 
 def test_a_node_class_joins_disks_and_has_interfaces(write: Callable[[Mapping[str, str]], Path]) -> None:
     bare = pool_with(write)
-    assert [value(bare, name) for name in ("local_disks", "efa")] == [False, []]
+    assert [value(bare, name) for name in ("local_disks", "efa_interfaces")] == [False, []]
     interfaces = "  networkInterfaces:\n" + "".join(
         f"    - {{networkCardIndex: 0, deviceIndex: {i}, interfaceType: {kind}}}\n"
         for i, kind in enumerate(("interface", "efa-only"))
     )
     found = pool_with(write, spec=f"  instanceStorePolicy: RAID0\n{interfaces}")
-    assert [value(found, name) for name in ("local_disks", "efa")] == [True, ["efa-only"]]
+    assert [value(found, name) for name in ("local_disks", "efa_interfaces")] == [True, ["efa-only"]]
 
 
 @pytest.mark.parametrize(
