@@ -81,7 +81,6 @@ class Cloud(Protocol):
     """Whether the cloud runs CoreDNS, whatever the manifests say."""
     own_kernel: bool = False
     """Whether nobody but the user sets what the kernels of nodes know of others."""
-    has_virtual_nodes: bool = False
     caches_docker_hub: bool = False
     picks_service_range: bool = False
     """Whether the range of Services, where none is written, is among the addresses of the network."""

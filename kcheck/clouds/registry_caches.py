@@ -42,8 +42,8 @@ def _mirror(
     folder = root.configuration.folder
     prefix = "/".join(part for part in parts if part)
     return Mirror(
-        f"{folder}:{instance.address}", instance.span, cloud, folder, instance.address,
-        _HOSTS.get(upstream.rstrip("/"), upstream), path=path, prefix=prefix, complete="<" not in prefix,
+        f"{folder}:{instance.address}", instance.span, cloud, folder,
+        _HOSTS.get(upstream.rstrip("/"), upstream), path=path, prefix=prefix,
     )  # fmt: skip
 
 

@@ -138,8 +138,10 @@ class Checker:
         return scope.path(node) in scope.sure
 
     def _refuse_null(self, node: Node, found: Type) -> None:
-        name = found.word or "x"
-        self._wrong(node, f"{found.described} may be null: ask `{name} != null` first")
+        if found.kind == "null":
+            self._wrong(node, "null is compared by == and != only")
+            return
+        self._wrong(node, f"{found.described} may be null: ask `{found.word or 'x'} != null` first")
 
     def _known(self, node: Node, scope: _Scope) -> Type:
         """An operand that must not be null."""
@@ -211,9 +213,9 @@ class Checker:
         left, right = sides
         kinds = {side.kind for side in sides} - {"any", "null"}
         if len(kinds) > 1 and not kinds <= NUMBERS:
-            self._wrong(node, f"{left.described} is {left.what}, {right.described} {right.what}: they have no order")
+            self._wrong(node, f"{left.described} is {left.what} and {right.described} is {right.what}: no order")
         if all(side.unit for side in sides) and _measure(left.unit) != _measure(right.unit):
-            self._wrong(node, f"{left.described} is in {left.unit}, {right.described} in {right.unit}")
+            self._wrong(node, f"{left.described} is in {left.unit} and {right.described} in {right.unit}")
         self.compared += [side.word for side in sides if side.bounded]
 
     def _equal(self, node: Node, sides: list[Type], scope: _Scope) -> None:
@@ -228,7 +230,7 @@ class Checker:
                 self._wrong(node, f"{one.described} may be known by its bounds only: compare it by < or >")
         kinds = {side.kind for side in sides} - {"any", "null"}
         if len(kinds) > 1 and not kinds <= NUMBERS:
-            self._wrong(node, f"{left.described} is {left.what}, {right.described} {right.what}: never the same")
+            self._wrong(node, f"{left.described} is {left.what} and {right.described} is {right.what}: never equal")
 
     def _arithmetic(self, node: Node, sides: list[Type]) -> Type:
         kinds = {side.kind for side in sides} - {"any", "null"}
@@ -328,7 +330,8 @@ def facts_of(node: Node, *, truth: bool) -> frozenset[str]:
 
 def _constant(value: object) -> Type:
     kinds = {bool: "bool", int: "int", float: "double", str: "string", type(None): "null"}
-    return Type(kinds.get(type(value), "any"), nullable=value is None)
+    text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+    return Type(kinds.get(type(value), "any"), nullable=value is None, word=text)
 
 
 def _joined(types: list[Type]) -> Type:

@@ -13,6 +13,7 @@ from kcheck.engine.suppressions import Suppressions
 from kcheck.model import Input
 from kcheck.reading import inventory
 from kcheck.scale.world import World
+from kcheck.source.bundled import RULES
 from kcheck.source.findings import Finding, Severity, Undecided
 from kcheck.source.values import known
 from kcheck.syntax import cel
@@ -31,11 +32,12 @@ if TYPE_CHECKING:
 
 
 class Bug(NamedTuple):
-    """A rule or a reader that failed: kcheck's fault, never the user's."""
+    """A rule or a reader that failed: kcheck's fault, unless the rule is one of the user's own."""
 
     rule: str
     object: str
     message: str
+    own: Rule | None = None
 
 
 @dataclass
@@ -136,7 +138,9 @@ def _inputs(
 
     def one(place: Span, kind: str, about: str, name: str = "", reason: str = "", expires: str = "") -> Input:
         path = place.source.path
-        return Input(f"{path}:{place.begin.line}", place, kind, path, about, name, reason, expires)
+        return Input(
+            f"{path}:{place.begin.line}", place, kind, path, about=about, name=name, reason=reason, expires=expires
+        )
 
     for problem in reading.problems:
         yield one(problem.span, "unreadable", problem.message, reason=problem.message)
@@ -180,7 +184,7 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
         try:
             conditions[rule.name] = joined_condition(rule.when, rule.problem, variables)
         except cel.SyntaxProblem as error:
-            result.bugs.append(Bug(rule.name, subject, str(error)))
+            result.bugs.append(_bug(rule, subject, error))
             ordered.remove(rule)
     fields = wanted(*conditions.values()).get(subject, {})
     for thing in found:
@@ -209,8 +213,12 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
                     findings.append(finding)
                     fired.add(rule.name)
             except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
-                result.bugs.append(Bug(rule.name, thing.id, str(error)))
+                result.bugs.append(_bug(rule, thing.id, error))
     return findings
+
+
+def _bug(rule: Rule, where: str, error: Exception) -> Bug:
+    return Bug(rule.name, where, str(error), None if rule.path.startswith(RULES) else rule)
 
 
 _BROKEN = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError)

@@ -30,6 +30,14 @@ def located(rule: Rule, mistakes: Iterable[Mistake]) -> list[str]:
     return [f"{file.location(*mistake.place)}: {mistake.message}" for mistake in found]
 
 
+def failed_at(rule: Rule, error: str) -> tuple[rule_words.Steps, str, int]:
+    """The place of the expression that an error quotes; the condition where none is."""
+    for one in rule_words.texts(rule):
+        if f"`{' '.join(one.text.split())}`" in error:
+            return one.steps, one.text, 0
+    return ("problem",), "", 0
+
+
 def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
     """`has()` outside of `when`: of a word it asks whether the value is known, so it would hide what is not."""
     if rule.subject in RAW:

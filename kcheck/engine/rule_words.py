@@ -29,8 +29,9 @@ Steps: TypeAlias = "tuple[str | int, ...]"
 class Text(NamedTuple):
     """An expression of a rule, or a place, with the keys that it is under.
 
-    `kind` says what it has to be: condition, number, value, hole, records or place. `given` are conditions that hold
-    where it is asked for, `denied` some that do not; of a text that stands for each of some records, `each` gives them.
+    `kind` says what it has to be: condition, number, value, hole, records or place; or that it is broken. `given` are
+    conditions that hold where it is asked for, `denied` some that do not; of a text that stands for each of some
+    records, `each` gives them.
     """
 
     steps: Steps
@@ -77,10 +78,12 @@ def texts(rule: Rule) -> Iterator[Text]:
 
 
 def _holes(steps: Steps, text: str, given: tuple[str, ...], denied: tuple[str, ...] = (), each: str = "") -> list[Text]:
-    """The expressions in a text with holes."""
-    return [
-        Text(steps, hole.text, "hole", given, denied, each) for hole in cel.holes(text) if not isinstance(hole, str)
-    ]
+    """The expressions in a text with holes; the text itself where its braces do not match."""
+    try:
+        parts = cel.holes(text)
+    except cel.SyntaxProblem:
+        return [Text(steps, text, "broken")]
+    return [Text(steps, hole.text, "hole", given, denied, each) for hole in parts if not isinstance(hole, str)]
 
 
 def _sentence(steps: Steps, sentence: Sentence, given: tuple[str, ...]) -> Iterator[Text]:
@@ -133,6 +136,8 @@ def looked_at(rule: Rule) -> Wanted:
 
 def _used_words(one: Text, subject: str) -> set[str]:
     """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
+    if one.kind == "broken":
+        cel.holes(one.text)
     prefix, name = cel.split_place(one.text) if one.is_place else (one.text, "")
     usage = cel.usage(cel.compile(prefix, _names(one, subject)))
     found = set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if name else set())
@@ -235,11 +240,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
         message = f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
         yield Mistake((("subject",), "", 0), message)
         return
-    try:
-        found = list(texts(rule))
-    except cel.SyntaxProblem as error:
-        yield Mistake((("message",), "", 0), str(error))
-        return
+    found = list(texts(rule))
     wrong = list(_syntax_problems(found, rule.subject))
     yield from wrong
     if not wrong:

@@ -14,7 +14,7 @@ from kcheck.config import settings
 from kcheck.config.config import parse_price
 from kcheck.engine import linter, missing_values, rule_words
 from kcheck.engine.evaluator import Evaluator
-from kcheck.engine.rule_checks import LONGEST_HEADLINE
+from kcheck.engine.rule_checks import LONGEST_HEADLINE, failed_at
 from kcheck.engine.rule_words import Mistake
 from kcheck.files import save
 from kcheck.files.tree import Tree
@@ -185,19 +185,11 @@ def _bugs(rule: Rule, result: Result) -> list[Mistake]:
     """What failed, each at the expression that did."""
     return [
         Mistake(
-            _expression(rule, bug.message),
+            failed_at(rule, bug.message),
             f"{'the rule' if bug.rule == rule.name else f'kcheck ({bug.rule})'} fails on {bug.object}: {bug.message}",
         )
         for bug in result.bugs
     ]
-
-
-def _expression(rule: Rule, message: str) -> tuple[rule_words.Steps, str, int]:
-    """The place of the expression that a message quotes."""
-    for one in rule_words.texts(rule):
-        if f"`{' '.join(one.text.split())}`" in message:
-            return one.steps, one.text, 0
-    return ("problem",), "", 0
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from kcheck.files.disk import Disk
 from kcheck.files.tree import Tree
 from kcheck.generate import intent_file, manifests, ranges, readme, recommended, render
 from kcheck.generate.intent import Intent, resized
-from kcheck.generate.pools import Pool, split, system_nodes
+from kcheck.generate.pools import Pool, split, system_nodes, system_parallel
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
 from kcheck.numbers.profiles import limits
 from kcheck.reading import inventory
@@ -137,7 +137,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
     context: dict[str, object] = {
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
         "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target,
-        "system_nodes": system,
+        "system_nodes": system, "system_parallel": system_parallel(intent),
     }  # fmt: skip
     context |= {"about": intent_file.meanings()}
     context |= manifests.context(intent, pools, layout, target)

@@ -56,6 +56,13 @@ def system_nodes(intent: Intent) -> int:
     return non_training_nodes(intent.cloud, intent.nodes)
 
 
+def system_parallel(intent: Intent) -> int:
+    """How many of these nodes an upgrade replaces at a time."""
+    share, most = limits("any")["upgrade.share"].number, limits(intent.cloud).get("pool.parallel_upgrades")
+    found = ceil(system_nodes(intent) * share / 100)
+    return min(found, most.number) if most else found
+
+
 def _count(nodes: int, largest: int, intent: Intent) -> int:
     """Pool sizes for that many nodes: few, so that the usual job fits into one."""
     rated = recommended.values(intent.cloud).get("pools.rated")

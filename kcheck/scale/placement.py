@@ -32,8 +32,6 @@ _CLOUDS = (
 _RULES_OUT = ("NotIn", "DoesNotExist")
 _COMMON = frozenset(f"{domain}/{name}" for domain in ("kubernetes.io", "beta.kubernetes.io") for name in ("os", "arch"))
 """Labels that nearly all nodes of a cluster for training have the same of."""
-_ROLE = "node-role.kubernetes.io"
-"""The domain of labels that tell control planes from other nodes."""
 
 _MODE = "ack.node.gpu.schedule"
 """The label by which ACK's nodes offer whole cards, or parts of them in one of several ways."""
@@ -86,24 +84,11 @@ def asks_for_spot(template: PodTemplate) -> bool:
     return bool(terms) and all(any(_is_spot(one) for one in term) for term in terms)
 
 
-def chosen_by(template: PodTemplate) -> str:
-    """A required node label that no cloud or driver sets; else empty."""
-    terms = known(template.selection) or ()
-    own = [next((one for one in term if _is_own(one)), None) for term in terms]
-    first = own[0] if own and all(own) else None
-    return f"{first.key}={','.join(first.values)}".rstrip("=") if first else ""
-
-
 def names(template: PodTemplate, domain: str) -> bool:
     """Whether pods select or tolerate something of a domain of labels."""
     keys = [one.key for term in known(template.selection) or () for one in term]
     keys += [one.key for one in known(template.tolerations) or ()]
     return any(key.partition("/")[0].endswith(domain) for key in keys)
-
-
-def _is_own(one: Requirement) -> bool:
-    domain = one.key.partition("/")[0]
-    return one.operator in ("In", "Exists") and (domain == _ROLE or not domain.endswith(_CLOUDS))
 
 
 def _is_spot(one: Requirement) -> bool:

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
-from kcheck.source.values import Origin, Unknown, equals, following, known, reason_of
+from kcheck.source.reasons import following
+from kcheck.source.values import Origin, Unknown, equals, known, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

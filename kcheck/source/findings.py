@@ -6,8 +6,9 @@ import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.source.reasons import cause_of
 from kcheck.source.units import data_text
-from kcheck.source.values import Item, cause_of, reason_of
+from kcheck.source.values import Item, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -54,7 +54,7 @@ _NOUN = re.compile(
     r"( (?:(?!of|in|to|for|at|and|or|x)[\w-]+ ){0,2})"
     r"(nodes|pods|GPUs|TPUs|accelerators|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"
     r"|services|Services|containers|images|pulls|copies|subnets|disks|interfaces|ports|loops|rounds|writes|reads|cards"
-    r"|slices|types|requests|volumes|seconds|minutes|hours|days|files|clusters|workloads|cores|vCPUs|routes|blocks|templates)\b"
+    r"|slices|types|requests|volumes|seconds|minutes|hours|days|files|clusters|workloads|cores|vCPUs|routes|blocks|templates|batches)\b"
 )
 
 
@@ -67,7 +67,7 @@ def _one(noun: str) -> str:
     """The singular of a noun."""
     if noun.endswith("ies"):
         return f"{noun[:-3]}y"
-    return noun[:-2] if noun.endswith("sses") else noun[:-1]
+    return noun[:-2] if noun.endswith(("sses", "ches")) else noun[:-1]
 
 
 def round_up(count: int) -> int:

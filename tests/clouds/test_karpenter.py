@@ -85,17 +85,17 @@ def test_node_pool(pools: Callable[..., list[dict[str, Any]]]) -> None:
     wanted = {
         "kind": "NodePool", "name": "gpu", "api": "karpenter.sh/v1", "limits": ["cpu=9600", "nvidia.com/gpu=400"],
         "policy": "WhenEmpty", "consolidate_after": 300, "budgets": ["0", "20%"], "expire_after": None,
-        "gpu": True, "spot": True, "removed_in": None,
+        "gpu": True, "spot": True, "served": None,
     }  # fmt: skip
     assert {name: value(pool, name) for name in wanted} == wanted
 
 
 def test_node_pool_of_beta(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(BETA)
-    assert [value(pool, name) for name in ("api", "expire_after", "removed_in")] == [
+    assert [value(pool, name) for name in ("api", "expire_after", "served")] == [
         "karpenter.sh/v1beta1",
         864000,
-        "1.1",
+        None,
     ]
 
 
@@ -299,13 +299,13 @@ def test_nodes_are_in_the_subnets_of_their_zones(
 
 def test_a_node_class_joins_disks_and_has_interfaces(write: Callable[[Mapping[str, str]], Path]) -> None:
     bare = pool_with(write)
-    assert [value(bare, name) for name in ("local_disks", "efa")] == [False, []]
+    assert [value(bare, name) for name in ("local_disks", "efa_interfaces")] == [False, []]
     interfaces = "  networkInterfaces:\n" + "".join(
         f"    - {{networkCardIndex: 0, deviceIndex: {i}, interfaceType: {kind}}}\n"
         for i, kind in enumerate(("interface", "efa-only"))
     )
     found = pool_with(write, spec=f"  instanceStorePolicy: RAID0\n{interfaces}")
-    assert [value(found, name) for name in ("local_disks", "efa")] == [True, ["efa-only"]]
+    assert [value(found, name) for name in ("local_disks", "efa_interfaces")] == [True, ["efa-only"]]
 
 
 @pytest.mark.parametrize(

@@ -221,10 +221,10 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
         ("var_files: [nowhere.tfvars]\n", "nowhere.tfvars: there is no such variable file"),
         ("per_path_ignores: {a: [kubenet]}\n", "per_path_ignores: there is no rule kubenet"),
         ("not_ignorable: [kubenet]\n", "not_ignorable: there is no rule kubenet"),
-        ("not_ignorable: [network]\nseverity: {kubenet-retiring: info}\n", "severity: kubenet-retiring is not to be ignored"),
-        ("not_ignorable: [network]\nignore: [kubenet-retiring]\n", "ignore: kubenet-retiring is not to be ignored, says not_ignorable"),
-        ("not_ignorable: [network]\nper_path_ignores: {a: [kubenet-retiring]}\n", "per_path_ignores: kubenet-retiring is not to be"),
-        ("not_ignorable: [network]\nsuppressions: [{rule: kubenet-retiring, reason: z}]\n", "suppressions: kubenet-retiring is not"),
+        ("not_ignorable: [network]\nseverity: {kubenet-retiring: info}\n", "severity: kubenet-retiring cannot be ignored"),
+        ("not_ignorable: [network]\nignore: [kubenet-retiring]\n", "ignore: kubenet-retiring cannot be ignored (not_ignorable in kcheck.yaml:1)"),
+        ("not_ignorable: [network]\nper_path_ignores: {a: [kubenet-retiring]}\n", "per_path_ignores: kubenet-retiring cannot be"),
+        ("not_ignorable: [network]\nsuppressions: [{rule: kubenet-retiring, reason: z}]\n", "suppressions: kubenet-retiring cannot be"),
     ],
 )  # fmt: skip
 def test_names_that_do_not_exist(text: str, message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -527,3 +527,19 @@ def test_no_settings_cost_nothing(write: Callable[[Mapping[str, str]], Path]) ->
     code = "import sys; from kcheck.config import settings; settings.load(['.']); print(sorted({'yaml', 'tomllib'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("comment", "settings", "told"),
+    [
+        ("ignore[free-control-plane] later", "", "Suppression of free-control-plane matches no finding"),
+        ("ignore[kubenet-retired] later", "", "Suppression names kubenet-retired, which is no rule"),
+        ("ignore[kubenet-retiring] later", "not_ignorable: [network]\n", "kubenet-retiring cannot be ignored here"),
+        ("ignore later", "", "Suppression names no rule"),
+    ],
+)
+def test_what_is_wrong_with_a_suppression_is_its_headline(
+    comment: str, settings: str, told: str, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"main.tf": f"# kcheck: {comment}\n{CLUSTER}", "kcheck.yaml": settings})
+    assert f"unused-suppression: {told}" in CliRunner().invoke(cli, ["check"]).output

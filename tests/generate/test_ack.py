@@ -28,6 +28,12 @@ def test_nothing_to_say_of_it(mode: str, share: int) -> None:
     assert not output.result.undecided
 
 
+def test_system_nodes_of_a_large_cluster_are_upgraded_some_at_a_time() -> None:
+    output = made(9000)
+    assert [finding.rule for finding in output.result.findings] == []
+    assert b"max_unavailable = 10\n" in output.files["node_pools.tf"]
+
+
 @pytest.mark.parametrize(
     ("nodes", "engine", "plane"), [(10, "small", "usual"), (1000, "small", "tier"), (5000, "large", "large")]
 )

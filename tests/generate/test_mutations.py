@@ -293,7 +293,6 @@ EKS = [
                 ),
             ),
         ),
-        also=("job-does-not-fill-node",),  # and one that takes the port takes half of the node
     ),
     mistake("hostname-anti-affinity-at-scale", "eks", add(ADDED, job(128, worker(affinity=APART)))),
     mistake(
@@ -329,7 +328,14 @@ EKS = [
     mistake(
         "spot-long-job",
         "eks",
-        add(ADDED, job(4, worker(nodeSelector=SPOT, volumes=VOLUMES[:1], own=SHM), {**QUEUED, PRIORITY: "high"})),
+        add(
+            ADDED,
+            job(
+                4,
+                worker(nodeSelector=SPOT, volumes=VOLUMES[:1], own=SHM, priorityClassName="high"),
+                {**QUEUED, PRIORITY: "high"},
+            ),
+        ),
     ),
     mistake(
         "spot-without-toleration",
@@ -419,7 +425,7 @@ EKS_KARPENTER = [
         "eks spot",
         drop(JOB, "name: checkpoints", times=2),
         drop(JOB, "--checkpoints"),
-        drop(JOB, "priorityClassName"),
+        swap(JOB, "priorityClassName: .*", "priorityClassName: high"),
     ),
     mistake(
         "restart-policy-never-resumes",

@@ -98,8 +98,8 @@ def messages(result: Result) -> dict[str, list[str]]:
 
 def notes(result: Result) -> list[str]:
     """What was not rendered, without the words that are always the same."""
-    found = messages(result).get("kustomization-not-rendered", [])
-    return [note.replace("Kustomization is not fully rendered: ", "") for note in found]
+    found = [finding for finding in result.findings if finding.rule == "kustomization-not-rendered"]
+    return [f"{one.span.source.path}:{one.span.begin.line} {' '.join(one.details)}" for one in found]
 
 
 OVERLAYS = {

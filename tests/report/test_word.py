@@ -35,10 +35,10 @@ message: "{subnet.name} has {subnet.usable_addresses}"
     [
         ("subnet.usable_addresses", [
             "subnet.usable_addresses", "subject      subnet", "type         int", "unit         addresses", "may be null  no",
-            "  nearly-full: problem, message", "  subnet-too-small: message",
+            "  nearly-full: problem, message",
         ]),
         ("subnet.cidr", ["  nearly-full: at"]),
-        ("pool.max_nodes", ["  nearly-full: problem, as subnet.pools.max_nodes", "  pool-below-job: problem, message"]),
+        ("pool.max_nodes", ["  nearly-full: problem, as subnet.pools.max_nodes"]),
         ("subnet.pools.max_nodes", ["pool.max_nodes", "More: https://github.com/kcheck/kcheck/blob/main/docs/words.md#pool"]),
         ("pool.gpu_taint", ["type         map of string"]),
         ("subnet", ["  subnet.pools (list of pool)", "Judged by:", "  nearly-full: Subnet is nearly full"]),

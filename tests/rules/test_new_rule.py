@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +125,7 @@ examples:
         ),
         (
             'problem: container.pull_policy == "Always"', "problem: container.pull_policy > container.pods", 2,
-            [f"{PATH}:5:", "`container.pull_policy` (Always, IfNotPresent or Never as written) is text, `container.pods`"],
+            [f"{PATH}:5:", "`container.pull_policy` (Always, IfNotPresent or Never as written) is text and `container.pods`"],
         ),
         (
             'contains("example', 'contains("other', 1,
@@ -159,6 +160,34 @@ def test_what_is_said_of_broken_rules(
     for text in expected:
         assert text in done.output
     assert "Usage" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("problem", "message", "line"),
+    [
+        ("container.pods / (container.pods - container.pods) > 1", "a", "5:10: rule own-rule fails on pod.yaml:Pod/serve/serve: divide by zero in "),
+        ("container.pods > 0", "{[1][container.pods]}", "7:12: rule own-rule fails on pod.yaml:Pod/serve/serve: Index error"),
+    ],
+)  # fmt: skip
+def test_an_own_rule_that_fails_is_no_bug_in_kcheck(
+    problem: str, message: str, line: str, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    head, example = (
+        RULE.split("problem:", maxsplit=1)[0],
+        RULE.split("bad: &bad |\n      ")[1].split("    fixed", maxsplit=1)[0],
+    )
+    rule = f'{head}problem: {problem}\nat: container.pods\nmessage: "{message}"\n'
+    write({"policies/own/own-rule.yaml": rule, "pod.yaml": example.replace("\n      ", "\n")})
+    for arguments in (("check",), ("fix", "--diff"), ("baseline",)):
+        done = run(*arguments, "--rules", "policies")
+        assert done.exit_code == 2
+        assert done.output.count(f"policies/own/own-rule.yaml:{line}") == 1
+        assert "bug" not in done.output
+    rule += "---\n" + json.dumps({"examples": [{"file": "pod.yaml", "bad": example.replace("\n      ", "\n")}]})
+    write({"policies/own/own-rule.yaml": rule})
+    done = run("rules", "--test", "policies")
+    assert done.exit_code == 1
+    assert f"policies/own/own-rule.yaml:{line.replace('rule own-rule', 'the rule')}" in done.output
 
 
 def test_strict_asks_for_what_kchecks_own_rules_have(write: Callable[[Mapping[str, str]], Path]) -> None:

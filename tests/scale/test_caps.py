@@ -165,6 +165,21 @@ def test_a_cap_of_the_autoscaler_silences_what_lies_beyond(flag: str, check: Cal
     assert not found & silent
 
 
+@pytest.mark.parametrize(
+    ("cores", "headline"), [(100, "Autoscaler allows at most 100 of 603 nodes"), (1000, None), (600_000, "")]
+)
+def test_a_cap_on_cores_of_unknown_machines_is_compared_by_bounds(
+    cores: int, headline: str | None, check: Callable[..., Result]
+) -> None:
+    """A node has at least one core, and no more than the largest machines: 603 nodes have 603 to 540,288."""
+    files = eks(f"--cores-total=0:{cores}")
+    code = files["main.tf"].replace('["m5.large"]', "var.types").replace('["p4d.24xlarge"]', "var.types")
+    result = check(files | {"main.tf": 'variable "types" {}\n' + code})
+    rule = "autoscaler-cap-below-target"
+    assert [one.message for one in result.findings if one.rule == rule] == ([headline] if headline else [])
+    assert any(one.rule == rule for one in result.undecided) == (headline is None)
+
+
 def test_what_is_asked_for_is_judged_beyond_the_cap(check: Callable[..., Result]) -> None:
     """Who asks for more nodes wants to know everything that is in their way."""
     found = rules_of(check(eks("--max-nodes-total=13"), Config(nodes={"": 600})))

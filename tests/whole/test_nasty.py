@@ -31,9 +31,9 @@ def test_broken_file_is_a_finding_and_the_rest_is_read(check: Callable[..., Resu
     found = {finding.rule: finding for finding in result.findings}
     assert found["unreadable-file"].span.source.path == "broken.tf"
     assert found["unreadable-file"].span.begin.line == 2
-    # a pool may be in what could not be read: how many nodes there are is not known, and said
-    assert found["free-control-plane"].severity.word == "info"
-    assert "unknown" in found["free-control-plane"].message
+    # a pool may be in what could not be read: there are at least as many nodes as are known
+    assert found["free-control-plane"].severity.word == "error"
+    assert "at least 300 nodes" in found["free-control-plane"].message
 
 
 def test_what_a_broken_file_leaves_out_is_unknown(check: Callable[..., Result]) -> None:

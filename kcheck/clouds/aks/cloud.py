@@ -37,7 +37,6 @@ class Aks(Cloud):
     spot_taint = f"{_SPOT}=spot:NoSchedule"
     admits_asked_resources = True  # https://github.com/Azure/AKS/issues/1449
     runs_dns = True
-    has_virtual_nodes = True
     zones_of_pools = "listed"
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:

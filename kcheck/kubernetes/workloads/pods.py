@@ -102,9 +102,9 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         volumes=listed(spec, "volumes", _volume),
         subdomain=text(spec, "subdomain"),
         containers=found,
-        stay=_mark(item, STAY),
-        undisturbed=_mark(item, UNDISTURBED),
-        movable=_mark(item, LOCAL),
+        safe_to_evict=_mark(item, STAY),
+        do_not_disrupt=_mark(item, UNDISTURBED),
+        movable_volumes=_mark(item, LOCAL),
         asks_as_one=not all(isinstance(value, Unset) for value in shared),
     )
 
@@ -167,7 +167,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         f"{owner}/{known(name) or at}",
         node.span if not isinstance(name, Known) else name.origin.written,
         name=name,
-        first=group == "initContainers",
+        init=group == "initContainers",
         image=_image_name(node),
         pull_policy=text(node, "imagePullPolicy"),
         cpu=_request(node, "cpu", 1000),
@@ -178,7 +178,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         gpu_request=request,
         gpu_limit=limit,
         rdma=any(_RDMA.search(name) for name in _resources(node)),
-        mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath")))),
+        mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
         starters=tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
         text=_words(node),
     )
@@ -254,10 +254,10 @@ def _needed(found: tuple[Container, ...], resource: str, place: Span) -> Value[i
         value: Value[int] = getattr(one, resource)
         return Known(0, value.origin) if isinstance(value, Unset) else value
 
-    sum_ = total(asked(one) for one in found if not one.first)
+    sum_ = total(asked(one) for one in found if not one.init)
     if isinstance(sum_, Unknown):
         return sum_
-    most = all_known(asked(one) for one in found if one.first)
+    most = all_known(asked(one) for one in found if one.init)
     return most if isinstance(most, Unknown) else Known(max([sum_, *most]), Origin((place,)))
 
 
@@ -265,7 +265,7 @@ def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
     """Whole cards of one pod: what its containers are limited to, or ask for."""
     counts: list[Value[int]] = []
     for one in found:
-        if one.first or not isinstance(one.gpu, Known) or one.gpu.value not in CARDS:
+        if one.init or not isinstance(one.gpu, Known) or one.gpu.value not in CARDS:
             continue
         value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
         missing = placeholders.first(known(value) or "")
