@@ -126,11 +126,10 @@ def unnumbered(text: str) -> str:
 class Finding(NamedTuple):
     """One problem at one place: `message` is the headline, `details` are sentences below it.
 
-    `anchors` are the places where a comment can suppress it. `help` says what a person must do, a line each, where
-    kcheck cannot change the value itself. `also` are the other objects that have it at the same place, or for the same
-    cause. `about` tells findings apart that are of one file itself. `parts` are the findings that were merged into it,
-    if they were. A `small` one is of a known size at which its rule only takes note: no reason to change what others
-    share.
+    `anchors` are the places where a comment can suppress it. `help` is what a person must do, one instruction a line,
+    where kcheck cannot change the value. `also` are other objects with the same place or cause. `about` distinguishes
+    findings of a file itself. `parts` are the findings that were merged into it. A `small` one has a known size below
+    the thresholds of its rule: no reason to change shared values.
     """
 
     rule: str
