@@ -36,7 +36,7 @@ def read(roots: Iterable[Module], inventory: Inventory) -> None:
 def _mirror(
     root: Module, instance: Instance, cloud: str, upstream: str | None, path: str, parts: tuple[str | None, ...]
 ) -> Mirror | None:
-    """A cache; None if nobody knows of what. Parts that are unknown get a name in <>."""
+    """A cache; None if its registry is unknown. Unknown parts get a name in <>."""
     if not upstream:
         return None
     folder = root.configuration.folder

@@ -434,7 +434,7 @@ def test_one_note_for_a_chart_and_those_below_it(check: Check) -> None:
     below = {"train/charts/sub/Chart.yaml": CHART, "train/charts/sub/templates/job.yaml": JOB}
     found = [f for f in check({**TRAIN, **below, "other/job.yaml": JOB}).findings if f.rule != "docker-hub-image"]
     assert [(f.rule, f.span.source.path, f.message) for f in found] == [
-        ("templated-manifests", "other/job.yaml", "Skipped 1 template of manifests in other"),
+        ("templated-manifests", "other/job.yaml", "Skipped 1 template of manifests"),
         (
             "unrendered-chart",
             "train/Chart.yaml",
@@ -635,7 +635,7 @@ def test_without_helm_it_is_wrong_use(write: Write, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--helm-values", "x.yaml"], "add --render helm"),
+        (["--helm-values", "x.yaml"], "--helm-values needs --render helm"),
         (["--render", "helm", "--helm-values", "x.yaml"], "--helm-values x.yaml: no such file"),
         (["--render", "jinja"], "'jinja' is not 'helm'"),
     ],

@@ -80,7 +80,7 @@ class Aks(Cloud):
         return machines.fabric(machine)
 
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
-        """Whether a size has a disk of its own that the boot disk fits on."""
+        """Whether a size has a local disk that is large enough for the boot disk."""
         from kcheck.clouds.aks import machines
 
         return machines.ephemeral(machine, vcpus)

@@ -26,7 +26,7 @@ def by_name(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
 
 
 def with_runtime(workload: Workload, item: Object, runtimes: dict[tuple[str, str], Object]) -> Workload:
-    """A TrainJob with what its runtime says; what is not read of that is unknown, not absent."""
+    """A TrainJob with its runtime's settings; unread settings are unknown, not absent."""
     name = str(known(written(item.root, "spec", "runtimeRef", "name")))
     kind = str(known(written(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
     runtime = runtimes.get((kind, name))

@@ -53,7 +53,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("load_balancer", "string", "standard or basic (AKS)"),
         simple("outbound_ports", "int", "outbound ports of one node; 0 where the cloud divides them (AKS)", "ports"),
         simple("data_plane", "string", "what forwards packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
-        made("cilium_fits", "bool", "whether its pods have an overlay or pod subnets, and no pool runs Windows, as Azure CNI powered by Cilium needs", control_plane.cilium_fits),
+        made("windows", "bool", "whether any of its pools runs Windows", control_plane.windows),
+        made("pods_apart", "bool", "whether pods have an overlay, or all pools subnets of their own for their pods", control_plane.pods_apart),
         simple("security_group", "string", "basic or enterprise (ACK)"),
         made("minor", "int", "minor version of Kubernetes", control_plane.minor, nullable=True),
         made("services", "int", "Services of the manifests that take an address (headless ones do not)", control_plane.services, "services"),
@@ -81,7 +82,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("pools", "pool", "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
         records("quotas", "quota_need", "quotas of the account that its target counts against", needs.quota_needs),
         records("settings", "setting", "the settings of its control plane and its kubelets (self-managed)",
-                lambda c, w: [one for one in control_plane.settings(w) if one.cluster is c]),
+                lambda c, _w: control_plane.settings(c)),
     ),
     "quota_need": (
         part("code", "string", "code of the quota in the provider's console, such as L-1216C47A"),
