@@ -58,7 +58,7 @@ def things(subject: str, world: World) -> Sequence[Thing]:
         case "wall":
             return limits.every(world)
         case "setting":
-            return control_plane.settings(world)
+            return [one for cluster in inventory.clusters for one in control_plane.settings(cluster)]
         case "autoscaler":
             return [a for a in inventory.autoscalers if scaling.has_work(a, world)]
         case "flag":

@@ -144,7 +144,6 @@ def test_the_readme_fits_four_screens() -> None:
     assert len(README.splitlines()) <= 200
 
 
-@pytest.mark.xfail(reason="messages of rules become shorter")
 def test_output_in_the_readme_fits_a_terminal() -> None:
     shown = [text for language, text in fences(README) if language == "text"]
     assert shown

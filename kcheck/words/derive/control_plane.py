@@ -38,14 +38,12 @@ class Setting(Thing):
     value: Value[object]
 
 
-def settings(world: World) -> list[Setting]:
-    """The settings of all self-managed control planes."""
-    return [
-        Setting(cluster.id, cluster.place, cluster, name, getattr(cluster.plane, field))
-        for cluster in world.inventory.clusters
-        if cluster.plane is not None
-        for field, name in _NAMES.items()
-    ]
+def settings(cluster: Cluster) -> list[Setting]:
+    """The settings of a control plane; none where a cloud runs it."""
+    if cluster.plane is None:
+        return []
+    found = ((name, getattr(cluster.plane, field)) for field, name in _NAMES.items())
+    return [Setting(cluster.id, cluster.place, cluster, name, value) for name, value in found]
 
 
 def number(setting: Setting, _world: World) -> Value[object]:
@@ -69,16 +67,20 @@ def minor(cluster: Cluster, _world: World) -> Value[int]:
     return Unknown(why, cluster.version.origin) if number is None else Known(number, cluster.version.origin)
 
 
-def cilium_fits(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether Cilium could power Azure CNI: pods have an overlay or subnets of their own, and all nodes are Linux."""
+def windows(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster runs Windows."""
+    pools = world.pools.of_cluster(cluster)
+    found = [mapped(pool.system.os, lambda name: name.lower() == "windows") for pool in pools]
+    return anyone(cluster, found, world.pools.all_of_cluster(cluster))
+
+
+def pods_apart(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether pods have an overlay, or all pools subnets of their own for their pods."""
+    if equals(cluster.network_mode, "overlay"):
+        return computed(cluster, value=True)
     found = world.pools.all_of_cluster(cluster)
     if isinstance(found, Unknown):
         return found
-    windows = anyone(cluster, [mapped(pool.system.os, lambda name: name.lower() == "windows") for pool in found])
-    if not isinstance(windows, Known) or windows.value:
-        return mapped(windows, lambda _: False)
-    if equals(cluster.network_mode, "overlay"):
-        return computed(cluster, value=True)
     apart = [not isinstance(pool.addresses.pod_subnets, Unset) for pool in found]
     return computed(cluster, value=bool(apart) and all(apart))
 

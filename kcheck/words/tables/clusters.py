@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
+from kcheck.scale import placement
 from kcheck.words.derive import (
     basics,
     control_plane,
@@ -52,7 +53,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("load_balancer", "string", "standard or basic (AKS)"),
         simple("outbound_ports", "int", "outbound ports of one node; 0 where the cloud divides them (AKS)", "ports"),
         simple("data_plane", "string", "what forwards packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
-        made("cilium_fits", "bool", "whether its pods have an overlay or pod subnets, and no pool runs Windows, as Azure CNI powered by Cilium needs", control_plane.cilium_fits),
+        made("windows", "bool", "whether any of its pools runs Windows", control_plane.windows),
+        made("pods_apart", "bool", "whether pods have an overlay, or all pools subnets of their own for their pods", control_plane.pods_apart),
         simple("security_group", "string", "basic or enterprise (ACK)"),
         made("minor", "int", "minor version of Kubernetes", control_plane.minor, nullable=True),
         made("services", "int", "Services of the manifests that take an address (headless ones do not)", control_plane.services, "services"),
@@ -80,7 +82,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("pools", "pool", "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
         records("quotas", "quota_need", "quotas of the account that its target counts against", needs.quota_needs),
         records("settings", "setting", "the settings of its control plane and its kubelets (self-managed)",
-                lambda c, w: [one for one in control_plane.settings(w) if one.cluster is c]),
+                lambda c, _w: control_plane.settings(c)),
     ),
     "quota_need": (
         part("code", "string", "code of the quota in the provider's console, such as L-1216C47A"),
@@ -164,5 +166,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("list_prices", "int", "list prices of its machine types for an hour on demand, where kcheck knows them", spot.list_prices, "mills", kind="map"),
         records("subnets", "subnet", "the subnets of its nodes", pools.subnets_of),
         record("cluster", "cluster", "its cluster", basics.cluster_of),
+        simple("gpus", "int", "GPUs of a node; null where they are not known", "GPUs", of="machine"),
+        made("vcpus", "int", "vCPUs of its smallest machine; null where they are not known", lambda p, _w: basics.computed(p, placement.smallest(p)), "vCPUs", nullable=True),
     ),
 }  # fmt: skip
