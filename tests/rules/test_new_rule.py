@@ -172,7 +172,10 @@ def test_what_is_said_of_broken_rules(
 def test_an_own_rule_that_fails_is_no_bug_in_kcheck(
     problem: str, message: str, line: str, write: Callable[[Mapping[str, str]], Path]
 ) -> None:
-    head, example = RULE.split("problem:", maxsplit=1)[0], RULE.split("bad: &bad |\n      ")[1].split("    fixed", maxsplit=1)[0]
+    head, example = (
+        RULE.split("problem:", maxsplit=1)[0],
+        RULE.split("bad: &bad |\n      ")[1].split("    fixed", maxsplit=1)[0],
+    )
     rule = f'{head}problem: {problem}\nat: container.pods\nmessage: "{message}"\n'
     write({"policies/own/own-rule.yaml": rule, "pod.yaml": example.replace("\n      ", "\n")})
     for arguments in (("check",), ("fix", "--diff"), ("baseline",)):
