@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.cli import cli
+from kcheck.config import settings
 from kcheck.config.config import Config
 
 if TYPE_CHECKING:
@@ -211,12 +212,16 @@ def test_fixed_pools_stay_at_a_cap(write: Callable[[Mapping[str, str]], Path]) -
     assert [one["needed"] for one in cluster["quotas"]] == [6]
 
 
-def test_quotas_are_listed_until_the_settings_declare_them(check: Callable[..., Result]) -> None:
+def test_quotas_are_listed_until_the_settings_declare_them(
+    check: Callable[..., Result], write: Callable[[Mapping[str, str]], Path]
+) -> None:
     """By the code of the console; at least so much where it is not known whether the nodes are spot."""
     spot = 'variable "spot" {}\n' + EKS.replace("instance_types", "capacity_type = var.spot\n  instance_types", 1)
 
     def listed(files: dict[str, str]) -> list[str]:
-        return [text for one in check(files).findings if one.rule == "quota-needed" for text in one.details]
+        write(files)
+        found = check({}, settings.load(["."])).findings
+        return [text for one in found if one.rule == "quota-needed" for text in one.details]
 
     gpus = "L-417A185B (Running On-Demand P instances): "
     assert [text.startswith(f"{gpus}at least ") for text in listed(eks() | {"main.tf": spot})].count(True) == 1
