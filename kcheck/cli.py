@@ -13,18 +13,18 @@ import click
 from kcheck import __version__
 
 COMMANDS = {
-    "check": "Say what breaks first, and what is wasted.",
-    "fix": "Mend what can be mended.",
-    "baseline": "Write down what is found today, so that only what is new is reported.",
-    "capacity": "Say at how many nodes each limit is hit, the lowest first.",
+    "check": "Report what breaks first and what is wasted.",
+    "fix": "Fix what can be fixed.",
+    "baseline": "Record today's findings, so that only new ones are reported.",
+    "capacity": "Print the number of nodes at which each limit is hit, lowest first.",
     "show": "Print what kcheck read: the model, each value with its origin.",
     "eval": "Evaluate a Terraform expression in a root module.",
-    "explain": "Say why a rule or a number exists, with sources and examples.",
-    "config": "Print the settings of this place, each with its origin.",
+    "explain": "Explain a rule or a number, with sources and examples.",
+    "config": "Print the effective settings, each with its origin.",
     "rules": "List the rules.",
-    "simulate": "Say how long a job takes and what it costs, and which setting costs it.",
-    "generate": "Write a cluster that is right for N nodes, each number with its reason.",
-    "init": "Propose settings, a hook and a job in CI for a repository.",
+    "simulate": "Simulate a job: how long it takes, what it costs, and which settings cost it.",
+    "generate": "Generate a cluster for N nodes, each number with its reason.",
+    "init": "Propose settings, a hook and a CI job for a repository.",
 }
 
 
@@ -66,10 +66,10 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="kcheck")
 def cli() -> None:
-    """Tell what breaks first when a training job on Kubernetes scales to N nodes, what it wastes, and fix it.
+    """Report what breaks first when a Kubernetes training job scales to N nodes and what it wastes, and fix it.
 
-    Reads Terraform and Kubernetes manifests together. Runs nothing (but helm with --render helm, and git with
-    --diff-base), opens no network.
+    Reads Terraform and Kubernetes manifests together. Opens no network connection and runs nothing, except helm with
+    --render helm and git with --diff-base.
     """
 
 

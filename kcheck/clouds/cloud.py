@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Limit(NamedTuple):
-    """A number of nodes that a cloud documents for a cluster, or for each pool.
+    """A documented number of nodes for a cluster, or for each pool.
 
     `key` is that of the number in `limits.yaml`, `cause` the value that makes it hold, `text` says what it is. `nodes`
     are given where they are not the number itself; `unknown` says why they cannot be.
@@ -34,7 +34,7 @@ class Limit(NamedTuple):
 
 
 class Label(NamedTuple):
-    """A label that a cloud gives to its spot nodes: its value on them, and on others, empty if these lack it."""
+    """A cloud's label of spot nodes: its value on spot and on other nodes, empty if absent."""
 
     key: str
     spot: str
@@ -42,7 +42,7 @@ class Label(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """An attribute and the types of resources that it refers to; `many` says that it is a list."""
+    """An attribute and the resource types it refers to; `many` if it is a list."""
 
     attribute: str
     kinds: tuple[str, ...]
@@ -50,7 +50,7 @@ class Reference(NamedTuple):
 
 
 class Cloud(Protocol):
-    """What is read of a cloud, and what its nodes, addresses and control planes are like.
+    """A cloud: how its resources are read, and the behaviour of its nodes, addresses and control planes.
 
     `resources` is how the types of its clusters' resources begin in Terraform, `beside` those of other root modules
     that these may refer to; `objects` are kinds of manifests that are clusters of it, `files` kinds of other files.
@@ -81,7 +81,6 @@ class Cloud(Protocol):
     """Whether the cloud runs CoreDNS, whatever the manifests say."""
     own_kernel: bool = False
     """Whether nobody but the user sets what the kernels of nodes know of others."""
-    has_virtual_nodes: bool = False
     caches_docker_hub: bool = False
     picks_service_range: bool = False
     """Whether the range of Services, where none is written, is among the addresses of the network."""
@@ -104,11 +103,11 @@ class Cloud(Protocol):
         return
 
     def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
-        """What files of other tools stand for that root modules would declare, with their names."""
+        """Root modules in the files of other tools, with their names."""
         return ()
 
     def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
-        """Read the clusters that files of other tools describe, by their kind; what of them is not read."""
+        """Read clusters from files of other tools; yields what could not be read."""
         return ()
 
     def read_kernel(self, sources: Iterable[Source], inventory: Inventory) -> None:
@@ -116,23 +115,23 @@ class Cloud(Protocol):
         return
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
-        """The documented limits of a cluster; `numbers` are those of the cloud, with what the settings raise."""
+        """The documented limits of a cluster; `numbers` include values from the settings."""
         yield from ()
 
     def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
-        """The documented limit of each pool of a cluster beside that of the cloud, by what scales it."""
+        """The documented limit of each pool for its autoscaler."""
         return None
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int | None:
-        """Nodes that have outbound ports on some public addresses; None if they are not counted so."""
+        """Nodes with outbound ports on some public addresses; None if not limited so."""
         return None
 
     def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
-        """Public addresses with room for the outbound ports of nodes; None if no number is enough."""
+        """Public addresses needed for the outbound ports of nodes; None if impossible."""
         return -(-nodes * ports // ports_per_address)
 
     def pod_block(self, max_pods: int) -> int:
-        """The prefix of the block of pod addresses of a node, where it follows from the pods that it may run.
+        """Prefix length of a node's pod block, if it follows from its maximum pods.
 
         The smallest block with twice as many addresses as pods, at least a /28.
         https://docs.cloud.google.com/kubernetes-engine/docs/how-to/flexible-pod-cidr: 110 pods take a /24.
@@ -140,11 +139,11 @@ class Cloud(Protocol):
         return min(28, 32 - (2 * max_pods - 1).bit_length())
 
     def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
-        """Addresses that a node holds for that many pods, by its interfaces and the addresses of each."""
+        """Addresses that a node holds for a number of pods, by interfaces and addresses of each."""
         return 1 + pods
 
     def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
-        """Network interfaces that a node has attached for that many pods, some of them `warm`, at `most` all."""
+        """Attached network interfaces of a node for a number of pods, with `warm` spare ones."""
         return 1
 
     def joins_in_scale_set(self, machine: str) -> bool:
@@ -152,5 +151,5 @@ class Cloud(Protocol):
         return False
 
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
-        """Whether machines of a type with that many vCPUs can boot from a disk of their own; None if unknown."""
+        """Whether machines of a type can boot from a local disk; None if unknown."""
         return True

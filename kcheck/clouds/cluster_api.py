@@ -65,7 +65,7 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 
 
 class _Objects:
-    """Objects by kind and name; of several alike, that of the same file, or the only one, is meant."""
+    """Objects by kind and name; among equals the one in the same file, or the only one."""
 
     def __init__(self, objects: list[Object]) -> None:
         self.by_name: dict[tuple[str, str], list[Object]] = {}
@@ -83,12 +83,12 @@ class _Objects:
         return beside[0] if len(beside) == 1 else None
 
     def referred(self, near: Object, *path: str) -> tuple[str, Object | None]:
-        """The kind that a reference names, and the object if it is here."""
+        """The kind and the object of a reference, if it is in the tree."""
         kind, name = _text(near, *path, "kind"), _text(near, *path, "name")
         return kind, self.find(kind, name, near) if kind else None
 
     def pools_of(self, cluster: Object) -> list[Object]:
-        """The pools of machines of a cluster: those of its file, else of its folder, else all that name it."""
+        """The machine pools of a cluster: in its file, else its folder, else all that name it."""
         alike = self.pools.get(_text(cluster, "metadata", "name"), [])
         beside = [item for item in alike if item.owner_path == cluster.owner_path]
         return beside or [item for item in alike if item.folder == cluster.folder] or alike
@@ -104,7 +104,7 @@ def _fields(item: Object, resource: str = "", cloud: str = _OWN) -> Fields:
 
 
 class _Cluster:
-    """One Cluster with what it refers to."""
+    """A Cluster with the objects it refers to."""
 
     def __init__(self, item: Object, objects: _Objects, inventory: Inventory) -> None:
         self.item = item
@@ -147,7 +147,7 @@ class _Cluster:
         )  # fmt: skip
 
     def _own(self, cluster: Cluster) -> Cluster:
-        """The cluster with what kubeadm's configuration says of its control plane."""
+        """The cluster with its control plane settings from kubeadm's configuration."""
         if self.control is None or self.kind != _KUBEADM:
             return cluster
         fields, listed = _fields(self.control), not self.control.api_version.endswith("/v1beta1")
@@ -175,7 +175,7 @@ class _Cluster:
     # --- addresses
 
     def _addresses(self, cluster: Cluster) -> Addresses:
-        """Of what nodes and pods take addresses; the networks themselves are Cluster API's."""
+        """The addresses of nodes and pods; Cluster API creates the networks."""
         subnets = Unknown("Cluster API creates the subnets", self.origin)
         cidr = _joined(self.fields.texts("pods"))
         if self.cloud != _OWN:

@@ -16,7 +16,7 @@ _HUB = ("docker.io", "registry-1.docker.io", "_default")
 
 
 def streaming(fields: Fields, of_cluster: Fields | None) -> Value[bool]:
-    """Whether GKE's image streaming is on: as the pool says, else its cluster for all pools."""
+    """Whether GKE's image streaming is on, by pool or by cluster."""
     own = fields.flag("streaming")
     if not isinstance(own, Unset):
         return own
@@ -31,7 +31,7 @@ def registry_hosts(record: Record) -> Value[bool]:
 
 
 def registry_mirrors(record: Record) -> Value[bool]:
-    """Whether containerd on the nodes of an ACK pool has mirrors; these are asked before Docker Hub."""
+    """Whether containerd on an ACK pool has mirrors, which are used before Docker Hub."""
     found = [one.entry("registry_mirrors") for one in _below(record, "containerd_config")]
     unknown = next((one for one in found if isinstance(one, Unknown)), None)
     return unknown or Known(any(bool(one.value) for one in found if isinstance(one, Known)), Origin((record.span,)))

@@ -37,7 +37,7 @@ _CLASSES = ("EC2NodeClass", "AKSNodeClass")
 
 
 def read(inventory: Inventory) -> None:
-    """Add the pools that Karpenter's objects describe, each on the cluster that they are deployed to."""
+    """Add Karpenter's pools, each to the cluster it is deployed to."""
     objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
     for addon, tree in objects:
         if text(tree, "kind") in KINDS:
@@ -110,7 +110,7 @@ def _pool(
 def _alike(
     types: tuple[str, ...], name: str, cloud: str, place: Origin, *, listed: bool
 ) -> tuple[Value[int], Value[int]]:
-    """GPUs and vCPUs of a node: of types that are listed the fewest, of those that fit only where all have as many."""
+    """GPUs and vCPUs of a node: the minimum of listed types, or the common number of fitting ones."""
     gpus = karpenter_machines.gpus(types, cloud)
     vcpus = {one.vcpus or 0 if one else 0 for one in (machines.machine(cloud, each) for each in types)}
     found: list[Value[int]] = []
@@ -153,7 +153,7 @@ def _local_disks(node_class: yaml.Mapping | None) -> Value[bool]:
 
 
 def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
-    """The EFA interfaces that a node has whatever its pods ask for; unset where the first pod decides."""
+    """EFA interfaces of every node; unset if the first pod decides."""
     found = yaml.get(node_class, "spec", "networkInterfaces") if node_class is not None else None
     if not isinstance(found, yaml.Sequence):
         return NOTHING
@@ -162,7 +162,7 @@ def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
 
 
 def _labels(tree: yaml.Mapping, name: str, place: Origin) -> Value[dict[str, str]]:
-    """The labels of the nodes: as written, and those of which a requirement leaves no choice."""
+    """The labels of the nodes: as written, and those fixed by requirements."""
     found = {}
     for key, (operator, values) in required(tree).items():
         if key.partition("/")[0].endswith(_WELL_KNOWN):
@@ -188,7 +188,7 @@ def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
 
 
 def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inventory) -> NodePool:
-    """A pool of AKS: in the network as the cluster's default pool is, where its class says nothing else."""
+    """An AKS pool, in the default pool's network unless its class says otherwise."""
     near = [one for one in inventory.pools if known(one.cluster) is known(pool.cluster)]
     default = next((one for one in near if equals(one.mode, "System")), None)
     own = yaml.get(node_class, "spec", "vnetSubnetID") if node_class is not None else None
@@ -211,7 +211,7 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
 
 
 def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> Value[int]:
-    """The most nodes that the limits allow; they count GPUs, processors, memory and nodes."""
+    """The most nodes that the limits on GPUs, CPU, memory and nodes allow."""
     found: list[tuple[int, Span]] = []
     for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus)), ("nodes", 1)):
         limit = yaml.get(tree, "spec", "limits", resource)
@@ -231,7 +231,7 @@ def _subnets(
     inventory: Inventory,
     place: Origin,
 ) -> Value[tuple[Subnet, ...]]:
-    """The subnets in the zones of a pool that the terms of its node class fit: any of them, with all of its tags."""
+    """The subnets in a pool's zones that match any selector term of its node class."""
     if node_class is None:
         return Unknown(f"the EC2NodeClass of NodePool {name} is not in this code", place)
     terms = yaml.get(node_class, "spec", "subnetSelectorTerms")
@@ -249,7 +249,7 @@ def _subnets(
 
 
 def _is_in(subnet: Subnet, operator: str, zones: tuple[str, ...]) -> bool:
-    """Whether a subnet may be in the zones that a pool is kept to, as far as the code tells."""
+    """Whether a subnet may be in the zones of a pool."""
     zone = known(subnet.zone)
     return operator != "In" or zone is None or zone in zones or not all(zones)
 

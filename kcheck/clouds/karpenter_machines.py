@@ -26,7 +26,7 @@ _AMD = ("g4ad",)
 
 
 class Requirement(NamedTuple):
-    """What a NodePool asks of the label of a node."""
+    """A requirement of a NodePool on a node label."""
 
     key: str
     operator: str
@@ -34,7 +34,7 @@ class Requirement(NamedTuple):
 
 
 def fitting(requirements: Iterable[Requirement], cloud: str) -> tuple[str, ...]:
-    """The known machine types that fit all requirements; nothing if they ask nothing of machines, or for others."""
+    """The known machine types that fit all requirements; empty if unrestricted or others fit."""
     domains, facts_of, names = (_AZURE, _of_azure, _azure()) if cloud == "aks" else (_AWS, _of_ec2, _ec2())
     near = (one for one in requirements if one.key.partition("/")[0] in domains)
     asked = [one._replace(key=one.key.rpartition("/")[2]) for one in near]
@@ -49,7 +49,7 @@ def fitting(requirements: Iterable[Requirement], cloud: str) -> tuple[str, ...]:
 
 
 def _asks_for_gpus(one: Requirement) -> bool:
-    """Whether only sizes with GPUs fit, which are the only ones that kcheck knows by name (Azure)."""
+    """Whether only sizes with GPUs fit (Azure)."""
     return one.operator not in ("NotIn", "DoesNotExist", "Lt", "Lte") and one.key in ("sku-family", "sku-gpu-count")
 
 
@@ -94,7 +94,7 @@ def _family(cloud: str, name: str) -> str:
 
 @cache
 def _of_ec2(name: str) -> Mapping[str, str | int | None]:
-    """The labels of an EC2 type; None is one that it lacks, one that does not exist is unknown."""
+    """The labels of an EC2 type; None for a label it lacks."""
     match, found = _EC2.fullmatch(name), machines.machine("eks", name)
     if match is None:
         return {"instance-type": name}
@@ -139,7 +139,7 @@ def _fits(facts: Mapping[str, str | int | None], asked: list[Requirement]) -> bo
 
 
 def _holds(fact: str | int | None, one: Requirement) -> bool:
-    """Whether a label fits a requirement: one that is missing fits NotIn and DoesNotExist."""
+    """Whether a label fits a requirement; a missing label fits NotIn and DoesNotExist."""
     if one.operator in _COMPARED:
         number = one.values[0] if one.values else ""
         return isinstance(fact, int) and number.isdigit() and _COMPARED[one.operator](fact, int(number))

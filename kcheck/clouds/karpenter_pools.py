@@ -83,7 +83,7 @@ def requirements(tree: yaml.Mapping, kind: str = "NodePool") -> list[Requirement
 
 
 def required(tree: yaml.Mapping, kind: str = "NodePool") -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Label -> the operator and the values that the requirements of a pool name for it."""
+    """Label -> operators and values in the requirements of a pool."""
     return {one.key: (one.operator, one.values) for one in requirements(tree, kind)}
 
 
@@ -105,13 +105,13 @@ def _limits(fields: Fields) -> Value[tuple[str, ...]]:
 
 
 def _placed(value: Value[T], fields: Fields) -> Value[T]:
-    """A value that is not set stands where its object does: kcheck adds no keys to manifests."""
+    """The place of an unset value is its object's."""
     origin = value.origin
     return value if origin is None or origin.missing is None else replace(value, origin=Origin((fields.record.span,)))
 
 
 def _policy(fields: Fields, place: Origin) -> Value[str]:
-    """When nodes are taken away: Provisioners only took empty ones, unless they were told to consolidate."""
+    """The consolidation policy; Provisioners remove only empty nodes by default."""
     if fields.resource != "Provisioner":
         own, beside = fields.text("policy"), fields.text("consolidate_after").origin
         if own.origin is None or own.origin.missing is None or (beside and beside.missing is None):
@@ -142,7 +142,7 @@ def _time(fields: Fields, name: str, place: Origin) -> Value[int]:
 
 
 def _idle_time(fields: Fields, place: Origin) -> Value[int]:
-    """How long a node is idle before it is taken away: a pool of fixed size takes none, Provisioners do not wait."""
+    """Idle time before removal; a pool of fixed size removes none."""
     fixed = _replicas(fields)
     if not isinstance(fixed, Unset):
         return Unset(fixed.origin or place)
@@ -158,7 +158,7 @@ def _replicas(fields: Fields) -> Value[int]:
 
 
 def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
-    """How many nodes may be disrupted at a time for being under-used, by each budget that says so."""
+    """Nodes that each budget allows to disrupt at a time for underutilization."""
     found = yaml.get(tree, "spec", "disruption", "budgets")
     if found is None:
         return Known((str(profiles.settings("any")["karpenter.budget"].value),), place)
@@ -169,7 +169,7 @@ def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
 
 
 def _is_of_use(reasons: yaml.Target | None) -> bool:
-    """Whether a budget holds for nodes that are in use: all reasons, where none is named."""
+    """Whether a budget applies to nodes in use; all reasons by default."""
     if not isinstance(reasons, yaml.Sequence):
         return True
     named = [item.text for item in reasons.items if isinstance(item, yaml.Scalar)]
@@ -179,7 +179,7 @@ def _is_of_use(reasons: yaml.Target | None) -> bool:
 def gpu_of_pool(
     tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin
 ) -> Value[bool]:
-    """Whether its nodes have GPUs: a taint or a requirement says so; unknown where it may choose."""
+    """Whether its nodes have GPUs, by taint or requirement; unknown if Karpenter may choose."""
     taints = yaml.get(tree, *_spec(kind), "taints")
     keys = [text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]
     if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):

@@ -39,7 +39,7 @@ def addresses(gateways: list[Fields]) -> Value[int]:
 
 
 def ports(gateways: list[Fields]) -> Value[int]:
-    """Ports that each node has on that gateway from the start, also where it gets more as needed."""
+    """Ports that each node has on that gateway from the start."""
     if len(gateways) != 1:
         return NOTHING
     own = gateways[0]
@@ -59,7 +59,7 @@ class Inputs(TypedDict, total=False):
 
 
 def inputs(gateways: list[Fields]) -> Inputs:
-    """The fields of a cluster that the inputs of the module give which makes the only NAT gateway of its root (EKS)."""
+    """The NAT gateway fields of a cluster, from the inputs of its root's VPC module (EKS)."""
     if len(gateways) != 1 or gateways[0].raw("single") is None:
         return {}
     own = gateways[0]
@@ -71,7 +71,7 @@ def inputs(gateways: list[Fields]) -> Inputs:
 
 
 def _lacking(own: Fields) -> Value[str]:
-    """The list of the module that is shorter than its zones, so that it cannot make a gateway in each; else unset."""
+    """The module's list that is too short for a gateway in each zone; else unset."""
     zones, public, addresses = own.number("zones"), own.number("public"), own.number("addresses")
     origin = Origin((own.record.span,))
     if isinstance(zones, Known):
@@ -82,7 +82,7 @@ def _lacking(own: Fields) -> Value[str]:
 
 
 def _named(value: Value[T], name: str) -> Value[T]:
-    """A value that an expression gives, with the name of the input: only a person can write it there."""
+    """A computed value with the name of its input, which only a person can change."""
     origin = value.origin
     if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):
         return value

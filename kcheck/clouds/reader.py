@@ -38,14 +38,14 @@ _Named: TypeAlias = Network | Subnet | Cluster | NodePool
 
 
 class Names:
-    """Things by name over all roots: one root may make what another refers to by its name."""
+    """Things by name across roots: one root may refer to another's by name."""
 
     def __init__(self) -> None:
         self._things: dict[tuple[str, str], list[_Named]] = {}
         self._all: dict[str, list[_Named]] = {}
 
     def add(self, area: str, things: Iterable[_Named]) -> None:
-        """Enter what a root of an area has found."""
+        """Register the things of a root in an area."""
         for thing in things:
             self._all.setdefault(area, []).append(thing)
             if isinstance(thing.name, Known):
@@ -61,7 +61,7 @@ class Names:
 
 
 def read_all(readers: Sequence[Reader], inventory: Inventory) -> None:
-    """Read the root modules of one cloud, kind by kind, so that all names are known when they are looked for."""
+    """Read the root modules of a cloud, kind by kind, so that names are known before lookups."""
     names = Names()
     ranges: dict[str, PodRange] = {}
     for reader in readers:
@@ -76,7 +76,7 @@ def read_all(readers: Sequence[Reader], inventory: Inventory) -> None:
 
 
 def _area(root: Module) -> str:
-    """Where names mean the same thing: one environment of a repository, or one of its samples."""
+    """The scope of names: an environment of a repository, or one of its samples."""
     steps = root.configuration.folder.split("/")
     at = next((i for i, step in enumerate(steps[:-1]) if step.lower() in _SAMPLES), None)
     folder = "" if at is None else "/".join(steps[: at + 2])
@@ -106,7 +106,7 @@ class Reader:
         self.gap = self._gap()
 
     def _gap(self) -> str:
-        """Why pools may be missing: what a broken file or an unknown module leaves out is not absent."""
+        """Why pools may be missing: a broken file or an unread module."""
         for module in self.root.all():
             if module.configuration.incomplete:
                 return f"part of {module.configuration.folder} could not be read"
@@ -116,7 +116,7 @@ class Reader:
         return next((unread.why_unread(*call) for call in calls if unread.may_make(*call) == "node pools"), "")
 
     def _doubts(self) -> dict[str, str]:
-        """By pool, why there may be none like it, or several; one that is there if its cluster is has no doubt."""
+        """Reasons by pool why it may not exist or be several."""
         instances = {one.address: one for some in self.pool_instances.values() for one in some}
         modules = [module for module in self.root.all() if module.doubt]
         result = {}
@@ -132,7 +132,7 @@ class Reader:
         return result
 
     def _shared(self, instance: Instance, cluster: Cluster | None) -> bool:
-        """Whether a pool and its cluster are there, or not, for one reason."""
+        """Whether a pool and its cluster exist under the same condition."""
         kind = _KIND.search(cluster.address) if cluster is not None else None
         owners = self.root.instances(kind[1]) if kind and instance.optional else ()
         return cluster is not None and any(
@@ -187,7 +187,7 @@ class Reader:
         return has_accelerator(self.cloud, instance_type)
 
     def identity(self, address: str) -> str:
-        """What people and machines call a resource.
+        """Address and identity of a resource.
 
         Its root is named where it is not the working directory, its environment where the settings have several.
         """
@@ -204,7 +204,7 @@ class Reader:
     def find_named(
         self, value: Value[str], kind: type[N], what: str, fits: Callable[[N], bool] = lambda _thing: True
     ) -> Value[N]:
-        """The one thing of a kind that has this name and fits: of this root, else of another one.
+        """The unique thing of a kind with this name: in this root, else in another.
 
         It is of a kind that `read_all` has read in all roots.
         """
@@ -218,7 +218,7 @@ class Reader:
         return Unknown(f"no unique {what} named {value.value} in this code", value.origin)
 
     def by_reference(self, kind: type[N], resource: str) -> dict[str, N]:
-        """The things of a kind by what refers to them: their address, or a data source that asks for their name."""
+        """The things of a kind by address, or by a data source that asks for their name."""
         found: dict[str, N] | None = self._addressed.get(kind)
         if found is None:
             found = self._addressed[kind] = {thing.address: thing for thing in self.things(kind)}
@@ -230,7 +230,7 @@ class Reader:
         return found
 
     def candidates(self, certain: Value[object], datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
-        """The things that a reference may be to, where its branch and thus the thing is unknown."""
+        """The candidates of a reference with unknown branch."""
         found: list[N] = []
         for one in () if isinstance(certain, Known) else possible(datum):
             link = resolve_reference(one, things)
@@ -241,7 +241,7 @@ class Reader:
         return tuple(dict.fromkeys(found))
 
     def resolve_list(self, datum: Datum | None, things: Mapping[str, T], what: str) -> Value[tuple[T, ...]]:
-        """The things that the references of a list are to; Unknown if one leads out of this root."""
+        """The things that a list refers to; Unknown if one is outside this root."""
         if datum is None:
             return NOTHING
         if isinstance(datum, Unknown):
@@ -289,14 +289,14 @@ _PART = re.compile(r"\$\{[^}]*\}")
 
 
 def matches_pattern(text: str | None, pattern: str | None) -> bool:
-    """Whether a text fits a pattern with `*` and `?`; a part of either that is unknown stands for one character."""
+    """Whether a text fits a pattern with `*` and `?`; an unknown part counts as one character."""
     if text is None or not pattern:
         return False
     return fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern))
 
 
 def text_of(value: Value[object]) -> str | None:
-    """A text, with `${...}` for the parts that are unknown; None if even that is unknown."""
+    """A text with `${...}` for unknown parts; None if unknown as a whole."""
     if isinstance(value, Known):
         return str(value.value)
     symbol = value.symbol if isinstance(value, Unknown) else None
@@ -304,7 +304,7 @@ def text_of(value: Value[object]) -> str | None:
 
 
 def unique_identity(identity: str, inventory: Inventory) -> str:
-    """An identity for a cluster that no other one has: documents of one file may have the same name."""
+    """A unique identity for a cluster, even for equal names in a file."""
     taken = {cluster.id for cluster in inventory.clusters}
     number, found = 1, identity
     while found in taken:
@@ -329,7 +329,7 @@ def gpus_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[int]:
 
 
 def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
-    """The taints that nested blocks write, as `key=value:Effect`; unset where there are none."""
+    """Taints in nested blocks, as `key=value:Effect`; unset if none."""
     nested = record.blocks(kind)
     if isinstance(nested, Unknown):
         return nested
@@ -347,13 +347,13 @@ def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
 
 
 def taint_form(record: Record, kind: str) -> str:
-    """How a taint is written where there is none yet: as an item of a list, or a member of a map."""
+    """The form of a first taint: an item of a list, or a member of a map."""
     made = record.made_from(kind) if isinstance(record, BlockRecord) else None
     return "member" if made is not None and isinstance(known(made), dict) else "item"
 
 
 def _of_collection(record: Record, kind: str) -> Origin | None:
-    """The place of a further item or member in what a `dynamic` block makes nested blocks from."""
+    """The place of a new item in the collection of a `dynamic` block."""
     made = record.made_from(kind) if isinstance(record, BlockRecord) else None
     origin = made.origin.outside(record.span) if isinstance(made, Known) and made.origin else None
     if origin is None or made is None or not isinstance(known(made), dict):
@@ -386,12 +386,12 @@ def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:
 
 
 def why_missing(value: Value[object], name: str) -> str:
-    """Why a value that is needed is not there; `name` is what would have to be written."""
+    """Why a needed value is missing; `name` is its attribute."""
     return value.reason if isinstance(value, Unknown) else f"{name} is not set"
 
 
 def same_value(first: Value[object], second: Value[object]) -> bool:
-    """Whether two values are equal, or come from the same unknown place, so that they will be."""
+    """Whether two values are equal, or come from the same unknown source."""
     if isinstance(first, Known) and isinstance(second, Known):
         return bool(first.value == second.value)
     if not isinstance(first, Unknown) or not isinstance(second, Unknown) or first.reason != second.reason:
@@ -414,11 +414,11 @@ def first_span(instance: Instance, kind: str) -> Span:
 
 
 def text_reference(value: Value[str]) -> Value[str]:
-    """A text that names something; where it comes from a resource, which never gives none, that resource."""
+    """A name; if it comes from a resource, the resource."""
     symbol = value.symbol if isinstance(value, Unknown) else None
     return Known(symbol.address, value.origin or Origin(())) if symbol and symbol.attribute != "?" else value
 
 
 def or_default(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
-    """The value, or a default where it is not set."""
+    """The value, or a default if not set."""
     return default(value.origin) if isinstance(value, Unset) else value

@@ -18,7 +18,7 @@ _MODULES: dict[str, str] = {}
 
 
 def register(name: str, folder: str, module: str) -> None:
-    """Add a cloud whose numbers are in a folder, and whose `CLOUD` is in a module."""
+    """Register a cloud with the folder of its numbers and the module of its `CLOUD`."""
     CLOUDS[name], _MODULES[name] = folder, module
 
 

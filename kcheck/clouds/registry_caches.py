@@ -36,14 +36,14 @@ def read(roots: Iterable[Module], inventory: Inventory) -> None:
 def _mirror(
     root: Module, instance: Instance, cloud: str, upstream: str | None, path: str, parts: tuple[str | None, ...]
 ) -> Mirror | None:
-    """A cache; None if nobody knows of what. Parts that are unknown get a name in <>."""
+    """A cache; None if its registry is unknown. Unknown parts get a name in <>."""
     if not upstream:
         return None
     folder = root.configuration.folder
     prefix = "/".join(part for part in parts if part)
     return Mirror(
-        f"{folder}:{instance.address}", instance.span, cloud, folder, instance.address,
-        _HOSTS.get(upstream.rstrip("/"), upstream), path=path, prefix=prefix, complete="<" not in prefix,
+        f"{folder}:{instance.address}", instance.span, cloud, folder,
+        _HOSTS.get(upstream.rstrip("/"), upstream), path=path, prefix=prefix,
     )  # fmt: skip
 
 

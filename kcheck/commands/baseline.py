@@ -15,14 +15,18 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
 
 
-@click.command("baseline", short_help="Write down what is found today, so that only what is new is reported.")
+@click.command("baseline", short_help="Record today's findings, so that only new ones are reported.")
 @options.with_config
-@click.option("--baseline-file", metavar="FILE", help="Where.  [default: the settings' baseline, kcheck-baseline.json]")
+@click.option(
+    "--baseline-file",
+    metavar="FILE",
+    help="Baseline file.  [default: the settings' baseline, else kcheck-baseline.json]",
+)
 def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -> None:
-    """Write down what is found below PATH (default: here), for `kcheck check --baseline`.
+    """Record the findings below PATH (default: the current folder) for `kcheck check --baseline`.
 
-    Entries are known by rule, file, object and message without what is filled in, not by line. Those of a file that
-    exists keep their day, and those outside of PATH stay as they are.
+    Entries are matched by rule, file and object, not by line or message. Entries that exist keep their date; those
+    outside PATH are kept.
     """
     from kcheck.engine import linter, rules
     from kcheck.gate import baseline
@@ -44,12 +48,12 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     comparison_options.save_baseline(new)
     counts = Counter(entry.severity for entry in new.entries)
     kinds = ", ".join(counted(counts[word], word) for word in ("error", "warning", "info") if counts[word])
-    click.echo(f"{path}: {len(new.entries):,} known{f' ({kinds})' if kinds else ''}.", err=True)
+    click.echo(f"{path}: {counted(len(new.entries), 'known finding')}{f' ({kinds})' if kinds else ''}.", err=True)
     left_out = [finding for finding in result.findings if finding.rule in not_ignorable]
     if left_out:
-        click.echo(f"{len(left_out):,} of rules that are not to be ignored are left out.", err=True)
+        click.echo(f"Left out {counted(len(left_out), 'finding')} of rules in not_ignorable.", err=True)
     if not config.baseline:
-        click.echo(f"`kcheck check --baseline` leaves them out, or `baseline: {path}` in kcheck.yaml.", err=True)
+        click.echo(f"Next: `kcheck check --baseline`, or add `baseline: {path}` to kcheck.yaml.", err=True)
     options.tell_bugs(result)
     if result.bugs:
         sys.exit(options.bug_status(result))

@@ -16,4 +16,4 @@ def print_report(error: BaseException) -> None:
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     places = " < ".join(f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in reversed(frames))
     click.echo(f"kcheck {__version__} failed: {type(error).__name__}: {error} ({places})", err=True)
-    click.echo(f"This is a bug in kcheck. Please send this line to {ISSUES}.", err=True)
+    click.echo(f"This is a bug in kcheck. Please report this line in {ISSUES}.", err=True)

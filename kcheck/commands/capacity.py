@@ -13,13 +13,20 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 
-@click.command("capacity", short_help="Say at how many nodes each limit is hit, the lowest first.")
+@click.command("capacity", short_help="Print the number of nodes at which each limit is hit, lowest first.")
 @options.with_config
-@click.option("--format", "format_", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
 def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
-    """Print the walls of each cluster below PATH: how many nodes it has when each limit is hit, and why.
+    """Print the walls of each cluster below PATH: each limit with the number of nodes at which it is hit, and why.
 
-    Exits with 0, or with 2 on wrong use; whether the target is reached is no failure here, it is for `check`.
+    Exits with 0, or with 2 on wrong usage. Only `kcheck check` fails if the target is not reached.
     """
     from kcheck.report import capacity
 

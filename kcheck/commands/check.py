@@ -25,40 +25,46 @@ if TYPE_CHECKING:
 
 NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
 _MOST = 10
-UNCHANGED = "kcheck: nothing that has changed matters here."
+UNCHANGED = "kcheck: no relevant changes."
 
 
-@click.command("check", short_help="Say what breaks first, and what is wasted.")
+@click.command("check", short_help="Report what breaks first and what is wasted.")
 @options.with_config
 @comparison_options.options
-@click.option("--prune", is_flag=True, help="Take what is gone out of the baseline.")
-@click.option("--add-ignores", metavar="REASON", help="Silence all that is found, by comments with this reason.")
+@click.option("--prune", is_flag=True, help="Remove findings that are gone from the baseline.")
+@click.option("--add-ignores", metavar="REASON", help="Add an ignore comment with this reason to every finding.")
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), default=None,
-    help="How it is told.  [default: text; github where GITHUB_ACTIONS is set]",
+    help="Output format.  [default: text; github if GITHUB_ACTIONS is set]",
 )  # fmt: skip
-@click.option("--output-file", "files", multiple=True, metavar="FORMAT=FILE", help="Write it to a file, too.")
+@click.option(
+    "--output-file",
+    "files",
+    multiple=True,
+    metavar="FORMAT=FILE",
+    help="Also write a report to a file; may be repeated.",
+)
 @options.select
-@click.option("--info", is_flag=True, help="Also show what is only worth knowing.")
-@click.option("--show-undecided", is_flag=True, help="List the checks that wait for unknown inputs.")
-@click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
-@click.option("--quiet", "-q", is_flag=True, help="Findings only.")
+@click.option("--info", is_flag=True, help="Also show findings of severity info.")
+@click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")
+@click.option("--statistics", is_flag=True, help="Count findings per rule instead of listing them.")
+@click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
 @options.fail_on
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 also where something is found.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @options.hook
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, prune: bool, add_ignores: str | None,
     format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, show_undecided: bool,
     statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
-    """Check the Terraform and the manifests below PATH (default: here) together.
+    """Check Terraform and manifests below PATH (default: the current folder) together.
 
-    Exits with 0 if nothing is found, 1 if something is at or above --fail-on, 2 on wrong use, 3 on a bug in kcheck.
+    Exits with 0 if nothing is found, 1 on findings at or above --fail-on, 2 on wrong usage, 3 on a bug in kcheck.
     """
     if statistics and format_ not in (None, "text"):
-        raise click.UsageError("--statistics are text; --format says something else")
+        raise click.UsageError(f"--statistics prints text; remove --format {format_}")
     if prune and (comparison is None or comparison.baseline is None):
-        raise click.UsageError("--prune is for a baseline; add --baseline")
+        raise click.UsageError("--prune needs --baseline")
     format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" and not statistics else "text")
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
@@ -138,7 +144,7 @@ def _output(text: str) -> tuple[str, str]:
     """
     name, _, path = text.partition("=")
     if name not in FORMATS or not path:
-        raise click.UsageError(f"--output-file {text}: give FORMAT=FILE; formats are {', '.join(FORMATS)}")
+        raise click.UsageError(f"--output-file {text}: expected FORMAT=FILE; formats are {', '.join(FORMATS)}")
     return name, path
 
 
@@ -180,10 +186,10 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     from kcheck.gate import ignore_comments
 
     if not reason.strip() or not reason.isprintable():
-        raise click.UsageError("--add-ignores: give a reason for whoever reads it next, in one line")
+        raise click.UsageError("--add-ignores needs a reason, in one line")
     mended = (rule.name for rule in rules.load() if rule.subject == "input" and rule.severity != "info")
-    refused = dict.fromkeys(mended, "that is to be mended")
-    refused |= dict.fromkeys(rules.not_ignorable(config), "its rule is not to be ignored")
+    refused = dict.fromkeys(mended, "fix this instead")
+    refused |= dict.fromkeys(rules.not_ignorable(config), rules.why_not_ignorable("it", config))
     silenced = ignore_comments.plan_comments(
         tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
     )
@@ -200,7 +206,7 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
         click.echo(f"{place} {finding.rule}: not silenced: {why}", err=True)
     entries = dict.fromkeys((finding.rule, finding.span.source.path) for finding, _ in silenced.left)
     if entries:
-        click.echo("Entries for kcheck.yaml that silence what no comment can:\nsuppressions:", err=True)
+        click.echo("No comment can silence these; add to kcheck.yaml:\nsuppressions:", err=True)
     for rule, path in entries:
         click.echo(f"  - {{rule: {rule}, path: {json.dumps(path)}, reason: {json.dumps(reason)}}}", err=True)
     return [finding for finding, _ in left]
@@ -217,9 +223,7 @@ def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, qu
     if baseline.arguments != click.get_current_context().obj.arguments:
         if prune:
             how = " ".join(("kcheck baseline", *baseline.arguments))
-            raise click.UsageError(
-                f"--prune: {baseline.path} is of `{how}`: what is gone shows with these arguments only"
-            )
+            raise click.UsageError(f"--prune: {baseline.path} was written by `{how}`; run with the same arguments")
         return
     gone = baseline.gone(result, {rule.name for rule in rules.selected(config)})
     if prune:

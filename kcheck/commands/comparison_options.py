@@ -1,4 +1,4 @@
-"""The options of what is known: a baseline, and a commit to compare with."""
+"""Options that leave out known findings: a baseline, and a commit to compare with."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     click.option(
-        "--baseline/--no-baseline", "known", default=None, help="Leave out what `kcheck baseline` wrote down."
+        "--baseline/--no-baseline", "known", default=None, help="Leave out findings that `kcheck baseline` recorded."
     ),
-    click.option("--baseline-file", metavar="FILE", help="The baseline.  [default: kcheck-baseline.json]"),
-    click.option("--diff-base", metavar="REF", help="Only what the changes since REF touch or cause."),
+    click.option("--baseline-file", metavar="FILE", help="Baseline file.  [default: kcheck-baseline.json]"),
+    click.option("--diff-base", metavar="REF", help="Report only findings that changes since REF touch or cause."),
 )
 
 
@@ -55,7 +55,7 @@ def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
         if name.endswith(".json") and os.path.isfile(name):
             with open(name, "rb") as file:
                 if file.read(40).startswith(b'{\n "version": 1,\n "folder": '):
-                    raise click.UsageError(f"{name} is a baseline: --baseline-file {name}")
+                    raise click.UsageError(f"{name} is a baseline; use --baseline-file {name}")
 
 
 def baseline_path(config: Config, file: str | None) -> str:

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config, Environment
 
 
-@click.command("config", short_help="Print the settings of this place, each with its origin.")
+@click.command("config", short_help="Print the effective settings, each with its origin.")
 @options.with_config
 def command(paths: tuple[str, ...], config: Config) -> None:
-    """Print the settings that hold for PATH (default: here): the closest kcheck.yaml or [tool.kcheck], and flags.
+    """Print the settings for PATH (default: the current folder): closest kcheck.yaml or [tool.kcheck], and flags.
 
-    One setting a line, lists of tables item by item; the comment behind each says where it comes from.
+    One setting per line, lists of tables item by item; the comment behind each says where it comes from.
     """
     from kcheck.engine import rules
 

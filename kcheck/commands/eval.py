@@ -31,7 +31,7 @@ class _Eval(click.Command):
 
 @click.command("eval", cls=_Eval, short_help="Evaluate a Terraform expression in a root module.")
 @click.argument("expression")
-@click.option("--root", default=".", show_default=True, metavar="DIR", type=click.Path(), help="The root module.")
+@click.option("--root", default=".", show_default=True, metavar="DIR", type=click.Path(), help="Root module.")
 @options.var_files
 @options.variables
 @options.workspace
@@ -42,7 +42,7 @@ def command(
 ) -> None:  # fmt: skip
     """Evaluate EXPRESSION as Terraform would in the root module DIR, and print JSON.
 
-    {"value", "known", "reason", "origins"}; exits with 1 if the value is not known.
+    {"value", "known", "reason", "origins"}; exits with 1 if the value is unknown.
     """
     import json
 

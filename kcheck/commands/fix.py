@@ -25,30 +25,30 @@ _SHOWN = 20
 """How many of the things that are left are listed; `kcheck check` lists all."""
 
 
-@click.command("fix", short_help="Mend what can be mended.")
+@click.command("fix", short_help="Fix what can be fixed.")
 @options.with_config
 @comparison_options.options
-@click.option("--diff", "diff_only", is_flag=True, help="Print what `git apply` takes; write nothing.")
+@click.option("--diff", "diff_only", is_flag=True, help="Print the changes as a diff for `git apply`; write nothing.")
 @click.option(
-    "--output", metavar="DIR", type=click.Path(file_okay=False), help="Write changed files below DIR instead."
+    "--output", metavar="DIR", type=click.Path(file_okay=False), help="Write changed files below DIR, not in place."
 )
-@click.option("--safe-only", is_flag=True, help="Only fixes by which neither the bill nor the behaviour changes.")
-@click.option("--unsafe-fixes", is_flag=True, help="Also fixes by which Terraform would replace something.")
+@click.option("--safe-only", is_flag=True, help="Apply only fixes that change neither the bill nor the behaviour.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that make Terraform replace something.")
 @options.select
-@click.option("--info", is_flag=True, help="Also what `kcheck check` only shows with --info.")
+@click.option("--info", is_flag=True, help="Also fix findings of severity info.")
 @options.fail_on
-@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also where all was mended, as hooks want it.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if anything was fixed, as hooks expect.")
 @options.hook
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, diff_only: bool, output: str | None,
     safe_only: bool, unsafe_fixes: bool, select: tuple[str, ...], info: bool, fail_on: str | None,
     exit_non_zero_on_fix: bool,
 ) -> None:  # fmt: skip
-    """Change the files below PATH (default: here) so that what was found is gone. Every other byte stays.
+    """Fix findings in the files below PATH (default: the current folder). All other bytes stay as they are.
 
-    Fixes are safe (nothing is replaced, evicted sooner or dearer), costs (the bill or the behaviour changes) or unsafe
-    (the rest, only with --unsafe-fixes). Exits with 0 if nothing at or above --fail-on is left, 1 if something is, 2 on
-    wrong use or where nothing can be written, 3 if a fix did not work.
+    Fixes are safe (nothing is replaced, evicted sooner or costs more), costs (the bill or the behaviour changes) or
+    unsafe (all others, only with --unsafe-fixes). Exits with 0 if nothing at or above --fail-on is left, 1 if something
+    is, 2 on wrong usage or if files cannot be written, 3 if a fix did not work.
     """
     if safe_only and unsafe_fixes:
         raise click.UsageError("--safe-only and --unsafe-fixes exclude each other")

@@ -18,27 +18,23 @@ if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
 
 
-@click.command("generate", short_help="Write a cluster that is right for N nodes, each number with its reason.")
+@click.command("generate", short_help="Generate a cluster for N nodes, each number with its reason.")
 @click.argument("cloud", required=False, type=click.Choice(tuple(CLOUDS)))
-@click.option("--nodes", type=click.IntRange(min=1), default=None, help="Training nodes at the peak.")
-@click.option(
-    "--intent", "file", metavar="FILE", default=None, help="What the cluster is for; --show-intent prints one."
-)
-@click.option(
-    "--from", "source", metavar="PATH", default=None, help="Read the intent out of what is there: the same, done right."
-)
-@click.option("--show-intent", is_flag=True, help="Print the intent with everything filled in, and write no cluster.")
-@click.option("--output", metavar="DIR", default=None, help="Where to write it.  [default: the cluster's name]")
-@click.option("--diff", is_flag=True, help="Show what would be written as a diff, and write nothing.")
-@click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
+@click.option("--nodes", type=click.IntRange(min=1), default=None, help="Training nodes at peak.")
+@click.option("--intent", "file", metavar="FILE", default=None, help="Intent file; --show-intent prints one.")
+@click.option("--from", "source", metavar="PATH", default=None, help="Derive the intent from existing code.")
+@click.option("--show-intent", is_flag=True, help="Print the complete intent; write no cluster.")
+@click.option("--output", metavar="DIR", default=None, help="Output folder.  [default: the cluster's name]")
+@click.option("--diff", is_flag=True, help="Print the changes as a diff; write nothing.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
 def command(
     cloud: str | None, nodes: int | None, file: str | None, source: str | None, show_intent: bool, output: str | None,
     diff: bool, overwrite: bool,
 ) -> None:  # fmt: skip
-    """Write Terraform and manifests of a training cluster on CLOUD, with a README that says why each choice was made.
+    """Generate Terraform and manifests of a training cluster on CLOUD, with a README that explains each choice.
 
-    Nothing is asked of the cloud, and no file that is there is changed without --overwrite. Exits with 0; with 1 if
-    kcheck check has something to say about the result; with 2 if no configuration can do what is wanted.
+    Asks the cloud nothing, and changes existing files only with --overwrite. Exits with 0, with 1 if kcheck check
+    reports something in the result, with 2 if no configuration meets the intent.
     """
     intent = options.with_usage_errors(lambda: _intent(cloud, nodes, file, source))
     if show_intent:
@@ -79,17 +75,17 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str 
     from kcheck.generate import intent
 
     if file and source:
-        raise ConfigError("--intent and --from: give one of them")
+        raise ConfigError("use either --intent or --from")
     given: dict[str, object] = intent.load(file) if file else {}
     if source:
         from kcheck.generate import intent_from_code
 
         found, given = intent_from_code.read(source)
         if cloud and cloud != found:
-            raise ConfigError(f"{source} is a cluster of {found}, not of {cloud}")
+            raise ConfigError(f"{source} is a cluster on {found}, not on {cloud}")
         cloud = found
     if cloud is None:
-        raise ConfigError(f"which cloud? kcheck generate {'|'.join(CLOUDS)}")
+        raise ConfigError(f"no cloud given; use kcheck generate {'|'.join(CLOUDS)}")
     if nodes is not None:
         given["nodes"] = nodes
     return intent.with_defaults(cloud, given)
@@ -122,7 +118,7 @@ def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         raise SaveError(
             f"nothing written: {', '.join(there[:3])}{more} would change; "
-            "--diff shows how, --overwrite does it, --output DIR writes elsewhere"
+            "use --diff to see how, --overwrite to replace them, or --output DIR"
         )
 
 
@@ -146,7 +142,7 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: 
     where = f"{folder}: {files} {verb}, for {intent.nodes:,} nodes" if changed else f"{folder}: nothing to change"
     click.echo(f"kcheck: {where}; README.md says what to do first.", err=True)
     for path in left:
-        click.echo(f"kcheck: {path}: no part of this cluster; remove it if an earlier one left it", err=True)
+        click.echo(f"kcheck: {path}: not part of this cluster; remove it if an earlier run wrote it", err=True)
     options.tell_bugs(result)
     for finding in result.findings:
         where = f"{place(finding.span, made.top)}: {finding.severity.word} {finding.rule}"
@@ -154,5 +150,5 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: 
     if result.bugs:
         sys.exit(options.bug_status(result))
     if result.findings:
-        click.echo("kcheck: the intent leads to this; kcheck explain RULE says what to change in it.", err=True)
+        click.echo("kcheck: the intent causes this; kcheck explain RULE shows what to change in it.", err=True)
         sys.exit(1)

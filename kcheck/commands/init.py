@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from kcheck.gate.setup.proposal import Proposal
 
 
-@click.command("init", short_help="Propose settings, a hook and a job in CI for a repository.")
+@click.command("init", short_help="Propose settings, a hook and a CI job for a repository.")
 @click.argument("path", default=".", type=click.Path(exists=True, file_okay=False))
-@click.option("--write", is_flag=True, help="Write the files, all of them or none; without it, nothing is written.")
+@click.option("--write", is_flag=True, help="Write the files, all or none; without it, nothing is written.")
 @click.option(
     "--ci", type=click.Choice(["github", "gitlab", "none"]), default=None,
-    help="Where pull requests are checked.  [default: where .github or .gitlab-ci.yml says]",
+    help="CI system of the repository.  [default: by .github or .gitlab-ci.yml]",
 )  # fmt: skip
 def command(path: str, write: bool, ci: str | None) -> None:
-    """Look at the repository at PATH (default: here) and show how kcheck would be turned on, as a diff for `git apply`.
+    """Print how to turn kcheck on in the repository at PATH (default: the current folder), as a diff for `git apply`.
 
-    A kcheck.yaml with the clusters that it found, the hook in .pre-commit-config.yaml, a job in CI. What is there stays
-    as it is. Exits with 0, or with 2 where files cannot be written.
+    Proposes a kcheck.yaml with the clusters found, the hook in .pre-commit-config.yaml and a CI job; existing content
+    is kept. Exits with 0, or with 2 if files cannot be written.
     """
     click.echo(f"kcheck: reading {path}", err=True)
     from kcheck.files import save
@@ -65,20 +65,20 @@ def _summary(found: Proposal, *, write: bool) -> Iterable[str]:
 
     yield from found.notes
     if found.files and os.path.realpath(found.base) != os.path.realpath("."):
-        yield f"Paths are those below {found.base}, where `git apply` takes the diff."
+        yield f"Paths are relative to {found.base}; run `git apply` there."
     if not found.files:
-        yield "Nothing to do: kcheck is turned on here."
+        yield "Nothing to do: kcheck is set up here."
     count = Counter(finding.severity.word for finding in found.result.findings) if found.result else Counter[str]()
     words = [counted(count[word], word) for word in ("error", "warning") if count[word]]
     if words:
-        yield f"With these settings, `kcheck check` finds {' and '.join(words)}."
+        yield f"With these settings, `kcheck check` reports {' and '.join(words)}."
     where = "" if os.path.realpath(found.folder) == os.path.realpath(".") else f" {shlex.quote(found.folder)}"
     steps = []
     if found.files and not write:
-        steps.append(f"`kcheck init{where} --write` writes this")
-    steps.append(f"`kcheck check{where}` shows what there is")
+        steps.append(f"`kcheck init{where} --write` writes these files")
+    steps.append(f"`kcheck check{where}` shows the findings")
     if words and not found.has_baseline:
-        steps.append(f"`kcheck baseline{where}` takes note of it, so that only what is new fails")
+        steps.append(f"`kcheck baseline{where}` records them, so that only new ones fail")
     if any(file.path.endswith(".pre-commit-config.yaml") for file in found.files):
-        steps.append("`pre-commit install` turns the hook on")
+        steps.append("`pre-commit install` enables the hook")
     yield f"Next: {'; '.join(steps)}."

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 THRESHOLDS = ("error", "warning", "info", "undecided", "never")
-"""From what on a gate fails."""
+"""What a gate can fail on."""
 _FLAGS = {
     "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",
     "module_dirs": "module-dir",
@@ -40,26 +40,32 @@ def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 select = click.option(
     "--select", multiple=True, metavar="RULE", shell_complete=complete_rules,
-    help="Only this rule, or group of rules; may be repeated.",
+    help="Run only this rule or group of rules; may be repeated.",
 )  # fmt: skip
 var_files = click.option(
-    "--var-file", "var_files", multiple=True, metavar="FILE", help="A tfvars file, as for Terraform."
+    "--var-file", "var_files", multiple=True, metavar="FILE", help="Terraform variables file; may be repeated."
 )
-variables = click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="A variable of the roots.")
-workspace = click.option("--workspace", default=None, metavar="NAME", help="The workspace of Terraform.")
-env_vars = click.option("--env-vars", is_flag=True, help="Also take variables from TF_VAR_* in the environment.")
-own_rules = click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own.")
+variables = click.option(
+    "--var", "variables", multiple=True, metavar="NAME=VALUE", help="Terraform variable; may be repeated."
+)
+workspace = click.option("--workspace", default=None, metavar="NAME", help="Terraform workspace.")
+env_vars = click.option("--env-vars", is_flag=True, help="Also read variables from TF_VAR_* in the environment.")
+own_rules = click.option(
+    "--rules", "folders", multiple=True, metavar="DIR", help="Folder with your own rules; may be repeated."
+)
 fail_on = click.option(
     "--fail-on", type=click.Choice(THRESHOLDS), default=None,
-    help="Exit with 1 from this severity on; undecided adds what was not judged to warning.  [default: warning]",
+    help="Fail on findings at or above this severity; undecided: also on what was not checked.  [default: warning]",
 )  # fmt: skip
 hook = click.option(
     "--hook", is_flag=True,
-    help="For pre-commit: PATHs that are files are those of the commit; nothing is done unless one of them matters.",
+    help="For pre-commit: PATHs that are files are those of the commit; do nothing unless one of them matters.",
 )  # fmt: skip
 _OPTIONS = (
     click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
-    click.option("--nodes", multiple=True, metavar="[CLUSTER=]N", help="How many nodes the cluster is meant to reach."),
+    click.option(
+        "--nodes", multiple=True, metavar="[CLUSTER=]N", help="Target number of nodes, of all clusters or of one."
+    ),
     var_files,
     variables,
     workspace,
@@ -69,23 +75,23 @@ _OPTIONS = (
         "module_dirs",
         multiple=True,
         metavar="DIR",
-        help="A folder with copies of modules that are not in the tree; may be repeated.",
+        help="Folder with copies of modules that are not in the tree; may be repeated.",
     ),
+    click.option("--render", type=click.Choice(["helm"]), default=None, help="Render charts with the installed helm."),
     click.option(
-        "--render", type=click.Choice(["helm"]), default=None, help="Render charts with the helm that is installed."
+        "--helm-values", multiple=True, metavar="FILE", help="Values file for rendered charts; may be repeated."
     ),
-    click.option("--helm-values", multiple=True, metavar="FILE", help="A file of values for the rendered charts."),
-    click.option("--price", metavar="USD", help="What one node costs an hour, instead of list prices."),
-    click.option("--exclude", multiple=True, metavar="PATH", help="A file, folder or pattern not to read."),
+    click.option("--price", metavar="USD", help="Price of a node-hour, instead of list prices."),
+    click.option("--exclude", multiple=True, metavar="PATH", help="File, folder or pattern to skip; may be repeated."),
     click.option(
         "--ignore",
         multiple=True,
         metavar="RULE",
         shell_complete=complete_rules,
-        help="A rule or group of rules not to run.",
+        help="Skip this rule or group of rules; may be repeated.",
     ),
     own_rules,
-    click.option("--config", "file", metavar="FILE", help="The settings; else the closest kcheck.yaml upwards."),
+    click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),
 )
 
 
@@ -162,7 +168,7 @@ def effective_config(
     variables = parse_variables(given.pop("variables", ()))
     price = parse_price(given.pop("price", None))
     if "helm_values" in given and not given.get("render", config.render):
-        raise ConfigError("--helm-values is for charts that are rendered; add --render helm")
+        raise ConfigError("--helm-values needs --render helm")
     environments = config.environments
     if "" in nodes:
         environments = tuple(replace(environment, nodes=None) for environment in environments)
@@ -231,7 +237,7 @@ def tell_bugs(result: Result) -> None:
     for bug in bugs:
         click.echo(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}", err=True)
     if bugs:
-        click.echo("Please send these lines to the project's issue tracker; the other rules ran.", err=True)
+        click.echo("Please report these lines in the project's issue tracker; all other rules ran.", err=True)
     told = set()
     for bug in result.bugs:
         if bug.own is not None and bug.rule not in told:

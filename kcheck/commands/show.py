@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 
 @click.command("show", short_help="Print what kcheck read: the model, each value with its origin.")
 @options.with_config
-@click.option("--undecided", is_flag=True, help="Print the inputs that are missing instead, the most wanted first.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--undecided", is_flag=True, help="Print the missing inputs instead, most wanted first.")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
+)
 def command(paths: tuple[str, ...], config: Config, undecided: bool, format_: str) -> None:
-    """Print the clusters, pools, subnets and workloads below PATH, each value with the place it comes from.
+    """Print the clusters, pools, subnets and workloads below PATH, each value with its place in the code.
 
-    A value without a place is computed. `=` is written, `~` is a default, `?` is not known, with the reason.
+    `=` is written, `~` is a default, `?` is unknown, with the reason. Values without a place are computed.
 
-    With --undecided: what was judged and what was not, and each input that checks wait for, with its place in the code
-    and the way to give it.
+    With --undecided: what was checked and what was not, and each input that undecided checks need, with its place and
+    how to set it.
     """
     if undecided:
         from kcheck.engine import linter

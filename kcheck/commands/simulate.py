@@ -17,23 +17,30 @@ if TYPE_CHECKING:
     from kcheck.simulate.scenario import Scenario
 
 
-@click.command("simulate", short_help="Say how long a job takes and what it costs, and which setting costs it.")
+@click.command("simulate", short_help="Simulate a job: how long it takes, what it costs, and which settings cost it.")
 @options.with_config
-@click.option("--duration", metavar="TIME", default=None, help="How long each pod works, such as 10m.  [default: 10m]")
-@click.option("--image-size", metavar="SIZE", default=None, help="What a fresh node pulls, such as 5GiB.")
+@click.option("--duration", metavar="TIME", default=None, help="Work time of each pod.  [default: 10m]")
 @click.option(
-    "--format", "format_", type=click.Choice(["text", "json", "svg", "html"]), default="text", show_default=True
+    "--image-size", metavar="SIZE", default=None, help="Size of the images that a new node pulls, such as 5GiB."
 )
 @click.option(
-    "--what-if", "what_if", is_flag=True, help="Also say what each of kcheck's fixes would save, and all of them."
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json", "svg", "html"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
+@click.option(
+    "--what-if", "what_if", is_flag=True, help="Also print what each fix would save, and all of them together."
 )
 def command(
     paths: tuple[str, ...], config: Config, duration: str | None, image_size: str | None, format_: str, what_if: bool
 ) -> None:
-    """Run the largest job of each cluster below PATH through a model of its autoscaler and its cloud.
+    """Simulate the largest job of each cluster below PATH with a model of its autoscaler and cloud.
 
-    Without a job in the code, one pod for each node that the pools may have, or for --nodes. Exits with 0, or with 2
-    on wrong use.
+    Without a job in the code: one pod per node, for --nodes or for the maxima of the pools. Exits with 0, or with 2 on
+    wrong usage.
     """
     from kcheck.report import picture, simulation
 
@@ -42,10 +49,10 @@ def command(
     for why in left:
         click.echo(f"kcheck: {why}", err=True)
     if not found:
-        click.echo("kcheck: no cluster that can be simulated here.", err=True)
+        click.echo("kcheck: no cluster here can be simulated.", err=True)
         return
     if format_ == "svg" and len(found) > 1:
-        raise click.UsageError("svg is of one cluster: name its folder, or take html")
+        raise click.UsageError("svg shows one cluster; name its folder, or use --format html")
     if format_ in ("svg", "html"):
         click.echo(picture.as_svg(found[0]) if format_ == "svg" else picture.as_html(found), nl=False)
         return
@@ -119,7 +126,7 @@ def _seconds(text: str | None) -> float | None:
     except ValueError:
         found = 0
     if found <= 0:
-        raise click.BadParameter(f"{text} is no time, such as 10m or 1h30m", param_hint="--duration")
+        raise click.BadParameter(f"{text} is not a duration such as 10m or 1h30m", param_hint="--duration")
     return found
 
 
@@ -138,5 +145,5 @@ def _size(text: str | None) -> float | None:
     except ValueError:
         found = 0
     if found <= 0:
-        raise click.BadParameter(f"{text} is no size, such as 5GiB", param_hint="--image-size")
+        raise click.BadParameter(f"{text} is not a size such as 5GiB", param_hint="--image-size")
     return found

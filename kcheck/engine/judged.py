@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.findings import UnknownInput, unknown_input
+from kcheck.source.reasons import cause_of
 from kcheck.source.text import leading
-from kcheck.source.values import Unknown, cause_of
+from kcheck.source.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -138,7 +138,9 @@ def _inputs(
 
     def one(place: Span, kind: str, about: str, name: str = "", reason: str = "", expires: str = "") -> Input:
         path = place.source.path
-        return Input(f"{path}:{place.begin.line}", place, kind, path, about, name, reason, expires)
+        return Input(
+            f"{path}:{place.begin.line}", place, kind, path, about=about, name=name, reason=reason, expires=expires
+        )
 
     for problem in reading.problems:
         yield one(problem.span, "unreadable", problem.message, reason=problem.message)

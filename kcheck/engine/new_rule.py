@@ -117,7 +117,7 @@ def text(name: str, subject: str, folder: str) -> str:
         severity, (body, example), origin = "warning", _WRITTEN[subject], ""
     else:
         model = _model(subject)
-        severity, body, example = model.severity, _body(model), _example(model.documentation.examples[0])
+        severity, body, example = model.severity or "warning", _body(model), _example(model.documentation.examples[0])
         origin = f"# It begins as a copy of kcheck's {model.name}: change what it asks for.\n"
     title = name.replace("-", " ")
     return f"""\
@@ -142,12 +142,14 @@ def _is_bundled(folder: str) -> bool:
 
 
 def _model(subject: str) -> Rule:
-    """The shortest of kcheck's rules about a subject that has one severity."""
-    found = [rule for rule in rules.load() if rule.subject == subject and rule.severity]
+    """The shortest of kcheck's rules about a subject, one that is not graded if there is one."""
+    found = [rule for rule in rules.load() if rule.subject == subject]
     found = [rule for rule in found if rule.documentation.examples and rule.documentation.examples[0].bad]
     if not found:
         raise ConfigError(f"there is no rule about {subject} to begin with; --subject object is the usual one")
-    return min(found, key=lambda rule: len(_body(rule)) + len(_example(rule.documentation.examples[0])))
+    return min(
+        found, key=lambda rule: (not rule.severity, len(_body(rule)) + len(_example(rule.documentation.examples[0])))
+    )
 
 
 def _body(rule: Rule) -> str:

@@ -110,10 +110,10 @@ def selected(config: Config) -> list[Rule]:
     kept = not_ignorable(config)
     for setting in ("ignore", "suppressions", "per_path_ignores"):
         for name in kept.intersection(wanted[setting]):
-            raise ConfigError(f"{setting}: {name} is not to be ignored, says not_ignorable")
+            raise ConfigError(f"{setting}: {why_not_ignorable(name, config)}")
     for name in kept:
         if config.severity.get(name) == "info":
-            raise ConfigError(f"severity: {name} is not to be ignored, says not_ignorable; infos are not shown")
+            raise ConfigError(f"severity: {why_not_ignorable(name, config)}; findings of severity info are hidden")
     check_limits(config)
     selected = by_name(result, config.select) if config.select else result
     left_out = {rule.name for rule in by_name(selected, config.ignore)} - kept
@@ -121,12 +121,17 @@ def selected(config: Config) -> list[Rule]:
 
 
 def not_ignorable(config: Config) -> set[str]:
-    """The rules that are not to be ignored."""
+    """The names of the rules that cannot be ignored."""
     return (
         {rule.name for rule in by_name(all_rules(config.rules), config.not_ignorable)}
         if config.not_ignorable
         else set()
     )
+
+
+def why_not_ignorable(name: str, config: Config) -> str:
+    """What to say of a rule that the settings allow nobody to ignore."""
+    return f"{name} cannot be ignored (not_ignorable in {config.places.get('not_ignorable', 'the settings')})"
 
 
 def by_name(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:

@@ -195,21 +195,23 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
         raise ConfigError(f"{path}: {error.strerror}; `kcheck baseline` writes it") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(
-            f"{path}: not JSON: {error}; settle the conflict, or delete it and run `kcheck baseline`"
+            f"{path}: not JSON: {error}; resolve the conflict, or delete the file and run `kcheck baseline`"
         ) from error
     if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
-        raise ConfigError(f"{path}: not a baseline of kcheck; `kcheck baseline` writes one")
+        raise ConfigError(f"{path}: not a kcheck baseline; `kcheck baseline` writes one")
     if data.get("version") != VERSION:
-        raise ConfigError(f"{path}: version {data.get('version')} is of another kcheck; this one knows {VERSION}")
+        raise ConfigError(f"{path}: version {data.get('version')} is not supported; this kcheck reads {VERSION}")
     try:
         folder = str(data["folder"])
         arguments = [str(text) for text in data["arguments"]]
         entries = [_entry(item) for item in data["findings"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path}: not a whole baseline of kcheck: {error}; `kcheck baseline` writes one") from error
+        raise ConfigError(f"{path}: not a complete kcheck baseline: {error}; `kcheck baseline` writes one") from error
     home = os.path.join(os.path.dirname(path), folder)
     if not os.path.isdir(home):
-        raise ConfigError(f"{path} is for runs in {os.path.normpath(home)}, which is not there: write it anew")
+        raise ConfigError(
+            f"{path} was written for {os.path.normpath(home)}, which does not exist; run `kcheck baseline`"
+        )
     if not os.path.samefile(home, "."):
         entries = [_seen_from_here(entry, home) for entry in entries]
         arguments = [home, *arguments]  # never those of a run here
@@ -266,7 +268,7 @@ def _entry(item: dict[str, Any]) -> BaselineEntry:
     if not isinstance(objects, list) or not all(
         isinstance(text, str) for text in (rule, path, message, since, about, *objects)
     ):
-        raise ValueError("an entry holds something else than texts")
+        raise ValueError("an entry holds something other than strings")
     if not isinstance(severity, str) or severity.upper() not in Severity.__members__:
-        raise ValueError(f"there is no severity {severity}")
+        raise ValueError(f"unknown severity {severity}")
     return BaselineEntry(rule, path, tuple(objects), message, severity, since, about=about)

@@ -74,7 +74,7 @@ class Comparison:
             config = replace(config, rules=self._config.rules)  # what they find first is nobody's change
             result = linter.run(Tree(self._paths, self.difference.overlay, config.exclude), config)
         except (ConfigError, PathError) as error:
-            self.notes.append(f"all is new, as nothing could be checked before the change: {error}")
+            self.notes.append(f"all findings count as new: the state before the change cannot be checked: {error}")
             return {}
         now = self.difference.current_identities
         return tally((identity, f.severity) for f in result.findings for identity in now(f.identities))

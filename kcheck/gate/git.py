@@ -39,7 +39,7 @@ class Difference:
         self.overlay: dict[str, bytes | None] = {}
         self._renamed: dict[str, str] = {}
         self._touched: dict[str, list[bool]] = {}
-        self._top = self._line("rev-parse", "--show-toplevel", wrong=f"{folder} is in no git repository")
+        self._top = self._line("rev-parse", "--show-toplevel", wrong=f"{folder} is not in a git repository")
         self._git = (*self._git[:-1], self._top)
         self.commit = self._base(ref)
         self._read()
@@ -51,11 +51,11 @@ class Difference:
         """
         if ref == "HEAD" and not self._answer("rev-parse", "--verify", "--quiet", "HEAD"):
             return self._line("hash-object", "-t", "tree", "--stdin", wrong="git failed")
-        absent = f"there is no commit {ref} here; fetch it first (in CI, with the whole history)"
+        absent = f"unknown commit {ref}; fetch it first (in CI, with the whole history)"
         tip = self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", wrong=absent)
         base = self._answer("merge-base", tip, "HEAD")
         if not base:
-            self.note = f"no common ancestor of {ref} and HEAD is known (a shallow clone?): compared with {ref} itself"
+            self.note = f"{ref} and HEAD have no known common ancestor (a shallow clone?); compared with {ref} itself"
         return base or tip
 
     def _read(self) -> None:
@@ -118,7 +118,7 @@ class Difference:
                 [*self._git, *arguments], input=given, capture_output=True, check=False, env=environment
             )
         except OSError as error:
-            raise ConfigError("--diff-base needs git, which is not installed, or not on the PATH") from error
+            raise ConfigError("--diff-base needs git, which is not on the PATH") from error
         if run.returncode:
             said = run.stderr.decode(errors="replace").strip().splitlines()[:1]
             raise ConfigError(f"--diff-base: {': '.join(filter(None, (wrong, *said))) or 'git failed'}")

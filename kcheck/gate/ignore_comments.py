@@ -64,7 +64,7 @@ def plan_comments(tree: Tree, config: Config, result: Result, found: Iterable[Fi
     still = _identities(after)
     told = {id(finding) for finding, _ in left}
     done = [f for f in findings if not f.identities & still]
-    left += [(f, "a comment there does not reach it") for f in findings if f.identities & still and id(f) not in told]
+    left += [(f, "a comment there has no effect on it") for f in findings if f.identities & still and id(f) not in told]
     files = [File(tree.real_path(source), source.path, source.data, data) for source, data in new.items()]
     return Silenced(sorted(files, key=lambda file: file.path), done, left, still)
 
@@ -98,18 +98,18 @@ class _Places:
         for anchor in dict.fromkeys((finding.span, *finding.anchors)):
             source = anchor.source
             if source.derived or source.private:
-                why = why or f"{source.path} holds no comments"
+                why = why or f"{source.path} cannot hold comments"
                 continue
             kept = self.tree.why_protected(source)
             if kept:
-                why = why or f"it stands in {kept}"
+                why = why or f"it is in {kept}"
             elif source.path.endswith(".json") or not source.path.endswith(_COMMENTED):
-                why = why or f"{source.path} holds no comments"
+                why = why or f"{source.path} cannot hold comments"
             else:
                 place = next(self.candidates(anchor), None)
                 if place is not None:
                     return place, ""
-                why = why or f"it stands in a text in {source.path}"
+                why = why or f"it is inside a string in {source.path}"
         return None, why
 
     def candidates(self, anchor: Span) -> Iterator[_Place]:

@@ -73,7 +73,7 @@ def _release(intent: Intent) -> str:
 
 
 def _plane(intent: Intent) -> str:
-    """Which of the recommended tiers of a control plane: by the nodes that a burst may bring."""
+    """The recommended control plane tier for a burst of nodes."""
     usual, burst = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"].number
     target = intent.nodes + system_nodes(intent)
     if target > int(usual["plane.large_from"]):
@@ -82,7 +82,7 @@ def _plane(intent: Intent) -> str:
 
 
 def _engine(pools: list[Pool]) -> str:
-    """Which engine scales: the one that is rated for some pools of some nodes, if these are no more."""
+    """The autoscaling engine that is rated for these pools."""
     numbers = limits("ack")
     few = len(pools) <= numbers["autoscaler.pools"].number
     small = max(pool.nodes for pool in pools) <= numbers["autoscaler.nodes"].number
@@ -109,7 +109,7 @@ class Registry(NamedTuple):
 
 
 def _registry(intent: Intent) -> Registry | None:
-    """The registry of an intent as an instance, a namespace and a repository; None if it is somebody else's.
+    """The registry of an intent as instance, namespace and repository; None if external.
 
     https://www.alibabacloud.com/help/en/acr/developer-reference/api-cr-2018-12-01-struct-routeitem
     """
@@ -123,7 +123,7 @@ def _registry(intent: Intent) -> Registry | None:
 
 
 def _hub_images(intent: Intent) -> list[str]:
-    """Images of Docker Hub that are kept in the registry: those of Volcano where it runs, else one to begin with."""
+    """Docker Hub images to copy into the registry: Volcano's if used, else an example."""
     usual = recommended.values(intent.cloud)
     key = "registry.hub_of_volcano" if intent.scheduler == "volcano" else "registry.hub"
     return str(usual[key]).split(", ")

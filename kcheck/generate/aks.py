@@ -41,7 +41,7 @@ class Group(NamedTuple):
 
 
 class Market(NamedTuple):
-    """What Karpenter may start of a market, and how much of it: nodes, their GPUs and their processors."""
+    """Karpenter's limits for a market: nodes, GPUs, CPUs."""
 
     name: str
     machines: tuple[str, ...]
@@ -51,7 +51,7 @@ class Market(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """The subnet of the nodes, and ranges that only the cluster knows: of Services, and of pods where they have one.
+    """The node subnet, and the cluster's ranges for Services and pods.
 
     Raises:
         ConfigError: a zone that Azure does not have, or something that Karpenter cannot give.
@@ -113,7 +113,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 def groups(pools: list[Pool]) -> list[Group]:
-    """The pools by machine type: each type may carry all spot nodes, as nobody knows which can be had."""
+    """Pools by machine type; each can hold all spot nodes, because availability is unknown."""
     vcpus = limits("aks")["disk.vcpus"].number
     result = []
     for pool in pools:
@@ -125,7 +125,7 @@ def groups(pools: list[Pool]) -> list[Group]:
 
 
 def markets(intent: Intent) -> list[Market]:
-    """On demand and spot, with limits in what the smallest of their machines has."""
+    """On-demand and spot, with limits based on the smallest machine."""
     result = []
     for name, types, nodes in (
         ("on-demand", intent.machines[:1], intent.nodes - intent.spot_nodes),
@@ -147,7 +147,7 @@ def prefix(ports: int) -> int:
 
 
 def drain(hours: int) -> int:
-    """Minutes that an upgrade waits for a node: as long as a job runs, within what AKS takes and what is worth it."""
+    """Drain timeout in minutes: the length of a job, within AKS' bounds."""
     least = limits("aks")["upgrade.drain_timeout"].number // 60
     return max(least, min(hours * 60, int(recommended.values("aks")["upgrade.drain_most"])))
 
@@ -160,7 +160,7 @@ def _drain_reason(hours: int) -> str:
 
 
 def batch(nodes: int) -> int:
-    """How many the autoscaler deletes a loop, so that that many nodes go in time; on AKS it marks only few a second.
+    """Deletion batch that removes all nodes in time; on AKS tainting is slow.
 
     Where tainting alone takes longer than they may, they may take twice that.
     """
@@ -176,11 +176,11 @@ def _is_new(registry: str) -> bool:
 
 
 def _is_low(intent: Intent) -> bool:
-    """Whether the most that is paid for a spot node is less than what one costs on demand by list price."""
+    """Whether the spot price cap is below the on-demand list price."""
     prices = (machines.price("aks", machine, spot=False) for machine in intent.machines)
     return intent.price_cap is not None and any(found and intent.price_cap < found.mills for found in prices)
 
 
 def _retired() -> str:
-    """Why no cluster is made with kubenet, whatever its size."""
+    """Why kubenet is refused at any size."""
     return f"kubenet stops being supported on AKS on {limits('aks')['kubenet.retirement'].value}"

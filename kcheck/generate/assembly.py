@@ -37,7 +37,7 @@ _ABOUT = "any/templates/_README.md.j2"
 
 
 class Generator(Protocol):
-    """What a cloud adds: the ranges that its network needs, and what its templates are filled with."""
+    """A cloud's part of the generator: the ranges of its network, and its template values."""
 
     def slots(self, intent: Intent, pools: list[Pool]) -> list[Slot]:
         """The ranges that its network needs."""
@@ -49,12 +49,12 @@ class Generator(Protocol):
 
 
 class ImpossibleError(Exception):
-    """An intent that no configuration can meet: the wall that forbids it, and the nearest intent that can be met."""
+    """An impossible intent: the wall that forbids it, and the nearest possible intent."""
 
 
 @dataclass
 class Output:
-    """The files of a cluster by path, and what `kcheck check` says of them in the folder `top`, which is not there."""
+    """The files of a cluster by path, and the findings of `kcheck check` on them."""
 
     files: dict[str, bytes]
     result: Result
@@ -92,14 +92,14 @@ def generate(intent: Intent) -> Output:
 
 
 def check_files(files: dict[str, bytes]) -> Result:
-    """What `kcheck check` says of files that are not written yet."""
+    """The findings of `kcheck check` on files that are not written yet."""
     from kcheck.engine import linter
 
     return linter.run(*_tree(files))
 
 
 def folder() -> str:
-    """Where the files are while nothing is written: beside everything that is there, by a name that nothing has."""
+    """A virtual folder for unwritten files, with an unused name."""
     name = os.path.join(os.path.realpath("."), "kcheck-generated")
     return next(path for i in count() if not os.path.lexists(path := f"{name}{i or ''}"))
 
@@ -112,7 +112,7 @@ def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
 
 
 def _assemble(intent: Intent) -> _Assembled | str:
-    """The cluster without what is written about it; what forbids it, as text, if anything does."""
+    """The cluster without its README; a text if something forbids it."""
     cloud: Generator = import_module(registry.cloud(intent.cloud).generator)
     pools = split(intent)
     slots = cloud.slots(intent, pools)
@@ -157,7 +157,7 @@ def _nested(flat: Mapping[str, object]) -> dict[str, dict[str, object]]:
 
 
 def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
-    """Addresses that each slot needs, growth included, as the capacity model has it.
+    """Addresses that each slot needs by the capacity model, growth included.
 
     Raises:
         AssertionError: it is unknown, or a slot is not in the draft: kcheck's fault.
@@ -177,7 +177,7 @@ def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
 
 
 def _why_impossible(made: _Assembled) -> str:
-    """Why there cannot be such a cluster: a wall, or what the cloud's module says; empty if there can."""
+    """Why a cluster is impossible: a wall, or the cloud's own reason; empty if possible."""
     wall = _first_fixed_wall(made)
     if wall is None:
         return str(made.context.get("refused", ""))
@@ -193,7 +193,7 @@ def _first_fixed_wall(made: _Assembled) -> Wall | None:
 
 
 def _explain_refusal(intent: Intent, why: str) -> str:
-    """What forbids an intent, and the nearest possible: fewer nodes, or another way to give pods addresses."""
+    """The obstacle of an intent, and the nearest possible one: fewer nodes or another mode."""
     usual = str(recommended.values(intent.cloud)["intent.mode"])
     nearest, mode = _most_possible_nodes(intent), ""
     if intent.mode != usual and (other := _most_possible_nodes(replace(intent, mode=usual))) > nearest:
@@ -203,7 +203,7 @@ def _explain_refusal(intent: Intent, why: str) -> str:
 
 
 def _most_possible_nodes(intent: Intent) -> int:
-    """The most nodes with which an intent is possible, to a hundredth; fewer may be impossible all the same."""
+    """The most nodes with which an intent is possible, to one percent."""
     high = low = intent.nodes
     least = _assemble(resized(intent, 1))
     while low and isinstance(why := _assemble(resized(intent, low)), str):

@@ -69,7 +69,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 def _registry(intent: Intent) -> str:
-    """The registry of the account in the region, which the cache of Docker Hub is in whatever images come from.
+    """The account's registry in the region, which has the Docker Hub cache.
 
     https://docs.aws.amazon.com/AmazonECR/latest/userguide/Registries.html
     """
@@ -77,13 +77,13 @@ def _registry(intent: Intent) -> str:
 
 
 def _repository(intent: Intent) -> str:
-    """The repository of the training image, where it is in that registry; else empty."""
+    """The repository of the training image in that registry; else empty."""
     host, _, path = f"{intent.registry}/{intent.image}".partition("/")
     return path.rpartition(":")[0] if host == _registry(intent) else ""
 
 
 def interfaces(efa: int) -> list[Interface]:
-    """One interface for addresses, and one on each card that is for EFA only and takes none.
+    """One interface for addresses, and an EFA-only one on each card.
 
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
     """
@@ -92,14 +92,14 @@ def interfaces(efa: int) -> list[Interface]:
 
 
 def node_pools(pools: list[Pool]) -> list[Pool]:
-    """The pools as Karpenter wants them: one for each market and zone, of whatever size."""
+    """The pools for Karpenter: one for each market and zone."""
     found = groupby(sorted(pools, key=lambda pool: (pool.spot, pool.zones)), key=lambda pool: (pool.spot, pool.zones))
     every = [list(own) for _, own in found]
     return [own[0]._replace(name=own[0].name.rstrip("0123456789"), nodes=sum(p.nodes for p in own)) for own in every]
 
 
 def _tier(intent: Intent) -> str:
-    """The tier of a control plane that is provided in advance for a burst; none for small ones."""
+    """The provisioned control plane tier for a burst; none for small clusters."""
     usual, entry = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"]
     return str(usual["plane.tier"]) if intent.nodes > entry.number // 2 else ""
 
@@ -126,7 +126,7 @@ def _ami(intent: Intent) -> str:
 
 
 def _most(intent: Intent) -> dict[str, int]:
-    """The most cores and GiB of memory that the autoscaler may make, those of the cluster's own pods included."""
+    """The autoscaler's limits of cores and GiB of memory, system nodes included."""
     usual = recommended.values(intent.cloud)
     types = [machines.machine(intent.cloud, name) for name in (*intent.machines, str(usual["system.machine"]))]
     widest = max((one.vcpus or 0 for one in types if one), default=0)

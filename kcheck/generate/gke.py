@@ -31,7 +31,7 @@ class TrainingPool(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """What a node pool of a machine type says of it; `accelerator` is empty without GPUs."""
+    """Template values of a machine type; `accelerator` is empty without GPUs."""
 
     name: str
     accelerator: str
@@ -42,7 +42,7 @@ class Machine(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """A quota as the Cloud Quotas API knows it: its id there, whether it is one of a region, and of what else."""
+    """A quota in the Cloud Quotas API: its id, whether it is regional, its dimensions."""
 
     id: str
     region: bool
@@ -51,7 +51,7 @@ class Quota(NamedTuple):
 
 
 class Gateway(NamedTuple):
-    """The way out: nodes that it has ports for, their public addresses, and the ports of each of these."""
+    """The NAT gateway: nodes, public addresses, and ports per node."""
 
     nodes: int
     addresses: int
@@ -59,13 +59,13 @@ class Gateway(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """The nodes, their pods and the Services: all three are ranges of one subnet, which the VPC routes."""
+    """Ranges of nodes, pods and Services, all in one subnet."""
     services = int(recommended.values(intent.cloud)["network.services"])
     return [Slot("nodes", least=24), Slot("pods", least=21, most=9), Slot("services", prefix=services)]
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
-    """The pools by machine type, the gateway, the repositories, and what goes without saying on GKE."""
+    """The pools by machine type, the gateway, the repositories, and fixed settings of GKE."""
     usual, total = recommended.values(intent.cloud), intent.nodes + system_nodes(intent)
     own = [one for pool in pools for one in _of_one_type(pool)]
     few = limits("any")["gpu_node.pods"].number
@@ -89,7 +89,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 def gateway(nodes: int, cloud: str) -> Gateway:
-    """The public addresses that nodes need, with room to grow, if each may have its ports at the same time."""
+    """Public addresses for the ports of all nodes, with room to grow."""
     usual, room = recommended.values(cloud), limits(cloud)["snat.ports_per_address"].number
     grown = recommended.with_growth(cloud, nodes)
     return Gateway(grown, outbound.nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
@@ -109,7 +109,7 @@ def quota(code: str) -> Quota:
 
 
 def _of_one_type(pool: Pool) -> list[TrainingPool]:
-    """A pool once for each of its machine types: any of them may be the one that is to be had."""
+    """A pool for each of its machine types: any of them may be available."""
     several = len(pool.machines) > 1
     return [
         TrainingPool(f"{pool.name}-{machine}" if several else pool.name, pool.zones, pool.nodes, pool.spot, machine)
@@ -118,7 +118,7 @@ def _of_one_type(pool: Pool) -> list[TrainingPool]:
 
 
 def _machine(name: str, intent: Intent) -> Machine:
-    """What a node pool says of a machine type.
+    """The template values of a node pool's machine type.
 
     Raises:
         ConfigError: it should have GPUs, and has none of its own, or it is unknown how Google calls them.

@@ -41,7 +41,7 @@ class Team:
 
 @dataclass(frozen=True)
 class Intent:
-    """A cluster that somebody wants; no field is left open.
+    """A wanted cluster; every field is set.
 
     `nodes` are for training: those that were `asked` for, or fewer where that is all the cloud has in a cluster, and
     some of it is for the cluster's own pods. `spot` is the percent of them that is bought as spot, for at most
@@ -95,7 +95,7 @@ class Intent:
 
 
 def load(path: str) -> dict[str, object]:
-    """What an intent file says.
+    """The contents of an intent file.
 
     Raises:
         ConfigError: it cannot be read, or says something that no intent has; the message names the line.
@@ -113,7 +113,7 @@ def load(path: str) -> dict[str, object]:
 
 
 def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
-    """An intent with what is usual on the cloud for what is not given.
+    """An intent with the cloud's defaults for missing fields.
 
     Raises:
         ConfigError: two things that are given do not go together, or one does not go with the cloud.
@@ -222,7 +222,7 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
 
 
 def _check_names(intent: Intent) -> None:
-    """Refuse names that are taken, that are there twice, or that a YAML file cannot have without quotes.
+    """Refuse names that are taken, listed twice, or need quotes in YAML.
 
     Raises:
         ConfigError: there is one.
@@ -256,7 +256,7 @@ def _check_names(intent: Intent) -> None:
 
 
 def resized(intent: Intent, nodes: int) -> Intent:
-    """The same intent for another number of nodes; a usual job becomes the one that is usual then, others still fit."""
+    """The intent for another number of nodes; a default job is adapted, others still fit."""
     most, now = _largest_market(intent), replace(intent, nodes=nodes, asked=nodes)
     fits, usual = _largest_market(now), int(recommended.values(intent.cloud)["intent.job_nodes"])
     wanted = _job(fits, usual) if intent.job_nodes == _job(most, usual) else intent.job_nodes
@@ -264,11 +264,11 @@ def resized(intent: Intent, nodes: int) -> Intent:
 
 
 def _largest_market(intent: Intent) -> int:
-    """The more of the nodes on demand and of those that are spot: a job runs on one kind."""
+    """The larger of the on-demand and spot nodes: a job runs on one kind."""
     return max(intent.nodes - intent.spot_nodes, intent.spot_nodes)
 
 
 def label(zone: str) -> str:
-    """What people call a zone: the letter at its end; those that have numbers get letters too, 1 being a."""
+    """The short name of a zone: its last letter; numbers become letters, 1 is a."""
     last = zone[-1]
     return "jabcdefghi"[int(last)] if last.isdigit() else last

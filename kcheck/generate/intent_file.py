@@ -19,7 +19,7 @@ def render_intent(intent: Intent) -> str:
 
 
 def context(intent: Intent) -> dict[str, object]:
-    """What the template is filled with."""
+    """The template values."""
     use = {"intent": {name.partition(".")[2]: value for name, value in recommended.values(intent.cloud).items()}}
     return {"intent": intent, "use": use, "about": meanings()}
 

@@ -35,7 +35,7 @@ _OWN = ("kube-system", "default", "kube-public")
 
 
 def read(path: str) -> tuple[str, dict[str, object]]:
-    """The cloud of the only cluster below a path, and what its code says of an intent; what no intent has is left out.
+    """The cloud of the only cluster below a path, and its intent fields.
 
     Raises:
         ConfigError: there is no cluster there, or more than one.
@@ -54,7 +54,7 @@ def read(path: str) -> tuple[str, dict[str, object]]:
 
 
 def _is_field(name: str, value: object, place: Span) -> bool:
-    """Whether an intent file could say so: what code calls something may be longer, or of other letters."""
+    """Whether a value is valid in an intent."""
     data = wrap({name: value}, Origin((place,)))
     return isinstance(data, Known) and not schemas.differences(data, "intent", "field", "the intent")
 
@@ -93,7 +93,7 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
 
 
 def _training(pools: list[NodePool]) -> list[NodePool]:
-    """The pools of training nodes: those with GPUs, else those that no cluster's own pods are on."""
+    """The training pools: those with GPUs, else those without system pods."""
     gpus = [pool for pool in pools if known(pool.machine.gpu)]
     return gpus or [pool for pool in pools if known(pool.mode) != "System" and "system" not in (known(pool.name) or "")]
 
@@ -103,14 +103,14 @@ def _nodes(pool: NodePool, world: World) -> int:
 
 
 def _nodes_of_target(cluster: Cluster, world: World) -> int:
-    """The training nodes of a target that counts all nodes; all of it where that is too few for others."""
+    """The training nodes of a target; all of it if it is too small for others."""
     target = known(world.sizes.target(cluster)) or 0
     least = max(1, target - non_training_nodes(cluster.cloud, target))
     return next((n for n in range(least, target) if n + non_training_nodes(cluster.cloud, n) >= target), target)
 
 
 def _name(name: str | None) -> str | None:
-    """A name that all that belongs to a cluster can have."""
+    """A name that is valid for all parts of a cluster."""
     fit = "".join(c if c.isalnum() else "-" for c in (name or "").lower()).strip("-0123456789")[:20].rstrip("-")
     return fit if len(fit) > 1 else None
 

@@ -19,7 +19,7 @@ _HOUR = 3600
 
 
 class FastNeighbours(NamedTuple):
-    """A label that nodes have which talk to each other as fast as they can, and what people call these nodes."""
+    """The label of nodes with the fastest network between them, and their name."""
 
     key: str
     value: str
@@ -74,27 +74,27 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
 
 
 def vcpus(intent: Intent) -> int | None:
-    """How many vCPUs the smallest machine has that a pod may land on; None if one is unknown."""
+    """CPUs of the smallest machine for a pod; None if unknown."""
     found = [machines.machine(intent.cloud, name) for name in intent.machines]
     numbers = [one.vcpus for one in found if one is not None and one.vcpus is not None]
     return min(numbers) if len(numbers) == len(intent.machines) else None
 
 
 def cpus(intent: Intent) -> int:
-    """How many vCPUs a pod has of a node for itself, in whole ones; what it surely has if it is unknown."""
+    """Whole vCPUs of a node for a pod; a safe lower bound if unknown."""
     usual = recommended.values(intent.cloud)
     of_node = vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     return max(1, of_node * int(usual["job.cpu"]) // 100)
 
 
 def efa(intent: Intent) -> int:
-    """EFA interfaces of an on-demand node, for NCCL; none if there is no such node, as spot nodes have none."""
+    """EFA interfaces of an on-demand node; spot nodes have none."""
     machine = machines.machine(intent.cloud, intent.machine)
     return machine.efa if machine is not None and intent.gpus and intent.spot_nodes < intent.nodes else 0
 
 
 def _grace(intent: Intent, *, on_spot: bool) -> int:
-    """Seconds to stop in: no more than the notice of a spot node where the job may be on one."""
+    """Grace period in seconds: at most a spot node's notice if the job may use one."""
     wanted = int(recommended.values(intent.cloud)["job.grace"])
     notice = limits(intent.cloud).get("spot.notice")
     may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0 and not efa(intent))
@@ -102,7 +102,7 @@ def _grace(intent: Intent, *, on_spot: bool) -> int:
 
 
 def by_pool(intent: Intent) -> bool:
-    """Whether the nodes of a job talk fast within a pool only: those of a scale set of Azure with InfiniBand."""
+    """Whether fast networking is limited to a pool, like InfiniBand in an Azure scale set."""
     known = "label.pool_name" in recommended.values(intent.cloud)
     return (
         known
@@ -113,7 +113,7 @@ def by_pool(intent: Intent) -> bool:
 
 
 def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:
-    """The nodes that those of a pool talk to as fast as they can: of their zone, or of their pool with InfiniBand."""
+    """The nodes with fast networking to a pool: its zone, or with InfiniBand the pool itself."""
     if by_pool(intent):
         name = pool.name.replace("-", "")
         return FastNeighbours(str(recommended.values(intent.cloud)["label.pool_name"]), name, name)
@@ -121,5 +121,5 @@ def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:
 
 
 def zone(intent: Intent, name: str) -> str:
-    """What the nodes of a zone have in topology.kubernetes.io/zone."""
+    """The value of topology.kubernetes.io/zone in a zone."""
     return str(recommended.values(intent.cloud)["label.zone"]).format(zone=name, region=intent.region)

@@ -27,7 +27,7 @@ https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
 
 
 class Share(NamedTuple):
-    """What a team always gets, in whole nodes."""
+    """The guaranteed whole nodes of a team."""
 
     name: str
     percent: int
@@ -42,7 +42,7 @@ class Tier(NamedTuple):
 
 
 class Flavor(NamedTuple):
-    """Nodes that Kueue tells from others: of a market and, on demand, those that talk fast to each other."""
+    """A Kueue flavor: nodes of a market and, on demand, with fast networking."""
 
     name: str
     market: str
@@ -52,14 +52,14 @@ class Flavor(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """Of a resource, in whole units, what a queue has in a flavor."""
+    """The quota of a resource in a queue's flavor, in whole units."""
 
     flavor: str
     resources: list[tuple[str, int]]
 
 
 class Queue(NamedTuple):
-    """What a team always gets of each flavor; a queue without a `team` only lends."""
+    """The guaranteed quota of a team by flavor; a queue without a `team` only lends."""
 
     name: str
     team: str
@@ -67,7 +67,7 @@ class Queue(NamedTuple):
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, object]:
-    """What all manifests are filled with, for that many nodes in all.
+    """Template values of all manifests, for that many nodes.
 
     A cloud may say otherwise of what is in FLAGS, and of nothing else.
     """
@@ -136,7 +136,7 @@ def shares(intent: Intent) -> list[Share]:
 
 
 class Quota(NamedTuple):
-    """What the namespace of a team may ask for at once; without `cpu` where nobody knows the machine. GiB of memory."""
+    """The quota of a team's namespace, memory in GiB; without `cpu` for unknown machines."""
 
     name: str
     nodes: int
@@ -147,7 +147,7 @@ class Quota(NamedTuple):
 
 
 def _quota(intent: Intent) -> list[Quota]:
-    """The share of a team, or all nodes where queues hold the shares: what these lend must not be refused."""
+    """The share of a team, or all nodes if queues hold the shares and lend them."""
     usual, vcpus = recommended.values(intent.cloud), jobs.vcpus(intent) or 0
     result = []
     for share in shares(intent):
@@ -178,7 +178,7 @@ def _unready(target: int, batch: int, zones: int) -> dict[str, int]:
 
 
 def _flavors(intent: Intent, pools: list[Pool], efa: int) -> list[Flavor]:
-    """On-demand nodes by zone, or by pool, so that Kueue puts a job into one of them, and then spot nodes."""
+    """On-demand flavors by zone or pool, so that a job stays in one, then spot."""
     found: dict[jobs.FastNeighbours, int] = {}
     for pool in pools:
         if not pool.spot:
@@ -190,7 +190,7 @@ def _flavors(intent: Intent, pools: list[Pool], efa: int) -> list[Flavor]:
 
 
 def _covered(intent: Intent, efa: int) -> list[str]:
-    """What the queues count: GPUs, and interfaces that only some nodes have; CPU where there are no GPUs."""
+    """Resources that queues count: GPUs and special interfaces, or CPU without GPUs."""
     return [CARD if intent.gpus else "cpu", *([_EFA] if efa else [])]
 
 
@@ -214,7 +214,7 @@ def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Q
 
 
 def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
-    """What a queue of Volcano deserves: what is short exactly, the rest as much as nodes have at most.
+    """The deserved resources of a Volcano queue: scarce ones exactly, others at their maximum.
 
     What is not named counts as none, so that whatever uses it may be stopped.
     """
@@ -228,7 +228,7 @@ def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
 
 
 def _ready(intent: Intent, target: int) -> int:
-    """Minutes that Kueue waits for the pods of a job: what all nodes took in the published test, and for the images."""
+    """Kueue's ready timeout in minutes: node start as published, plus image pulls."""
     usual = recommended.values(intent.cloud)
     seconds = target * limits("any")["scale_up.seconds"].number / 1000
     return max(int(usual["queue.ready"]), ceil(seconds / 60)) + int(usual["queue.images"])

@@ -25,7 +25,7 @@ class Pool(NamedTuple):
 
 
 def split(intent: Intent) -> list[Pool]:
-    """The pools of an intent: on demand as many in each zone as its share needs, spot over all zones.
+    """The pools of an intent: on-demand ones by zone, spot ones over all zones.
 
     A job talks within a zone, so on-demand nodes are in no more zones than the usual job fits in whole.
     """
@@ -45,7 +45,7 @@ def split(intent: Intent) -> list[Pool]:
 
 
 def _largest(intent: Intent) -> int:
-    """The most nodes of a pool: as recommended, or more where the cloud has too few pools for that."""
+    """The largest pool size: as recommended, or more if the cloud allows too few pools."""
     usual = recommended.values(intent.cloud)
     room = int(usual["pools.most"]) - len(intent.zones)  # each zone rounds up
     return max(int(usual["pools.nodes"]), ceil(intent.nodes / room))
@@ -64,7 +64,7 @@ def system_parallel(intent: Intent) -> int:
 
 
 def _count(nodes: int, largest: int, intent: Intent) -> int:
-    """Pools for that many nodes: so few that the usual job fits into one, as long as none gets too large."""
+    """Pool sizes for that many nodes: few, so that the usual job fits into one."""
     rated = recommended.values(intent.cloud).get("pools.rated")
     most = int(rated or max(largest, limits("any")["large_pool.nodes"].number))
     return max(ceil(nodes / most), min(ceil(nodes / largest), max(1, nodes // intent.job_nodes)))

@@ -14,7 +14,7 @@ PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 
 
 class Slot(NamedTuple):
-    """A range that a cluster needs: with a `prefix` of a fixed length, else as long as the capacity model says.
+    """A needed range, with a fixed `prefix` or one from the capacity model.
 
     Slots of a `network` lie side by side in one range; one with no network is a range of its own. A `routed` one is
     inside what the network must keep to, others only must not clash with it. `most` is the shortest prefix that the
@@ -41,13 +41,13 @@ class NoRoomError(Exception):
 
 
 def draft(slots: list[Slot]) -> Layout:
-    """Ranges that are surely large enough, to ask the capacity model what is needed."""
+    """Oversized ranges, for a first run of the capacity model."""
     found = {slot.name: f"{10 + i}.0.0.0/8" for i, slot in enumerate(slots)}
     return Layout(found, {slot.network: "10.0.0.0/8" for slot in slots if slot.network})
 
 
 def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: str, in_use: tuple[str, ...]) -> Layout:
-    """Ranges for that many addresses, the largest first so that nothing is lost between them.
+    """Ranges for that many addresses, the largest first to leave no gaps.
 
     Raises:
         NoRoomError: there is no room for one.
@@ -93,7 +93,7 @@ def _prefix(slot: Slot, needed: Mapping[str, int], reserved: int) -> int:
 
 
 def parts(block: str, prefix: int, used: list[str]) -> list[str]:
-    """The blocks of that size in which some ranges of a larger block are; the block itself if it is no larger."""
+    """The blocks of that size that hold some ranges of a larger block."""
     whole = parse_cidr(block)
     if whole is None or whole.prefixlen >= prefix:
         return [block]

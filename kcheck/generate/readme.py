@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class QuotaRequest(NamedTuple):
-    """A quota to ask the provider for: its key in the profile, its code and name there, and how much."""
+    """A quota to request: its profile key, code, name and amount."""
 
     key: str
     code: str
@@ -29,7 +29,7 @@ class QuotaRequest(NamedTuple):
 
     @property
     def service(self) -> str:
-        """The service of AWS whose quota it is."""
+        """The AWS service of a quota."""
         group = self.key.split(".")[1]
         return {"quota": "ec2", "vpc": "vpc"}.get(group, "eks")
 
@@ -46,7 +46,7 @@ class WallDistance(NamedTuple):
 
 
 def context(world: World, intent: Intent, top: str) -> dict[str, object]:
-    """What the README is filled with beside what all files are, once the quotas are as they were asked for."""
+    """Template values of the README, with the requested quotas granted."""
     cluster = world.inventory.clusters[0]
     return {
         "walls": _wall_distances(world, cluster, top),
@@ -56,7 +56,7 @@ def context(world: World, intent: Intent, top: str) -> dict[str, object]:
 
 
 def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
-    """Quotas of the account that the nodes count against, and those of the cloud that the target is above."""
+    """Account quotas of the nodes, and cloud quotas below the target."""
     found = {}
     for one in quotas.at_target(cluster, world):
         quota = one.need.quota
@@ -95,7 +95,7 @@ def place(span: Span, top: str) -> str:
 
 
 class Run(NamedTuple):
-    """What the usual job costs by list price: `mills` thousandths of a US dollar an hour and node."""
+    """The cost of the usual job: `mills` is the node price in thousandths of a US dollar per hour."""
 
     mills: int
     machine: str

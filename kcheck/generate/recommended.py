@@ -27,5 +27,5 @@ def with_growth(cloud: str, number: int) -> int:
 
 
 def reasons(cloud: str) -> dict[str, str]:
-    """Why each is what it is."""
+    """The reasons of the values."""
     return {key: entry.note for key, entry in entries(cloud).items()}

@@ -39,7 +39,7 @@ def _environment() -> Environment:
 
 
 def _template(name: str) -> str | None:
-    """A template by its cloud and its path in the folder of that, `any/templates/_README.md.j2`."""
+    """A template by cloud and path, `any/templates/_README.md.j2`."""
     owner, _, path = name.partition("/")
     try:
         with open(os.path.join(folder(owner), path), encoding="utf-8") as file:
@@ -66,12 +66,12 @@ def names(cloud: str) -> Iterator[tuple[str, str]]:
 
 
 def text(template: str, context: dict[str, object]) -> str:
-    """What a template makes of a context."""
+    """A rendered template."""
     return _environment().get_template(template).render(context)
 
 
 def files(cloud: str, context: dict[str, object]) -> dict[str, bytes]:
-    """The files of a cloud by path, but for those that come out empty."""
+    """The rendered files of a cloud by path, without empty ones."""
     from kcheck.syntax.hcl import align
 
     result = {}

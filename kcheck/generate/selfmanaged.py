@@ -30,7 +30,7 @@ class Control(NamedTuple):
 
 
 class Neighbours(NamedTuple):
-    """What the kernel knows of others: entries that it never drops, drops after five seconds, and never goes beyond."""
+    """The kernel's neighbour table: thresholds for no, delayed and immediate garbage collection."""
 
     keep: int
     soft: int
@@ -43,7 +43,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001
-    """What a cluster of that size wants of its control plane and its nodes."""
+    """Settings of the control plane and the nodes for a cluster size."""
     usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
     target = intent.nodes + system_nodes(intent)
     host, _, path = intent.registry.partition("/")
@@ -71,7 +71,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 def exceeded_limit(target: int) -> dict[str, str]:
-    """The limit that a cluster is larger than on purpose, with the reason; the intent ends where that is none."""
+    """A limit that a cluster exceeds on purpose, with the reason."""
     over = target > limits(_CLOUD)["cluster.nodes"].number
     return {f"{_CLOUD}.cluster.nodes": recommended.reasons(_CLOUD)["intent.most"]} if over else {}
 
@@ -90,7 +90,7 @@ def control(intent: Intent) -> Control:
 
 
 def inflight(target: int) -> dict[str, int]:
-    """Requests that an API server takes at a time, reads and writes; nothing if its defaults are enough."""
+    """Max requests in flight of the API server, reads and writes; none if the defaults suffice."""
     usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
     if target <= entries["apiserver.inflight_nodes"].number:
         return {}
@@ -103,12 +103,12 @@ def inflight(target: int) -> dict[str, int]:
 
 
 def neighbours(target: int) -> Neighbours:
-    """The neighbour table of a node: the default of the kernel and some entries for each node of the cluster."""
+    """The neighbour table of a node: the kernel's default plus entries per node."""
     usual = recommended.values(_CLOUD)
     most = limits(_CLOUD)["arp.entries"].number + target * int(usual["arp.each"])
     return Neighbours(most * int(usual["arp.keep"]) // 100, most * int(usual["arp.soft"]) // 100, most)
 
 
 def backlog(target: int) -> int:
-    """Connections that wait to be accepted: a power of two above the number of kubelets, at least the default."""
+    """Listen backlog: a power of two above the number of kubelets, at least the default."""
     return max(int(recommended.values(_CLOUD)["kernel.backlog"]), 1 << (target - 1).bit_length())

@@ -14,14 +14,14 @@ def non_training_nodes(cloud: str, nodes: int) -> int:
 
 
 def control_nodes(cloud: str, nodes: int) -> int:
-    """Nodes of the control plane for that many for training; none if the cloud runs it."""
+    """Control plane nodes for that many training nodes; none if managed."""
     usual = recommended.values(cloud)
     large = nodes > int(usual.get("control.large", nodes))
     return int(usual.get("control.nodes_large" if large else "control.nodes", 0))
 
 
 def training_nodes_within(cloud: str, nodes: int) -> int:
-    """Training nodes of that many: fewer where that is all the cloud has in a cluster, which counts the others, too."""
+    """Training nodes within the cloud's limit, which also counts other nodes."""
     most = recommended.values(cloud).get("intent.ceiling")
     if most is None or nodes > int(most):
         return nodes

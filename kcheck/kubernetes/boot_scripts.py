@@ -39,7 +39,7 @@ _API = "kubeadm.k8s.io/v1beta3"
 
 
 def objects(pieces: tuple[Piece, ...]) -> list[Object]:
-    """The objects of kubeadm in a script, or the configuration that the flags of `kubeadm init` stand for."""
+    """Objects of kubeadm in a script, or those behind the flags of `kubeadm init`."""
     if any(_KIND_TOOL in piece.text for piece in pieces):
         return []
     found = [item for document in _documents(texts.lines(pieces)) for item in objects_in(document)]
@@ -53,13 +53,13 @@ def tool(text: str) -> str:
 
 
 def whole(source: Source) -> tuple[Piece, ...]:
-    """A file as a text; nothing is to be written into it."""
+    """A file as text without places."""
     place = Source(source.path, source.data, derived=True)
     return (Piece(source.data.decode("utf-8", "replace"), place.span(0, len(source.data))),)
 
 
 def _documents(lines: list[list[Piece]]) -> Iterator[yaml.Target]:
-    """The documents of kubeadm among the lines of a script: as long as they are indented alike."""
+    """Documents of kubeadm among the lines of a script, by their indentation."""
     plain = ["".join(piece.text for piece in line) for line in lines]
     at = 0
     while at < len(plain):

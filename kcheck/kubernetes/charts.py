@@ -59,7 +59,7 @@ class Chart:
         return known(self.name) or posixpath.basename(self.folder)
 
     def expanded(self, release: Release) -> Iterator[Release]:
-        """A release of this chart with its default values, then those of the charts that it brings along."""
+        """A release of this chart with its default values, then its dependencies."""
         own = (self.values,) if self.values is not None else ()
         listed = {known(dependency.name) for dependency in self.dependencies}
         others = [Dependency(part.name, part.label, part.version) for part in self.parts if part.label not in listed]
@@ -76,7 +76,7 @@ class Chart:
 
 
 def _below(dependency: Dependency, release: Release) -> Release:
-    """What a chart gives to one that it brings along: the values below its key, and the global ones."""
+    """Values for a chart's dependency: those below its key, and global ones."""
     trees = [node for node in (yaml.get(release.values, dependency.key),) if isinstance(node, yaml.Mapping)]
     shared = yaml.get(release.values, "global")
     if shared is not None:
@@ -114,7 +114,7 @@ class Charts:
 
     @cached_property
     def all(self) -> list[Chart]:
-        """The charts that belong to no other one, with those that belong to them."""
+        """Top-level charts with their dependencies."""
         found: dict[str, Chart] = {}
         for folder in sorted(dict.fromkeys(map(display_path, self.tree.charts))):
             chart = self._read(folder)
@@ -132,7 +132,7 @@ class Charts:
         return {chart.folder: chart for top in self.all for chart in _with_parts(top)}
 
     def find(self, source: Source, path: str) -> Source | None:
-        """A file by its path from the top of the repository that holds a source; None if it is not in there."""
+        """A file by its path in a source's repository; None if missing."""
         top = self.top(source)
         wanted = os.path.join(top, path.lstrip("/"))
         found = self.tree.source(wanted) if contains_path(top, wanted) else None
@@ -157,7 +157,7 @@ class Charts:
         return [root for root in map(self._root, found) if root is not None]
 
     def expanded(self, release: Release) -> Iterable[Release]:
-        """A release with what its chart says, and those of the charts that it brings along."""
+        """A release with its chart's values, and releases of its dependencies."""
         chart = self._by_folder.get(release.folder) if release.folder else None
         if chart is None or chart.folder in self.rendered:
             return (release,)
@@ -165,7 +165,7 @@ class Charts:
         return chart.expanded(release)
 
     def templates(self, folders: dict[str, list[Source]]) -> dict[str, tuple[Chart, int]]:
-        """The charts, with the number of their templates, which are taken out of all templates by folder."""
+        """The charts with the number of their templates."""
         result: dict[str, tuple[Chart, int]] = {}
         for folder in sorted(folders):
             owner = self._owner(folder)
@@ -180,7 +180,7 @@ class Charts:
         return owner is not None and owner.folder in self.rendered and "templates" in source.path.split("/")
 
     def _owner(self, folder: str) -> Chart | None:
-        """The chart, of those that belong to no other, in which a folder is."""
+        """The top-level chart that holds a folder."""
         tops = {chart.folder: chart for chart in self.all}
         while folder not in tops and folder != (above := posixpath.dirname(folder) or "."):
             folder = above

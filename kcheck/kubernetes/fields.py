@@ -41,7 +41,7 @@ class UnreadableError(Exception):
 
 @dataclass(eq=False)
 class Fields:
-    """One kustomization. It is `complete` where all objects that patches may be for are known.
+    """A kustomization; `complete` if all possible targets of patches are known.
 
     `key` is its real folder; `entered` says that it was rendered.
     """
@@ -56,7 +56,7 @@ class Fields:
 
     @classmethod
     def from_document(cls, root: yaml.Target, source: Source, folder: str, key: str) -> Fields | None:
-        """The kustomization that a document is; None if it is another tool's.
+        """The kustomization in a document; None for other tools.
 
         Raises:
             UnreadableError: a field has a form that Kustomize refuses.
@@ -88,7 +88,7 @@ class Fields:
 
     @property
     def resources(self) -> list[yaml.Scalar]:
-        """What it names as its resources, bases included."""
+        """Its resources, including bases."""
         return self.texts("resources") + self.texts("bases")
 
     @property
@@ -141,7 +141,7 @@ class Fields:
         return [list(map(_step, _STEP.findall(path))) for path in paths]
 
     def gap(self, why: str, span: Span, *, complete: bool = False) -> None:
-        """Note what is not rendered, and whether all objects are there for all that."""
+        """Note fields that are not rendered, and whether all objects are still known."""
         self.gaps.setdefault(why, span)
         self.complete = self.complete and complete
 

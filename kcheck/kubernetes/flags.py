@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Argument(NamedTuple):
-    """A flag as it is written: its name without dashes, its value, and the whole item."""
+    """A flag: its name without dashes, its value, and the whole item."""
 
     name: Known[str]
     value: Value[str]
@@ -24,7 +24,7 @@ class Argument(NamedTuple):
 
 
 def read(container: yaml.Node) -> Iterator[Argument]:
-    """The flags of a container; none of one whose command is a line for a shell."""
+    """The flags of a container; none if its command is a shell script."""
     found = [item for key in ("command", "args") for item in items(yaml.get(container, key))]
     if _is_shell(found):
         return
@@ -82,7 +82,7 @@ def _certain(value: Value[str]) -> Value[str]:
 
 
 def runs(container: yaml.Node, program: str) -> bool:
-    """Whether the command of a container starts a program: itself, or by a line for a shell."""
+    """Whether a container's command starts a program, directly or through a shell."""
     found = [item for key in ("command", "args") for item in items(yaml.get(container, key))]
     words = [item.text for item in found]
     if not _is_shell(found):
@@ -125,7 +125,7 @@ def items(node: yaml.Node | None) -> list[yaml.Scalar]:
 
 
 def _part(item: yaml.Scalar, text: str) -> Known[str]:
-    """A part of a scalar, with its own place where the scalar is written as it is read."""
+    """A part of a scalar, with its own place if the scalar has no escapes."""
     span = item.span
     raw = text.encode()
     at = span.source.data.find(raw, span.start, span.end) if raw and item.text in span.text else -1

@@ -32,7 +32,7 @@ _OTHER = re.compile(r"://|^git@|\.git$|\s")
 
 
 class _Found(NamedTuple):
-    """An image: where it is in the values, what says it, and the text and registry that come of it."""
+    """An image in values: its path, its node, its text and registry."""
 
     path: str
     node: yaml.Scalar
@@ -41,7 +41,7 @@ class _Found(NamedTuple):
 
 
 def workload(release: Release) -> Workload | None:
-    """What a release runs, as far as its values name images; None if they name none."""
+    """The workload of a release by the images in its values; None without images."""
     reader = _Reader(release)
     identity = f"{release.place.source.path}:{release.address}"
     found = []
@@ -82,7 +82,7 @@ def _defaults() -> dict[str, yaml.Target]:
 
 
 class _Reader:
-    """Walks through the values; each part is looked at once, whatever stands for it."""
+    """Walks through values; each part is visited once."""
 
     def __init__(self, release: Release) -> None:
         self.release = release
@@ -184,7 +184,7 @@ class _Reader:
 
 
 def _registry(fields: dict[str, yaml.Target]) -> yaml.Scalar | None:
-    """What goes before the names of images: a text that says something, or one that is unknown."""
+    """A prefix of image names: non-empty or unknown text."""
     for name in _REGISTRIES:
         node = fields.get(name)
         if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):
@@ -201,7 +201,7 @@ def _joined(registry: yaml.Scalar, text: str) -> str:
 
 
 def _fields(node: yaml.Mapping, without: Container[str] = ()) -> dict[str, yaml.Target]:
-    """What a map holds, its keys written like_this; what is null is not there."""
+    """The non-null entries of a map, with keys in snake_case."""
     found = {}
     for key, entry in yaml.entries(node).items():
         value = yaml.resolve(entry.value)

@@ -31,7 +31,7 @@ MAX_OBJECTS, MAX_DEPTH, MAX_STEPS = 50_000, 50, 10_000
 
 @dataclass
 class Rendering:
-    """What the kustomizations of a tree render, `gaps` and problems included.
+    """The rendered kustomizations of a tree, with `gaps` and problems.
 
     `named` are the files that they name: these are no manifests of their own. `sources` are all files that were read.
     `releases` are the charts that they inflate, with their values.
@@ -45,7 +45,7 @@ class Rendering:
 
 
 def read(tree: Tree, kinds: Kinds) -> Rendering:
-    """Render all roots of a tree. Never raises: what cannot be rendered is a gap or a problem."""
+    """Render all roots of a tree. Never raises: failures are gaps or problems."""
     return _Renderer(tree, kinds).render()
 
 
@@ -79,7 +79,7 @@ class _Renderer:
     # --- loading
 
     def load(self, folder: str) -> Fields | None:
-        """The kustomization in a folder, read once; None if there is none that can be read."""
+        """The kustomization in a folder, read once; None if missing or unreadable."""
         key = os.path.realpath(folder)
         if key not in self.loaded:
             found = (self.tree.source(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
@@ -130,7 +130,7 @@ class _Renderer:
         return self.bases[own.key]
 
     def apply_kustomization(self, own: Fields, resources: list[Resource], above: tuple[str, ...]) -> list[Resource]:
-        """What a kustomization makes of its resources, and as a component of those before it."""
+        """The objects of a kustomization, or those it changes as a component."""
         own.entered = True
         self.steps += 1
         above = (*above, own.key)
@@ -196,7 +196,7 @@ class _Renderer:
         return None
 
     def file(self, own: Fields, name: str) -> Source | None:
-        """A file that a kustomization names; it is no manifest of its own any more."""
+        """A file named by a kustomization; it no longer counts as a manifest."""
         source = self.tree.source(os.path.join(own.folder, name)) if name and "\0" not in name else None
         if source is not None and source not in self.result.named:
             self.result.named.add(source)
@@ -204,7 +204,7 @@ class _Renderer:
         return source
 
     def charts(self, own: Fields) -> None:
-        """Note the charts that a kustomization inflates; what their templates make is not rendered."""
+        """Note the charts of a kustomization; their templates are not rendered."""
         from kcheck.kubernetes import releases
 
         if own.key not in self.inflated:
@@ -257,7 +257,7 @@ class _Renderer:
         return [resource for resource in slots if resource is not None]
 
     def documents(self, own: Fields, patch: yaml.Target, *, whole: bool) -> list[yaml.Target]:
-        """The documents of a patch: of the file that it names, or its own text; all of them, or those for our kinds."""
+        """The documents of a patch, from its file or its text."""
 
         def wanted(data: bytes) -> bool:
             return whole or may_hold(data, self.kinds)

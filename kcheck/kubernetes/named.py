@@ -32,11 +32,11 @@ class Named:
     _made: dict[str, list[tuple[str, Data]]] = field(default_factory=dict)
 
     def object(self, source: Source, kind: str, name: str) -> yaml.Mapping | None:
-        """The object that is nearest to a file; None if there is none, or several are as near."""
+        """The object nearest to a file; None if none or not unique."""
         return _nearest(source, self._objects(kind, name))
 
     def data(self, source: Source, name: str) -> Data | None:
-        """The texts of the ConfigMap that is nearest to a file; None if there is none, or several are as near."""
+        """The texts of the ConfigMap nearest to a file; None if none or not unique."""
         if name not in self._made:
             written = [(path, _texts(yaml.get(root, "data"))) for path, root in self._objects("ConfigMap", name)]
             self._made[name] = [*written, *self._generated(name)]

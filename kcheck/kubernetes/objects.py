@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kinds of objects that are looked at, None for all; of those in `marks`, those whose text has a mark.
+    """The kinds of objects to read, None for all; kinds in `marks` only with a mark in the text.
 
     Objects of other kinds are looked at where their text has all of `others`, but for the kinds in `never`.
     """
@@ -36,7 +36,7 @@ class Kinds:
         return self.names is None or kind in self.names
 
     def with_kinds(self, kinds: frozenset[str] | None) -> Kinds:
-        """These and some more, whatever their text; None stands for all."""
+        """These kinds and more, with any text; None stands for all."""
         if kinds is None or self.names is None:
             return Kinds(None)
         marks = {kind: own for kind, own in self.marks.items() if kind not in kinds}
@@ -54,7 +54,7 @@ class Kinds:
 
 
 class Object(NamedTuple):
-    """One Kubernetes object as it is written, or as the kustomization in the folder `scope` renders it.
+    """A Kubernetes object as written, or as rendered by the kustomization in `scope`.
 
     `holder` is the object that holds it whole, and makes it.
     """
@@ -68,7 +68,7 @@ class Object(NamedTuple):
 
     @property
     def owner_path(self) -> str:
-        """What it belongs to: the folder of its kustomization, else its file."""
+        """Its scope: the folder of its kustomization, else its file."""
         return self.scope or self.span.source.path
 
     @property
@@ -79,14 +79,14 @@ class Object(NamedTuple):
 
 @dataclass
 class Manifests:
-    """What the manifests of a tree hold. `templates` are files that a template engine must render first."""
+    """The objects of a tree. `templates` are files that need rendering first."""
 
     objects: list[Object]
     problems: list[Problem]
     templates: list[Source]
 
     def merged_with(self, other: Manifests) -> Manifests:
-        """Both together, what is in both once."""
+        """The union of both."""
         return Manifests(
             self.objects + other.objects,
             list(dict.fromkeys(self.problems + other.problems)),
@@ -102,7 +102,7 @@ class Manifests:
 
 
 def read(sources: list[Source], kinds: Kinds) -> Manifests:
-    """Read all manifests. Never raises: what cannot be read becomes a problem, templates are set apart.
+    """Read all manifests. Never raises: errors become problems, templates are set apart.
 
     A broken document is a problem if it may hold one of the `kinds`; None stands for all.
     """
@@ -113,7 +113,7 @@ def read(sources: list[Source], kinds: Kinds) -> Manifests:
 
 
 def may_hold(data: bytes, kinds: Kinds) -> bool:
-    """Whether a document may hold an object of some kinds, or a list: told without parsing."""
+    """Whether a document may hold an object of some kinds, without parsing."""
     if kinds.names is None or not holds_objects(data):
         return holds_objects(data)
     found = kinds_named(data)
@@ -126,7 +126,7 @@ def may_hold(data: bytes, kinds: Kinds) -> bool:
 
 
 def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
-    """Add what a file holds to a result."""
+    """Add the objects of a file to a result."""
     for document in _documents(source, lambda data: may_hold(data, kinds)):
         if document.problem is not None:
             if kinds.others and not may_hold(document.span.text.encode(), kinds.named()):
@@ -141,7 +141,7 @@ def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
 
 
 def _documents(source: Source, wanted: Callable[[bytes], bool]) -> Iterable[yaml.Document]:
-    """The documents of a file; those of a template that only puts values in, with placeholders for these."""
+    """The documents of a file; simple templates with placeholders for values."""
     found = list(yaml.documents(source, wanted))
     if not any(document.problem for document in found):
         return found
@@ -178,7 +178,7 @@ _HOLDERS = {"AppWrapper": ("spec", "components", "template")}
 
 
 def value_of(node: yaml.Scalar) -> Value[DatumValue]:
-    """What a scalar says, with its place; Unset where it is null, Unknown if a placeholder is a placeholder."""
+    """The value of a scalar with its place; Unset if null, Unknown for a placeholder."""
     if isinstance(node, yaml.Computed):
         datum = node.datum
         null = isinstance(datum, Known) and datum.value is None
@@ -194,7 +194,7 @@ def value_of(node: yaml.Scalar) -> Value[DatumValue]:
 
 
 def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
-    """What a scalar with placeholders says: known where each of them has a default."""
+    """The value of a scalar with placeholders: known if each has a default."""
     text = placeholders.with_defaults(node.text)
     missing, origin = placeholders.first(text), Origin((node.span,))
     if missing:
@@ -205,7 +205,7 @@ def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
 
 
 def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
-    """The YAML documents in a text, each part with its place in the file where it is written as it is read."""
+    """The YAML documents in a text, parts with places if unescaped."""
     if isinstance(node, yaml.Computed):
         pieces = pieces_of(node.datum)
         if not pieces and not isinstance(node.datum, Unknown):

@@ -37,7 +37,7 @@ Visit: TypeAlias = "Callable[[str, yaml.Target], yaml.Target | None]"
 
 
 def set_path(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -> yaml.Mapping:
-    """The map with a value at a path; maps that are missing on the way are made where the value is written."""
+    """The map with a value at a path; missing maps get the value's place."""
     entries = yaml.entries(mapping)
     old = entries.get(path[0])
     if len(path) > 1:
@@ -66,7 +66,7 @@ def items_of(sequence: yaml.Sequence, items: Iterable[yaml.Node]) -> yaml.Sequen
 
 
 def rebuild(root: yaml.Mapping, visit: Visit) -> yaml.Mapping:
-    """The tree with what `visit` gives in the place of a node, told its key, where it gives something."""
+    """The tree with nodes replaced by the results of `visit`."""
     done: dict[tuple[str, yaml.Target], yaml.Target] = {}
 
     def walk(name: str, node: yaml.Node) -> yaml.Node:
@@ -93,7 +93,7 @@ def rebuild(root: yaml.Mapping, visit: Visit) -> yaml.Mapping:
 
 
 def replace_at(root: yaml.Mapping, steps: Sequence[str], make: Callable[[yaml.Target], yaml.Target]) -> yaml.Mapping:
-    """The tree with every node at a path changed: keys, numbers, `*`, and `[name=value]` for items of lists."""
+    """The tree with every node at a path changed; paths have keys, numbers, `*`, `[name=value]`."""
     result = _replaced(root, steps, make) if steps else root
     return result if isinstance(result, yaml.Mapping) else root
 
@@ -131,7 +131,7 @@ def text(node: yaml.Node | None, *path: str) -> str:
 
 
 def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Mapping | None:
-    """An object with a strategic merge patch; None if the patch deletes it. What it is called stays.
+    """An object with a strategic merge patch; None if deleted. Its name stays.
 
     Raises:
         PatchError: the patch is too large.
@@ -152,7 +152,7 @@ class _Merger:
         self.left = MAX_NODES
 
     def node(self, name: str, base: yaml.Target | None, patch: yaml.Target) -> yaml.Target | None:
-        """What a patch makes of a node; None if it takes it away."""
+        """A patched node; None if deleted."""
         self.left -= 1
         if self.left < 0:
             raise PatchError(f"it has more than {MAX_NODES:,} values")
@@ -201,7 +201,7 @@ class _Merger:
         return items_of(place, [*result.values(), *rest])  # those of the patch come first
 
     def keys(self, name: str, items: list[yaml.Target]) -> tuple[str, ...]:
-        """What tells the items of a list apart; nothing if it is replaced."""
+        """The merge key of a list; empty if the list is replaced."""
         if not self.built_in or name not in _KEYS or not all(isinstance(item, yaml.Mapping) for item in items):
             return ()
         return tuple(key for key in _KEYS[name] if any(text(item, key) for item in items))

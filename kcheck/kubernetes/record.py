@@ -23,7 +23,7 @@ class MappingRecord:
         self.span = place or mapping.span
 
     def entry(self, name: str) -> Datum | None:
-        """The value of a key, or None if it is not there; null is as good as absent."""
+        """The value of a key, or None if absent or null."""
         node = yaml.get(self.mapping, name)
         found = None if node is None else datum(node)
         return None if isinstance(found, Known) and found.value is None else found
@@ -52,7 +52,7 @@ class MappingRecord:
 
 
 class PairsRecord(MappingRecord):
-    """A list of `name` and `value`, as kubeadm writes extraArgs since v1beta4; the last of a name counts."""
+    """A list of `name` and `value`, like kubeadm's extraArgs since v1beta4; the last wins."""
 
     def __init__(self, pairs: list[yaml.Mapping], place: Span) -> None:
         super().__init__(pairs[0], place)
@@ -72,7 +72,7 @@ class PairsRecord(MappingRecord):
         return [_name(pair) for pair in self.pairs]
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """What is absent is a further pair."""
+        """An absent key is a new pair."""
         return Origin((self.span,), missing=Missing(self.span, (Item(path[-1]), "value")))
 
 
@@ -111,7 +111,7 @@ def _name(pair: yaml.Mapping) -> str:
 
 
 def datum(node: yaml.Node) -> Datum:
-    """What a node says, with the places of its parts."""
+    """The value of a node, with the places of its parts."""
     target = yaml.resolve(node)
     if isinstance(target, yaml.Mapping):
         parts = {key: datum(entry.value) for key, entry in yaml.entries(target).items()}

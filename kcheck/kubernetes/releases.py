@@ -63,7 +63,7 @@ class Release:
         return laid_over(merged(self.trees), self.sets)
 
     def scalar(self, *path: str | int) -> Value[object]:
-        """The single value at a path: Unset where nobody says it, Unknown if somebody may."""
+        """The scalar at a path: Unset if no values set it, Unknown if some may."""
         node = self.values
         for step in path:
             if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):
@@ -130,7 +130,7 @@ def laid_over(tree: yaml.Target | None, sets: dict[Path, yaml.Target]) -> yaml.T
 
 
 def _laid(tree: yaml.Target | None, overlay: Overlay) -> yaml.Target:
-    """The list or map with what an overlay says of its parts; what is set has no key but its value."""
+    """The list or map with overlaid parts."""
     parts = {
         step: _laid(yaml.get(tree, step), part) if isinstance(part, dict) else part for step, part in overlay.items()
     }
@@ -156,7 +156,7 @@ def path_of(name: str) -> Path:
 
 
 def chart_name(value: Value[str]) -> Value[str]:
-    """The name of a chart without the path, address or archive that it is given by."""
+    """The name of a chart without path, address or archive suffix."""
     if not isinstance(value, Known):
         return value
     name = str(value.value).rstrip("/").rpartition("/")[2]
@@ -168,7 +168,7 @@ def chart_name(value: Value[str]) -> Value[str]:
 
 
 def read(objects: Iterable[Object], find: Find, named: Named) -> Iterator[Release]:
-    """The releases among some objects; `find` and `named` give what they name: files, and objects."""
+    """The releases among some objects; `find` and `named` look up files and objects."""
     for item in objects:
         group = item.api_version.partition("/")[0]
         if item.kind == "HelmRelease" and group == "helm.toolkit.fluxcd.io":
@@ -182,7 +182,7 @@ def read(objects: Iterable[Object], find: Find, named: Named) -> Iterator[Releas
 
 
 def of_kustomization(root: yaml.Mapping, folder: str, find: Find) -> Iterator[Release]:
-    """The charts that a kustomization in a folder inflates; `find` gives the files beside it."""
+    """The charts of a kustomization; `find` looks up files beside it."""
     changes = next((key for key in _CHANGES if yaml.get(root, key) is not None), "")
     home = _text_at(root, "helmGlobals", "chartHome") or "charts"
     listed = yaml.get(root, "helmCharts")
@@ -255,7 +255,7 @@ def _flux(item: Object, find: Find, named: Named) -> Release:
 
 
 def _referred(item: Object, named: Named) -> tuple[Value[str], Value[str]]:
-    """The chart, with its version, that a release refers to by an object of its own."""
+    """The chart and version of a release in a separate object."""
     ref = yaml.get(item.root, "spec", "chartRef")
     kind, name = (_text_at(ref, key) for key in ("kind", "name")) if ref is not None else ("", "")
     spec = yaml.get(named.object(item.span.source, kind, name), "spec") if kind and name else None

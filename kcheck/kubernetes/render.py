@@ -43,7 +43,7 @@ class _HelmError(Exception):
 
 
 def program(values: tuple[str, ...]) -> str:
-    """Where helm is, if it and the files of values are there.
+    """The path of helm, if it and the values files exist.
 
     Raises:
         ConfigError: one of them is missing.
@@ -58,7 +58,7 @@ def program(values: tuple[str, ...]) -> str:
 
 
 class Rendering:
-    """What helm made of a chart, or the problems that kept it from that: then there are no objects."""
+    """The objects rendered by helm, or its problems."""
 
     def __init__(self, helm: str, chart: Chart, charts: Charts, files: tuple[str, ...]) -> None:
         self.chart = chart
@@ -89,7 +89,7 @@ class Rendering:
                     self.objects += objects_in(root)
 
     def _template(self, path: str) -> _Template:
-        """The template of that path below the chart; Chart.yaml where it is in an archive."""
+        """The template at a path in the chart; Chart.yaml if it is in an archive."""
         if path not in self._templates:
             full = os.path.join(self.chart.folder, path)
             found = self.tree.source(full) if contains_path(self.chart.folder, full) else None
@@ -100,7 +100,7 @@ class Rendering:
 
 @contextmanager
 def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
-    """The paths for helm, which reads the disk: those of copies where a tree has other bytes than the disk."""
+    """The paths for helm: copies if the tree differs from the disk."""
     if not any(contains_path(path, changed) for path in paths for changed in tree.disk.overlay):
         yield list(paths)
         return
@@ -191,7 +191,7 @@ class _Template:
                 yield from certain[0].pieces(line)
 
     def _filled(self, match: re.Match[str], span: Span, path: str) -> _Filled:
-        """A line that a template filled in, with the value of the chart that is in it, if it is the only one."""
+        """A templated line, with its chart value if it has only one."""
         node = yaml.get(self.values, *path.split(".")) if path else None
         value = match[1].strip("\"'") if path else ""
         given = isinstance(node, yaml.Scalar) and node.text == value and value
@@ -221,12 +221,12 @@ class _Filled(NamedTuple):
 
 
 def _piece(text: str, span: Span) -> Piece:
-    """A part of the output; it is not set anywhere as it is, so it is no literal."""
+    """A part of the output, which is not literal in any file."""
     return Piece(text, span, Known(text, Origin((span,))))
 
 
 def _head(text: str) -> str:
-    """What a line begins with, up to its value."""
+    """The prefix of a line, up to its value."""
     found = _HEAD.match(text.removeprefix("- "))
     return found[0] if found else ""
 

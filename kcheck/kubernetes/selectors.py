@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Name(NamedTuple):
-    """What an object is or was called."""
+    """A present or former name of an object."""
 
     name: str
     namespace: str
@@ -28,7 +28,7 @@ class Name(NamedTuple):
 
 
 class Resource(NamedTuple):
-    """An object while it is rendered; `names` are those it had, the one it has last."""
+    """An object being rendered; `names` are its names, the present one last."""
 
     item: Object
     names: tuple[Name, ...]
@@ -48,7 +48,7 @@ class Resource(NamedTuple):
 
 
 def name_of(root: yaml.Node) -> Name:
-    """What an object is called."""
+    """The name of an object."""
     return Name(text(root, "metadata", "name"), text(root, "metadata", "namespace"))
 
 
@@ -57,7 +57,7 @@ class SelectorError(Exception):
 
 
 def selected(resources: Iterable[Resource | None], target: yaml.Mapping) -> list[int]:
-    """The numbers of the objects that a target selects: by kind, any name they had, labels and annotations.
+    """The indexes of the objects that a target selects.
 
     Raises:
         SelectorError: it is none, or one that kcheck does not read.

@@ -23,14 +23,14 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
 
 @dataclass(frozen=True)
 class Substitution:
-    """What one Kustomization gives to the manifests below a folder, which is a real path."""
+    """The substitutions of a Kustomization for the manifests below a real path."""
 
     folder: str
     values: dict[str, yaml.Scalar]
 
 
 def read(objects: Iterable[Object], top: Callable[[Source], str], named: Named) -> list[Substitution]:
-    """The substitutions that some objects ask for; `top` is the folder of a source's repository."""
+    """The substitutions in some objects; `top` is the folder of a source's repository."""
     result = []
     for item in objects:
         post = yaml.get(item.root, "spec", "postBuild")
@@ -56,7 +56,7 @@ def read(objects: Iterable[Object], top: Callable[[Source], str], named: Named) 
 
 
 def applied(objects: Iterable[Object], found: list[Substitution]) -> list[Object]:
-    """The objects with the values of the nearest Kustomization; where several are as near, with what all agree on."""
+    """The objects with the values of the nearest Kustomization, or the common values of several."""
     result, by_folder = [], dict[str, "_Filler | None"]()
     for item in objects:
         if item.folder not in by_folder:
@@ -78,7 +78,7 @@ def _filler(folder: str, found: list[Substitution]) -> _Filler | None:
 
 
 class _Filler:
-    """Fills variables into trees; what an alias stands for is filled once, and what has none stays as it is."""
+    """Substitutes variables in trees; aliased nodes once, nodes without variables unchanged."""
 
     def __init__(self, values: dict[str, yaml.Scalar], *, defaults: bool) -> None:
         self.values = values

@@ -21,14 +21,14 @@ _WHOLE = re.compile(r"\{\{-?\s*\.?path(?:\.path)?\s*-?\}\}")
 
 
 class Sync(NamedTuple):
-    """Something that applies folders: what people call it, and a pattern of their real paths."""
+    """A tool that applies folders: its name, and a pattern of real paths."""
 
     name: str
     folders: re.Pattern[str]
 
 
 def read(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sync]:
-    """Those among some objects that bring back what is deleted; `top` is the folder of a source's repository."""
+    """Objects that restore deleted ones; `top` is the folder of a source's repository."""
     for item in objects:
         for path in _paths(item):
             name = f"{item.kind} {_text(item.root, 'metadata', 'name') or '?'}"
@@ -38,7 +38,7 @@ def read(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sy
 
 
 def _paths(item: Object) -> Iterator[str]:
-    """The folders that something applies, from the top of its repository; patterns where a generator finds them."""
+    """The applied folders, from the top of the repository; patterns for generators."""
     group = item.api_version.partition("/")[0]
     if item.kind == "Kustomization" and group == "kustomize.toolkit.fluxcd.io":
         yield _text(item.root, "spec", "path") or "."

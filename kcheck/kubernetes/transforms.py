@@ -95,7 +95,7 @@ def _with_affixes(resources: list[Resource], prefix: yaml.Target | None, suffix:
 
 
 def _with_new_references(resource: Resource, renamed: dict[tuple[str, str], yaml.Scalar]) -> Resource:
-    """The object with the new names of what it refers to."""
+    """The object with new names in its references."""
 
     def visit(name: str, node: yaml.Target) -> yaml.Target | None:
         return renamed.get((name, node.text)) if isinstance(node, yaml.Scalar) else None
@@ -104,7 +104,7 @@ def _with_new_references(resource: Resource, renamed: dict[tuple[str, str], yaml
 
 
 def composed_text(value: str, *spans: Span) -> yaml.Computed:
-    """A text that is put together from what is written at several places, the most telling one first."""
+    """A text joined from several places, the most relevant one first."""
     return yaml.Computed(*spans[0], None, value, "double", None, Known(value, Origin(tuple(dict.fromkeys(spans)))))
 
 
@@ -235,7 +235,7 @@ _VARIABLE = re.compile(r"\$\(([\w.-]+)\)")
 
 
 def with_variables(resources: list[Resource], names: frozenset[str]) -> tuple[list[Resource], set[str]]:
-    """The objects without the texts that `vars` of a kustomization fill in, and those of them that are used."""
+    """The objects without texts from `vars` of a kustomization, and the used ones."""
     used: set[str] = set()
     if not names:
         return resources, used

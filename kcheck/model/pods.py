@@ -72,7 +72,7 @@ class Container(Thing):
     """
 
     name: Value[str]
-    first: bool
+    init: bool
     image: Value[str]
     pull_policy: Value[str]
     cpu: Value[int]
@@ -94,9 +94,9 @@ class PodTemplate(Thing):
 
     `selection` is what they ask of a node's labels: one of several sets of requirements. `spread` says that a required
     anti-affinity puts each on a node of its own. `ports` are those they take of the node. `grace` is in seconds. Of the
-    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `stay` is the
-    annotation that keeps the cluster autoscaler from moving them, `undisturbed` the one that keeps Karpenter from it,
-    `movable` the one that names volumes on the disk of the node with which it may.
+    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `safe_to_evict` is
+    the annotation that keeps the cluster autoscaler from moving them, `do_not_disrupt` the one that keeps Karpenter
+    from it, `movable_volumes` the one that names volumes on the disk of the node with which it may.
     `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers.
     """
 
@@ -123,9 +123,9 @@ class PodTemplate(Thing):
     volumes: Value[tuple[Volume, ...]]
     subdomain: Value[str]
     containers: tuple[Container, ...]
-    stay: Value[str] = NOTHING
-    undisturbed: Value[str] = NOTHING
-    movable: Value[str] = NOTHING
+    safe_to_evict: Value[str] = NOTHING
+    do_not_disrupt: Value[str] = NOTHING
+    movable_volumes: Value[str] = NOTHING
     asks_as_one: bool = False
 
 
@@ -192,16 +192,14 @@ class Addon(Thing):
 class Mirror(Thing):
     """A registry cache in the code: images of `registry` below `path` are `prefix`/... there.
 
-    What only the account knows of the prefix is in <>: such a name is for people, `complete` says that it is not.
+    What only the account knows of the prefix is in <>: such a name is for people.
     """
 
     cloud: str
     root: str
-    address: str
     registry: str
     path: str
     prefix: str
-    complete: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)

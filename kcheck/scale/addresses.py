@@ -42,7 +42,7 @@ class Estimate(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What the pools of a place take, at least and at most, in their order; `why` says why the two are not the same.
+    """Lower and upper demand of each pool in a place; `why` says why they differ.
 
     `low` and `high` are by what one node takes, `least` and `most` also by the sizes that the pools may have when their
     clusters reach their targets. `high` and `most` are None if they have no bound.
@@ -65,7 +65,7 @@ def exactly(number: int) -> Estimate:
 
 
 def per_node(pool: NodePool, world: World) -> Estimate:
-    """Addresses one node takes of its subnet: its own, and those of its pods where they live in it."""
+    """Addresses one node takes from its subnet: its own, and its pods' if they are in it."""
     inside = pool.addresses.pods_take_addresses
     if isinstance(inside, Known) and not inside.value:
         return exactly(1)
@@ -77,7 +77,7 @@ def per_node(pool: NodePool, world: World) -> Estimate:
 
 
 def addresses_per_node(pool: NodePool, world: World) -> Value[int]:
-    """The same, where it is exact."""
+    """Addresses one node takes from its subnet; Unknown if not exact."""
     estimate = per_node(pool, world)
     exact = estimate.bounds.exact
     if exact is None:
@@ -97,7 +97,7 @@ def _with_pods(pool: NodePool, world: World) -> Estimate:
 
 
 def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
-    """What the cloud allows as the number of pods of a node."""
+    """The range of pods per node that the cloud allows."""
     cluster = known(pool.cluster)
     limits = world.numbers.limits(cluster.cloud if cluster else "any")
     if "max_pods.least" not in limits:
@@ -106,7 +106,7 @@ def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
 
 
 def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
-    """Addresses of a node of Amazon's VPC CNI with one pod of its own: the least that any job takes.
+    """Addresses that a VPC CNI node holds with one pod: the least for any job.
 
     Where pods have subnets of their own, the node's `own` interface is none of those that serve them.
     """
@@ -140,7 +140,7 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
 
 
 def pod_addresses(pool: NodePool, world: World) -> Estimate:
-    """Addresses that the pods of a node take of the subnets of pods, one pod of its own on it."""
+    """Addresses that a node with one pod takes from the pod subnets."""
     cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
     if cni is not None:
         return _held(pool, cni, own=False)
@@ -180,7 +180,7 @@ def block_size(pool: NodePool, world: World) -> Estimate:
 
 
 def pools_of(place: Place, world: World) -> list[NodePool] | Unknown:
-    """The pools whose nodes, or whose pods, are in a subnet or range."""
+    """The pools with nodes or pods in a subnet or range."""
     return world.pools.in_subnet(place) if isinstance(place, Subnet) else world.pools.in_range(place)
 
 
@@ -224,7 +224,7 @@ def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
 
 
 def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: bool) -> list[Demand] | None:
-    """The demands with the sizes of the pools at the target: those that take least, or most; None without a bound."""
+    """The smallest or largest demands at the target; None without a bound."""
     result = list(demands)
     by_cluster: dict[str, list[int]] = {}
     for i, pool in enumerate(pools):
@@ -244,7 +244,7 @@ def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: 
 
 
 def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool) -> list[dict[str, int]]:
-    """The sizes that the pools of one cluster may have at its target; none if they have no upper bound."""
+    """Possible pool sizes of a cluster at its target; none without an upper bound."""
     cluster = known(pools[own[0]].cluster)
     nodes = [world.sizes.of_pool(pools[i]) for i in own]
     sizes = all_known(nodes)
@@ -272,7 +272,7 @@ def needed_at_most(place: Place, world: World) -> int | None:
 
 
 def arithmetic(demands: list[Demand]) -> str:
-    """The sum of what pools take, pool by pool; small pools are joined when there are many."""
+    """The demand as a sum by pool; small pools are joined if there are many."""
     ordered = sorted(demands, key=lambda demand: -demand.addresses(demand.nodes))
     parts = []
     for demand in ordered[:4]:
@@ -292,7 +292,7 @@ def arithmetic(demands: list[Demand]) -> str:
 
 
 def room(place: Place, world: World) -> Value[int]:
-    """Addresses of a subnet that the cloud does not keep; of a range all, those that continue it included."""
+    """Usable addresses of a subnet; all addresses of a range and its extensions."""
     if isinstance(place, Subnet):
         return _usable(place, world)
     total = 0
@@ -325,7 +325,7 @@ def range_of(text: str) -> IPv4Network | None:
 
 
 def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callable[[NodePool, World], Estimate], int]:
-    """What a pool takes of a place, for its nodes first, then for its pods; over how many subnets that is spread."""
+    """The demand of a pool in a place, for nodes and for pods, and the number of subnets it uses."""
     if not isinstance(place, Subnet):
         return block_size, 1
     nodes, pods = known(pool.addresses.subnets) or (), known(pool.addresses.pod_subnets) or ()

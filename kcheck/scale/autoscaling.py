@@ -31,7 +31,7 @@ class Autoscaling:
         return bool(known(cluster.provisioned)) or known(self.tool(cluster)) == "karpenter"
 
     def tool(self, cluster: Cluster) -> Value[str]:
-        """What grows the pools of a cluster: the cloud, or what is installed into it; unset if nothing is found."""
+        """The autoscaler of a cluster: the cloud's, or an installed one; unset if none is found."""
         place = Origin((cluster.place,))
         if cloud(cluster.cloud).grows_pools:
             return cluster.grower if equals(cluster.grower, "karpenter") else Known(cluster.cloud, place)
@@ -49,7 +49,7 @@ class Autoscaling:
 
     @cached_property
     def _installed(self) -> dict[str, list[Value[str]]]:
-        """By cluster, the names of add-ons and images; by "" those whose cluster is unknown."""
+        """Names of add-ons and images by cluster; "" for an unknown cluster."""
         own, result = self._inventory, defaultdict[str, list[Value[str]]](list)
         names: list[tuple[Thing, Value[str]]] = [(addon, addon.name) for addon in own.addons]
         for thing, name in (*names, *((one, image.text) for one in own.workloads for image in one.images)):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Cap(NamedTuple):
-    """A bound on all pools of a cluster together: nodes take of its `room`, those of a pool `per_node` each.
+    """A bound on all pools of a cluster: each node takes `per_node` of its `room`.
 
     `other` is the least that a node of no pool takes, 0 where none counts. `cause` is where the room is written, None
     of a quota. Fixed pools `stay` as they are at the cap of an autoscaler.
@@ -41,7 +41,7 @@ class Cap(NamedTuple):
         return sum(self.per_node.get(name, 0) * size for name, size in sizes.items())
 
     def most(self, pools: list[NodePool], *, others: bool) -> float:
-        """The most nodes of whatever mixture; `others` says that there may be nodes of no pool."""
+        """The most nodes of any mixture; `others` means nodes outside pools are possible."""
         takes = [self.per_node.get(pool.id, 0) for pool in pools] + ([self.other] if others else [])
         least = min(takes, default=0)
         return self.room // least if least else inf
@@ -79,7 +79,7 @@ class Caps(Memory):
 
 
 def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) -> list[Cap]:
-    """Its caps of nodes and of cores; of neither if it is 0."""
+    """The autoscaler's caps of nodes and cores; 0 is no cap."""
     found = []
     if number(scaler.max_nodes, 0):
         found.append(Cap(number(scaler.max_nodes, 0), "nodes", {pool.id: 1 for pool in pools}, 1, scaler.max_nodes))

@@ -32,7 +32,7 @@ def sufficient_batch(nodes: int, seconds: int, scan_interval: int, client_qps: i
 
 
 def batch_for(nodes: int, seconds: int, scan_interval: int, client_qps: int) -> int | None:
-    """The smallest round batch with which `deletion_time` stays within `seconds`; None if none does.
+    """The smallest round batch that keeps `deletion_time` within `seconds`; else None.
 
     Round means 1, 2 or 5 times a power of ten, as people write it.
     """

@@ -16,13 +16,13 @@ _KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions"
 
 
 class Deployments:
-    """What is deployed: to which cluster, as part of which workload, and beside what."""
+    """Deployed things by cluster and workload."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
 
     def on(self, cluster: Cluster) -> Inventory:
-        """What is deployed to a cluster, as far as known: workloads, Services, add-ons."""
+        """The things deployed to a cluster, as far as known."""
         return self._clusters[cluster.id]
 
     def workload(self, part: Thing) -> Workload:
@@ -30,14 +30,14 @@ class Deployments:
         return part if isinstance(part, Workload) else self._workload_of[part]
 
     def scope(self, thing: Thing) -> str:
-        """What is applied together: the cluster of a thing, else the folder of its kustomization or file."""
+        """The scope of a thing: its cluster, else the folder of its kustomization or file."""
         cluster = self._inventory.cluster_of.get(thing)
         if cluster is not None:
             return cluster.id
         return self._inventory.scope_of.get(thing) or os.path.dirname(thing.place.source.path)
 
     def beside(self, thing: Thing) -> Inventory:
-        """What is applied together with a thing."""
+        """The things applied together with a thing."""
         if isinstance(thing, PodTemplate | Container):
             thing = self.workload(thing)
         return self._scopes[self.scope(thing)]

@@ -35,7 +35,7 @@ def mirrored(workload: Workload, world: World) -> Value[bool]:
 
 
 def egress_addresses(workload: Workload, world: World) -> Value[int]:
-    """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is unknown."""
+    """Public addresses that all nodes share for pulls; one if unknown."""
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is None:
         return Known(1, Origin((workload.place,)))

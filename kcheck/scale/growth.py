@@ -21,7 +21,7 @@ CEILING = 1 << 20
 
 
 def surge_nodes(surge: Surge, nodes: int) -> int:
-    """How many nodes an upgrade adds to a pool of that many: a number or a percentage, rounded up, within bounds.
+    """Surge nodes of an upgrade: a number or a percentage, rounded up, within bounds.
 
     A pool without nodes has none to replace.
 
@@ -35,7 +35,7 @@ def surge_nodes(surge: Surge, nodes: int) -> int:
 
 
 def surge_bounds(surge: Value[Surge]) -> tuple[Surge, Surge]:
-    """What an upgrade adds at least, and at most: as many nodes again if unknown."""
+    """Lower and upper bound of the surge; up to the pool's size if unknown."""
     found = [one.value for one in candidates(surge)]
     if not found:
         return Surge(), Surge(percent=100)
@@ -50,7 +50,7 @@ def surge_bounds(surge: Value[Surge]) -> tuple[Surge, Surge]:
 
 
 class Demand(NamedTuple):
-    """What one pool takes of a range: `per_node` for each of its nodes and surge nodes; `nodes` at the target.
+    """The demand of a pool: `per_node` for each node and surge node; `nodes` at the target.
 
     A pool in several subnets, one a zone, is spread evenly over them: `subnets` is their number. `by_default` says that
     nobody wrote its size.
@@ -85,7 +85,7 @@ def needed_in_turn(demands: Sequence[Demand]) -> int:
 
 
 def full_at(demands: Sequence[Demand], usable: int) -> int:
-    """The number of nodes at which the subnet is full, when its pools grow in proportion to their sizes."""
+    """The number of nodes at which the subnet is full, with pools in proportion."""
     sizes = tuple(demand.nodes for demand in demands)
     growth = Growth(sizes, (True,) * len(sizes))
 
@@ -96,7 +96,7 @@ def full_at(demands: Sequence[Demand], usable: int) -> int:
 
 
 def spread(maxima: Sequence[int], growable: Sequence[bool], target: int, minima: Sequence[int] = ()) -> list[int]:
-    """Nodes of each pool when the cluster has `target`; no pool ever shrinks as the target grows.
+    """Nodes of each pool at a target; no pool shrinks as the target grows.
 
     Above the sum of the maxima, growable pools share the excess in proportion to their maxima (all pools, if none can
     grow). Below it they have their minima and a share of the rest, in proportion to what they can grow by; fixed pools
@@ -122,7 +122,7 @@ def _added(base: Sequence[int], weights: Sequence[int], amount: int) -> list[int
 
 
 def _proportional(weights: Sequence[int], amount: int) -> list[int]:
-    """Whole shares of an amount: those of D'Hondt, the one method near this whose shares never shrink as it grows."""
+    """Integer shares by D'Hondt's method: no share shrinks as the amount grows."""
     whole = sum(weights)
     shares = [amount * weight // whole for weight in weights]
     claims = [(-weight / (share + 1), i) for i, (weight, share) in enumerate(zip(weights, shares, strict=True))]
@@ -135,7 +135,7 @@ def _proportional(weights: Sequence[int], amount: int) -> list[int]:
 
 
 class Growth(NamedTuple):
-    """How the pools of a cluster share its nodes: maxima, None if one is unknown, who can grow, and minima."""
+    """How pools share the nodes: maxima (None if unknown), growing pools, minima."""
 
     maxima: tuple[int | None, ...]
     growable: tuple[bool, ...]
@@ -151,7 +151,7 @@ class Growth(NamedTuple):
         return _sizes(self, nodes)
 
     def filled(self, nodes: int, order: Sequence[int]) -> list[int]:
-        """An extreme way to share the nodes: pools have their minima, then fill up one after the other."""
+        """Extreme pool sizes: minima first, then one pool after the other is filled."""
         lowest = self.minima or (0,) * len(self.maxima)
         result = [
             high if high is not None and not grows else low if high is None else min(low, high)
@@ -168,7 +168,7 @@ class Growth(NamedTuple):
         return result
 
     def grown(self, nodes: int, order: Sequence[int]) -> list[int]:
-        """The sizes at a target: known pools have their maxima, the first unknown one of `order` has the rest."""
+        """Sizes at a target: known maxima, and the rest for the first unknown pool of `order`."""
         result = [size or 0 for size in self.maxima]
         rest = nodes - sum(result)
         first = next((i for i in order if self.maxima[i] is None), None)
@@ -186,7 +186,7 @@ def _sizes(growth: Growth, nodes: int) -> list[int]:
 
 
 def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]], ceiling: int = CEILING) -> int:
-    """The most nodes up to `ceiling` at which the pools fit; `path` gives their sizes, which never shrink; 0 if none.
+    """The most nodes up to `ceiling` at which the pools fit; `path` gives monotonic sizes.
 
     Whoever fits with more nodes fits with fewer.
     """
@@ -201,7 +201,7 @@ def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]],
 
 
 class Trial(NamedTuple):
-    """Whether pools of some sizes fit: at the lowest demand there can be, and at the highest, None if it has no bound.
+    """Whether pool sizes fit at the lowest and at the highest demand; None without a bound.
 
     `weights` tells the pools that take much for each node from those that take little.
     """

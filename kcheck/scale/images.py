@@ -40,7 +40,7 @@ class Images:
 
     @cached_property
     def every(self) -> list[Uses]:
-        """Every image of a cluster once, or of a file whose cluster is unknown, with all its uses.
+        """Each image of a cluster, or of a file without a known cluster, with its uses.
 
         The first is that on most nodes, those that sign in last. One on an unknown number of nodes comes behind those
         on that many that it matters, and before all others.

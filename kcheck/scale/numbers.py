@@ -21,7 +21,7 @@ class Numbers(Memory):
         self._config = config
 
     def limits(self, cloud: str) -> dict[str, profiles.ProfileValue]:
-        """The limits of a cloud, with those that the settings raise."""
+        """The limits of a cloud, with the values from the settings."""
         return self.remember("limits", cloud, lambda: self._limits(cloud))
 
     def tells_quotas(self, cloud: str) -> bool:
@@ -29,7 +29,7 @@ class Numbers(Memory):
         return any(name.startswith(f"{cloud}.quota.") for name in self._config.limits)
 
     def price(self, pool: NodePool | None) -> machines.Price | None:
-        """What one node of a pool costs: as the user says, else the list price of its cheapest machine type."""
+        """The price of a node: the user's, else the list price of the cheapest machine type."""
         cluster = known(pool.cluster) if pool else None
         environment = self._config.environment(cluster.root, cluster.environment) if cluster else None
         cents = environment.price if environment and environment.price else self._config.price

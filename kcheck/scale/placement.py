@@ -32,15 +32,13 @@ _CLOUDS = (
 _RULES_OUT = ("NotIn", "DoesNotExist")
 _COMMON = frozenset(f"{domain}/{name}" for domain in ("kubernetes.io", "beta.kubernetes.io") for name in ("os", "arch"))
 """Labels that nearly all nodes of a cluster for training have the same of."""
-_ROLE = "node-role.kubernetes.io"
-"""The domain of labels that tell control planes from other nodes."""
 
 _MODE = "ack.node.gpu.schedule"
 """The label by which ACK's nodes offer whole cards, or parts of them in one of several ways."""
 
 
 class Fit(NamedTuple):
-    """Whether pods fit the nodes of a pool: None if unknown. `why` names what keeps them away."""
+    """Whether pods fit the nodes of a pool; None if unknown. `why` names the obstacle."""
 
     fits: bool | None
     why: str = ""
@@ -55,7 +53,7 @@ def fit(template: PodTemplate, pool: NodePool) -> Fit:
 
 
 def per_node(template: PodTemplate, pool: NodePool, *, ports: bool = True) -> int | None:
-    """How many pods a node of a pool takes by its GPUs, vCPUs and `ports`; None if unknown."""
+    """Pods per node by GPUs, vCPUs and `ports`; None if unknown."""
     counts = []
     cards, of_node = known(template.gpus), known(pool.machine.gpus)
     if cards:
@@ -86,24 +84,11 @@ def asks_for_spot(template: PodTemplate) -> bool:
     return bool(terms) and all(any(_is_spot(one) for one in term) for term in terms)
 
 
-def chosen_by(template: PodTemplate) -> str:
-    """A label without which no node gets the pods, other than those that clouds and drivers set; else empty."""
-    terms = known(template.selection) or ()
-    own = [next((one for one in term if _is_own(one)), None) for term in terms]
-    first = own[0] if own and all(own) else None
-    return f"{first.key}={','.join(first.values)}".rstrip("=") if first else ""
-
-
 def names(template: PodTemplate, domain: str) -> bool:
     """Whether pods select or tolerate something of a domain of labels."""
     keys = [one.key for term in known(template.selection) or () for one in term]
     keys += [one.key for one in known(template.tolerations) or ()]
     return any(key.partition("/")[0].endswith(domain) for key in keys)
-
-
-def _is_own(one: Requirement) -> bool:
-    domain = one.key.partition("/")[0]
-    return one.operator in ("In", "Exists") and (domain == _ROLE or not domain.endswith(_CLOUDS))
 
 
 def _is_spot(one: Requirement) -> bool:
@@ -118,7 +103,7 @@ def _is_spot(one: Requirement) -> bool:
 
 
 def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] | Unknown | None:
-    """The pools whose nodes get a pod of a DaemonSet; None if nothing keeps it from any node."""
+    """The pools that a DaemonSet runs on; None if it runs on every node."""
     terms = [tuple(one for one in term if one.key not in _COMMON) for term in known(template.selection) or ()]
     if isinstance(template.selection, Known):
         template = replace(template, selection=replace(template.selection, value=tuple(terms)))
@@ -142,7 +127,7 @@ def untolerated(template: PodTemplate, taint: str) -> bool:
 
 
 def spot_taint(template: PodTemplate) -> str:
-    """The taint that a cloud gives to the spot nodes that pods select by its label; empty if there is none."""
+    """The taint of the spot nodes that pods select by the cloud's label; empty if none."""
     terms = known(template.selection) or ()
     for one in registry.every():
         key = one.spot_label.key if one.spot_label and one.spot_taint else ""
@@ -185,7 +170,7 @@ def _meets(one: Requirement, pool: NodePool) -> bool | None:
 
 
 def _label(key: str, pool: NodePool) -> set[str] | None:
-    """The values that a label has on nodes of a pool; none if it is not there, None if it is unknown."""
+    """The values of a label on nodes of a pool; empty if absent, None if unknown."""
     own = pool.scheduling.labels
     if isinstance(own, Known) and key in own.value:
         return {own.value[key]}
@@ -247,7 +232,7 @@ def _keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
 
 
 def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
-    """Whether the API server adds the toleration: to pods that ask for a resource with the name of the taint."""
+    """Whether the API server adds the toleration, as it does for pods that request the tainted resource."""
     cluster = known(pool.cluster)
     key = taint.partition("=")[0].partition(":")[0]
     asked = any(equals(one.gpu, key) for one in template.containers)
@@ -265,7 +250,7 @@ def _tolerates(one: Toleration, key: str, value: str, effect: str) -> bool:
 
 
 def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
-    """The taint without which pods would fit one of some pools, if they fit none of them; else empty."""
+    """The single taint that keeps pods off all of some pools; else empty."""
     found = [fit(template, pool) for pool in pools]
     if any(one.fits is not False for one in found):
         return ""
@@ -273,7 +258,7 @@ def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
 
 
 def barrier(template: PodTemplate, pools: Iterable[NodePool]) -> str:
-    """The same, as `key=value:Effect`; empty if it takes several taints, or one of several."""
+    """The single taint that keeps pods off, as `key=value:Effect`; empty if it is not unique."""
     found = {_keeping(template, pool) for pool in pools if fit(template, pool).why.startswith("the taint ")}
     only = found.pop() if len(found) == 1 else ()
     return only[0] if len(only) == 1 else ""

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
-from kcheck.source.values import Origin, Unknown, equals, following, known, reason_of
+from kcheck.source.reasons import following
+from kcheck.source.values import Origin, Unknown, equals, known, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[NodePool]]:
-    """Pools by the id of what they belong to; those that belong to nothing are left out."""
+    """Pools by the id of their owner; pools without one are left out."""
     result: dict[str, list[NodePool]] = defaultdict(list)
     for owner, pool in pairs:
         if owner is not None:
@@ -31,7 +32,7 @@ def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown
 
 
 class Pools:
-    """Which node pools a cluster, a subnet or a range has, and which of them pods can land on."""
+    """The node pools of clusters, subnets and ranges, and those that pods fit."""
 
     def __init__(self, inventory: Inventory, deployed: Deployments, autoscaling: Autoscaling) -> None:
         self._inventory = inventory
@@ -39,7 +40,7 @@ class Pools:
         self._autoscaling = autoscaling
 
     def of_cluster(self, cluster: Cluster) -> list[NodePool]:
-        """The pools of a cluster, as far as known."""
+        """The known pools of a cluster."""
         return self._by_cluster[cluster.id]
 
     def all_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
@@ -63,7 +64,7 @@ class Pools:
         return found
 
     def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
-        """The pools whose nodes are in a subnet, then those whose pods are; Unknown if one may be missing."""
+        """Pools with nodes in a subnet, then pools with pods in it; Unknown if one may be missing."""
         if subnet.gap:
             return _missing("pools in", subnet, subnet.gap)
         why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
@@ -75,7 +76,7 @@ class Pools:
         return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
 
     def at_most_in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
-        """The same, with those that may be in it."""
+        """Pools that are, or may be, in a subnet."""
         why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
         if why:
             return _missing("pools in", subnet, why)
@@ -83,7 +84,7 @@ class Pools:
         return inside + self._perhaps_in_subnet[subnet.id]
 
     def in_range(self, pod_range: PodRange) -> list[NodePool] | Unknown:
-        """The pools whose pods are in a range, Unknown if one may be missing."""
+        """Pools with pods in a range; Unknown if one may be missing."""
         if pod_range.gap:
             return _missing("pools in", pod_range, pod_range.gap)
         found = self._by_range[pod_range.id]
@@ -91,11 +92,11 @@ class Pools:
         return _missing("pools in", pod_range, why) if why else found
 
     def counted(self, pool: NodePool) -> bool:
-        """Whether it is one pool, not one that may not be there or stands for several."""
+        """Whether it is exactly one pool, neither doubtful nor a stand-in for several."""
         return pool.id not in self._inventory.doubts
 
     def _why_uncounted(self, pools: Iterable[NodePool]) -> str:
-        """Why the number of some pools is unknown; empty if it is."""
+        """Why the number of pools is unknown; empty if known."""
         return next(filter(None, (self._inventory.doubts.get(pool.id) for pool in pools)), "")
 
     def holds_only_pods(self, subnet: Subnet) -> bool:
@@ -103,7 +104,7 @@ class Pools:
         return bool(self._by_pod_subnet[subnet.id]) and not self._by_subnet[subnet.id]
 
     def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
-        """The pools that pods can land on, and whether that is certain; Unknown if pools may be missing."""
+        """The pools that pods fit, and whether that is certain; Unknown if pools may be missing."""
         workload = self._deployed.workload(template)
         cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:

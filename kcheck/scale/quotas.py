@@ -61,12 +61,12 @@ def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
 
 
 def amount(need: Need, sizes: Mapping[str, int]) -> int:
-    """What the pools need of a quota at some sizes."""
+    """The amount of a quota that pools need at some sizes."""
     return sum(each * sizes.get(name, 0) for name, each in need.per_node.items())
 
 
 class Asked(NamedTuple):
-    """What a target needs of a quota; `sure` says that no more can be needed."""
+    """The amount of a quota that a target needs; `sure` if it cannot be more."""
 
     need: Need
     amount: int
@@ -74,7 +74,7 @@ class Asked(NamedTuple):
 
 
 def at_target(cluster: Cluster, world: World) -> list[Asked]:
-    """What the cluster needs of each quota at its target, at least where sizes or markets are unknown."""
+    """Quotas a cluster needs at its target; a lower bound if sizes or markets are unknown."""
     nodes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
     complete = not isinstance(world.pools.all_of_cluster(cluster), Unknown)
     result = []
@@ -88,5 +88,5 @@ def at_target(cluster: Cluster, world: World) -> list[Asked]:
 
 
 def unit(need: Need) -> str:
-    """What a quota counts, as text."""
+    """The unit of a quota."""
     return {"vcpus": "vCPUs", "gpus": "GPUs"}.get(need.quota.counts, "GB")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Sizes(Memory):
-    """How many nodes clusters and pools are meant to reach, and how many a workload runs on."""
+    """Target sizes of clusters and pools, and the nodes of workloads."""
 
     def __init__(
         self, inventory: Inventory, config: Config, pools: Pools, autoscaling: Autoscaling, caps: Caps
@@ -57,11 +57,11 @@ class Sizes(Memory):
         return self.remember("wanted", cluster.id, lambda: self._wanted(cluster))
 
     def target(self, cluster: Cluster) -> Value[int]:
-        """The number of nodes the cluster is to reach: what is wanted, or less where a cap ends it before."""
+        """The target of a cluster: the wanted number of nodes, or less if a cap binds."""
         return self.remember("target", cluster.id, lambda: self._target(cluster))
 
     def wanted_interval(self, cluster: Cluster) -> Interval:
-        """What is wanted as bounds: if unknown, at least the maxima that are."""
+        """The wanted number of nodes as bounds; at least the known maxima."""
         wanted = self.wanted(cluster)
         if isinstance(wanted, Known):
             return Interval(wanted.value, wanted.value)
@@ -69,11 +69,11 @@ class Sizes(Memory):
         return Interval(sum(number(pool.size.max_nodes, 0) for pool in pools), None)
 
     def target_interval(self, cluster: Cluster) -> Interval:
-        """The target as bounds: at most what the caps leave."""
+        """The target as bounds, within the caps."""
         return self.remember("interval", cluster.id, lambda: self._target_interval(cluster))
 
     def within(self, cap: Cap, cluster: Cluster, most: int) -> int:
-        """How many of `most` nodes a cluster has at a cap, its pools growing; all sizes are known."""
+        """How many of `most` nodes fit below a cap as the pools grow; all sizes are known."""
         pools, growth = self._pools.of_cluster(cluster), self.growth(cluster)
         names = [pool.id for pool in pools]
         found = largest(
@@ -112,7 +112,7 @@ class Sizes(Memory):
         return {pool.id: number(pool.size.max_nodes, 0) for pool in pools} if isinstance(sizes, Unknown) else sizes
 
     def of_workload(self, workload: Workload) -> Value[int]:
-        """Nodes that run a pod of the workload, one pod on each; of a DaemonSet all that it lands on."""
+        """Nodes that run a workload, one pod per node; all matching nodes for a DaemonSet."""
         cluster = self._inventory.cluster_of.get(workload)
         requested = self._config.nodes.get("")
         target: Value[int] = self._inventory.unknown_size(workload)
@@ -134,7 +134,7 @@ class Sizes(Memory):
         return self.maximum(cluster)
 
     def _target(self, cluster: Cluster) -> Value[int]:
-        """What is asked for stays: it asks what would be in its way, not only what comes first."""
+        """The target: an explicit request stays above caps, to find everything in its way."""
         wanted, caps = self.wanted(cluster), self._caps.of_cluster(cluster)
         if not caps or not isinstance(wanted, Known) or self.requested(cluster) is not None:
             return wanted
@@ -155,14 +155,14 @@ class Sizes(Memory):
         return Interval(low, None if most == inf else int(most))
 
     def _base(self, cap: Cap, cluster: Cluster) -> int:
-        """Nodes that are there whatever the cap of an autoscaler."""
+        """Nodes that do not count against the autoscaler's cap."""
         if not cap.stays:
             return 0
         sizes = (pool.size for pool in self._pools.of_cluster(cluster))
         return sum(number(one.min_nodes if known(one.autoscaled) else one.max_nodes, 0) for one in sizes)
 
     def _alone(self, pool: NodePool, cluster: Cluster) -> Value[int]:
-        """Nodes of a pool where those of the others are unknown: its maximum, or what a cap leaves to it alone."""
+        """Size of a pool if the others are unknown: its maximum, or all that a cap allows."""
         most, caps = pool.size.max_nodes, self._caps.of_cluster(cluster)
         if not caps or not isinstance(most, Known) or not known(pool.size.autoscaled) or self.requested(cluster):
             return most
@@ -177,7 +177,7 @@ class Sizes(Memory):
         return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((cluster.place,)))
 
     def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | Unknown:
-        """The size of each pool at the target; the only pool of unknown size takes what the others leave."""
+        """The size of each pool at the target; a single unknown pool takes the rest."""
         growth = self.growth(cluster)
         unknown = [i for i, size in enumerate(growth.maxima) if size is None]
         if len(unknown) > 1:
@@ -186,7 +186,7 @@ class Sizes(Memory):
         return {pool.id: size for pool, size in zip(self._pools.of_cluster(cluster), sizes, strict=True)}
 
     def _of_daemons(self, workload: Workload, target: Value[int]) -> Value[int]:
-        """Nodes that run a DaemonSet: the target, or those of the pools that its labels and tolerations leave."""
+        """Nodes that run a DaemonSet: the target, or the nodes of the pools it fits."""
         cluster = self._inventory.cluster_of.get(workload)
         pools = self._pools.of_cluster(cluster) if cluster else []
         for template in workload.templates:

@@ -10,7 +10,7 @@ _ROUND = 10
 
 
 def percentage(zones: int) -> int:
-    """The share of nodes that leaves the autoscaler at work when one of several zones and a few nodes fail, in percent.
+    """Percentage of unready nodes that keeps the autoscaler working when a zone and a few nodes fail.
 
     At least the default. The loss of the only zone is the loss of the cluster: there is nothing to go on with.
     """
@@ -20,7 +20,7 @@ def percentage(zones: int) -> int:
 
 
 def tolerated(nodes: int, batch: int, percent: int) -> int:
-    """NotReady nodes that are always tolerated: a batch of those that are deleted, and the few that fail.
+    """NotReady nodes to tolerate always: a batch of deletions, and a few failures.
 
     No more than the share of all nodes at which it should pause: else the safety would be off.
     """

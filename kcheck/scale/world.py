@@ -40,7 +40,7 @@ class World(Memory):
         self.images = Images(inventory, self.sizes, self.numbers)
 
     def assuming(self, cluster: Cluster) -> World:
-        """This world if all that may be on a cluster were on it; what is applied together stays as it is."""
+        """This world if all candidates of a cluster were on it."""
         return self.remember("assuming", cluster.id, lambda: self._assuming(cluster))
 
     def _assuming(self, cluster: Cluster) -> World:

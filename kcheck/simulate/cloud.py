@@ -22,7 +22,7 @@ def draws(seed: str) -> Random:
 
 
 class Provider:
-    """A cloud that draws the fate of the n-th machine from the seed alone, so that runs can be compared."""
+    """A cloud in which the seed alone decides each machine's fate, so that runs are comparable."""
 
     def __init__(self, cloud: Cloud, seed: int) -> None:
         self.cloud = cloud
@@ -63,6 +63,6 @@ class Provider:
             yield ends[id(node.pool)], node
 
     def paid(self, seconds: float) -> float:
-        """What a machine is paid for, by the cloud's steps of billing."""
+        """Billed time of a machine, by the cloud's billing steps."""
         step = self.cloud.granularity
         return max(self.cloud.least_paid, ceil(seconds / step) * step if step else seconds)

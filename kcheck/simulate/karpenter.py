@@ -10,7 +10,7 @@ from kcheck.simulate.scaler import Scaler, Step
 
 
 class Karpenter(Scaler):
-    """Its `scan_interval` is that of batches and of the disruption loop, `batch` the nodes that budgets let go."""
+    """Karpenter's settings: `scan_interval` of its loops, `batch` nodes allowed by budgets."""
 
     def run(self, now: float, pending: int, old: int, oldest: float) -> Step:  # noqa: ARG002 - as of every autoscaler
         """One round: nodes for all pods that have none, then the empty nodes that may go."""

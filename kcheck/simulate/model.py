@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Pool:
-    """A node pool that a job can land on: at most `most` nodes, at least `least`, `existing` of them there already."""
+    """A node pool of a job: at most `most` nodes, at least `least`, `existing` at the start."""
 
     name: str
     most: int
@@ -68,21 +68,21 @@ class Settings:
 
     @property
     def modern(self) -> bool:
-        """Whether it deletes by the actuator of 1.25, which is on by default from 1.28 and alone from 1.32 on."""
+        """Whether it deletes with the actuator of 1.25, the default from 1.28 on."""
         return self.minor >= 32 or (
             self.minor >= 25 and (self.minor >= 28 if self.parallel_drain is None else self.parallel_drain)
         )
 
     @property
     def eager(self) -> bool:
-        """Whether loops follow each other without a pause while there is something to do, or another pod is stuck."""
+        """Whether loops follow without a pause while there is work."""
         frequent = self.minor >= 35 if self.frequent_loops is None else self.frequent_loops
         return self.minor >= 30 and frequent and not self.karpenter
 
 
 @dataclass(frozen=True)
 class Cloud:
-    """What a cloud does with requests, and how fast; rates are a second.
+    """How fast a cloud handles requests; rates are per second.
 
     Instances of a pool start at `launch_rate` and are ready `boot` later (median of a lognormal distribution with
     `boot_sigma`), `straggler_mean` more for a share of `stragglers`; a share of `lost` ones never joins. `serial` says
@@ -120,7 +120,7 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Case:
-    """All of a run. `system_nodes` are there too and count as healthy; `ceiling` nodes are all that walls let be.
+    """The inputs of a run. `system_nodes` exist and are healthy; walls allow `ceiling` nodes.
 
     `pulls` are those that a registry allows in a `window` of seconds, each pod taking `pulls_each`; 0 for no limit.
     """
@@ -139,7 +139,7 @@ class Case:
 
 
 class Point(NamedTuple):
-    """The cluster at a time: nodes that are asked for, paid for, ready, with their pod, empty, and on their way out."""
+    """The cluster at a moment: nodes requested, paid, ready, busy, empty, and being deleted."""
 
     time: float
     target: int
@@ -166,7 +166,7 @@ its deletion, being deleted."""
 
 @dataclass
 class Summary:
-    """What came of a run: times in seconds since the job was created, paid seconds of nodes by phase.
+    """The result of a run: seconds since the job was created, paid seconds by phase.
 
     `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
     setting held the run up.
@@ -191,7 +191,7 @@ class Summary:
 
 @dataclass
 class Run:
-    """A run with all that happened; `readies` are the times at which nodes became ready."""
+    """A run with its events; `readies` are the times at which nodes became ready."""
 
     summary: Summary
     timeline: list[Point]

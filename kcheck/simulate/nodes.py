@@ -16,7 +16,7 @@ NEVER = float("inf")
 
 
 class Node:
-    """One machine, with the times of what happens to it; NEVER for what has not happened.
+    """A machine with the times of its events; NEVER if not yet.
 
     `start` and `done` are those of its last pod, `earlier` the work of those before.
     """
@@ -89,7 +89,7 @@ class Group:
         return not (missing > count and missing > percentage / 100 * every)
 
     def fail(self, now: float, first: float, most: float, reset: float) -> None:
-        """Back off: the first time for so long, twice as long if it fails again, and so on; forgotten after a while."""
+        """Exponential back-off after failures, reset after a while."""
         if now < self.backoff_until:
             return
         again = now - self.failed_at < reset and self.backoff_length > 0
@@ -100,7 +100,7 @@ class Group:
 
 @dataclass
 class Fleet:
-    """All nodes, and those that the autoscaler may delete: `idle` without a clock, `unneeded` in the order of it."""
+    """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer."""
 
     groups: list[Group]
     nodes: list[Node] = field(default_factory=list)

@@ -45,11 +45,11 @@ def parameters(cloud: str) -> dict[str, Parameter]:
 
 
 def profile_settings(cloud: str, name: str) -> dict[str, float]:
-    """The settings that a profile or an engine of a cloud's autoscaler stands for; none if it is unknown."""
+    """The settings behind a profile or engine of a cloud's autoscaler; none if unknown."""
     return _file(cloud)[1].get(name, {})
 
 
 def cloud_parameters(cloud: str, **changed: float) -> Cloud:
-    """The parameters of a cloud for a run, with some `changed`; what is no part of it, such as bandwidth, aside."""
+    """The parameters of a cloud for a run, with some `changed`."""
     found = {name: one.value for name, one in parameters(cloud).items() if name not in _BESIDE}
     return Cloud(name=cloud, **(found | changed))  # type: ignore[arg-type] # flags are among them

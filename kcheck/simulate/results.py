@@ -20,7 +20,7 @@ _PULLS = "the registry's pull limit"
 
 
 class SimulationResult(NamedTuple):
-    """A scenario with its runs, one for each seed; the middle one by its length stands for them.
+    """A scenario with a run for each seed; the median run represents them.
 
     Where a wall stops it, `without_wall` is what comes of it when that is moved.
     """
@@ -42,7 +42,7 @@ class SimulationResult(NamedTuple):
 
     @property
     def dollars(self) -> float | None:
-        """What the middle run costs; None without a price."""
+        """The cost of the median run; None without a price."""
         price = self.scenario.price
         return None if price is None else self.middle.summary.paid * price / 3_600_000
 
@@ -92,7 +92,7 @@ def _wait(case: Case, run: Run) -> str:
 
 
 def _queue(case: Case, held: dict[str, float]) -> str:
-    """The slowest of what a deletion takes: the batch of a loop, the requests that mark nodes, the cloud's calls."""
+    """The slowest part of deletion: batches, taint requests, or the cloud's calls."""
     settings, cloud = case.settings, case.cloud
     if settings.karpenter:
         return f"disruption budgets of {settings.batch:,} nodes at a time"

@@ -79,7 +79,7 @@ class _Simulation:
         return min(self.job.pods, int(time * self.cloud.create_rate + self.cloud.create_burst) + 1)
 
     def _seen(self, time: float) -> int:
-        """Pods that the scheduler found no place for until a time, those with a place since included."""
+        """Pods that were unschedulable up to a time, even if scheduled since."""
         return min(self._count(time), int(time * self.cloud.schedule_rate) + 1)
 
     def _bind(self, now: float, node: Node) -> None:
@@ -145,7 +145,7 @@ class _Simulation:
     # --- nodes
 
     def _exist(self, group: Group) -> None:
-        """A node that is there from the beginning."""
+        """A node that exists from the start."""
         node = self._new(group, 0.0)
         node.registered, node.ready = -NEVER, 0.0
         group.target += 1
@@ -189,7 +189,7 @@ class _Simulation:
         self.fleet.registered += 1
 
     def _age(self, _now: float, node: Node) -> None:
-        """A node that is still not ready: from now on it counts against the health of the cluster."""
+        """A node that is still not ready: it now counts as unhealthy."""
         node.unready = True
         node.pool.young -= 1
         node.pool.unready += 1
@@ -308,13 +308,13 @@ class _Simulation:
         self._at(end + wait, self._loop)
 
     def _unschedulable(self, seen: int, now: float) -> float:
-        """Seconds until the scheduler finds no place for another pod than the first that many (loop/trigger.go)."""
+        """Seconds until another pod becomes unschedulable (loop/trigger.go)."""
         if not max(seen, self.bound) < self.job.pods:
             return NEVER
         return max(0.0, self._visible(max(seen, self.bound)) + _MOMENT - now)
 
     def _over(self) -> bool:
-        """Whether nothing is left to do: all pods are done, and what is left is what the pools keep."""
+        """Whether the run is over: all pods are done, and only the pools' minima remain."""
         fleet = self.fleet
         kept = sum(len(group.kept) for group in fleet.groups)
         if self.finished == self.job.pods and fleet.launched - fleet.gone == kept:

@@ -21,7 +21,7 @@ _FRESH, _FRESH_GPU = 2, 30
 
 
 class Step(NamedTuple):
-    """What a loop did: seconds of its own work, nodes asked for, nodes to delete once they are marked."""
+    """The result of a loop: its duration, requested nodes, nodes to delete once tainted."""
 
     work: float
     asked: list[tuple[Group, int]]
@@ -70,7 +70,7 @@ class Scaler:
         return Step(work + tainting, asked, deleted)
 
     def _timeouts(self, now: float) -> None:
-        """Requests whose nodes have not come in time fail, and their pools are left alone for a while."""
+        """Fail requests whose nodes are late, and back off their pools."""
         settings = self.settings
         for group in self.fleet.groups:
             if group.coming == 0:
@@ -84,13 +84,13 @@ class Scaler:
 
     @property
     def _coming(self) -> int:
-        """Nodes that pods are thought to get: from 1.36 on only those that were not given up."""
+        """Upcoming nodes for pods: from 1.36 on without abandoned ones."""
         groups = self.fleet.groups
         return sum(group.coming for group in groups if group.deadline < NEVER or self.settings.minor < 36)
 
     @property
     def _fresh(self) -> float:
-        """How old the first pod has to be for a scale-up; while it is younger, nothing is deleted either."""
+        """Minimum age of the first pod for a scale-up; until then nothing is deleted either."""
         return _FRESH_GPU if self.case.job.gpu else _FRESH
 
     def _up(
@@ -139,7 +139,7 @@ class Scaler:
         return asked, simulated
 
     def _packed(self, limit: int, pods: int) -> tuple[int, float]:
-        """How many new nodes the estimate gets to within its time, and the seconds that it takes."""
+        """Number of new nodes the estimator reaches in its time limit, and its duration."""
         if not self.case.job.anti_affinity:
             return limit, self.cloud.fit_check * pods
         check = self.cloud.affinity_check
@@ -212,7 +212,7 @@ class Scaler:
         return next((name for name, until in pauses.items() if until > now), "")
 
     def removable_nodes(self, now: float, most: int) -> list[Node]:
-        """Nodes that have been unneeded for long enough, at most that many, and none below the minimum of a pool."""
+        """Nodes unneeded for long enough, within a batch and the pools' minima."""
         settings, fleet = self.settings, self.fleet
         result: list[Node] = []
         cooling: list[Node] = []
@@ -234,7 +234,7 @@ class Scaler:
         return result
 
     def _clocks(self, now: float) -> None:
-        """Empty nodes that are seen to be unneeded from now on; from 1.27 on not many more than can be deleted soon.
+        """Start the unneeded timer of empty nodes; from 1.27 on for a limited number.
 
         core/scaledown/planner/planner.go
         """

@@ -46,7 +46,7 @@ _SWITCHES = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """A run that is asked for, and what was assumed of it as text. `price` is thousandths of a US dollar an hour.
+    """A requested run with its assumptions. `price` is in thousandths of a US dollar per hour.
 
     `wall` is the first one that stops the cluster, where it is below what the job wants.
     """
@@ -83,7 +83,7 @@ def build_scenario(
     world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None,
     image: float | None = None, everything: bool = False,
 ) -> Scenario | str:  # fmt: skip
-    """The run of the cluster's largest job, or of `nodes` pods that take a node each; as text why there is none.
+    """The run of the largest job, or of `nodes` pods with a node each; a text if impossible.
 
     `duration` is in seconds, `image` in MiB; with `everything` the run takes all pools that are scaled, whatever jobs
     there are.
@@ -144,7 +144,7 @@ def build_scenario(
 
 
 def _standing_nodes(pool: NodePool) -> int:
-    """The nodes that a pool has whatever the job does."""
+    """The minimum size of a pool."""
     return number(pool.size.min_nodes if known(pool.size.autoscaled) else pool.size.max_nodes, 0)
 
 
@@ -154,7 +154,7 @@ def _pool(pool: NodePool, most: int) -> Pool:
 
 
 def _scaled_sizes(sizes: list[int], nodes: int) -> list[int]:
-    """Sizes of pools that reach that many nodes together, in proportion to what they are."""
+    """Pool sizes that add up to that many nodes, in proportion."""
     return [ceil(size * nodes / sum(sizes)) for size in sizes]
 
 
@@ -211,7 +211,7 @@ def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
 
 
 def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
-    """What is known of an autoscaler, in the words of a run."""
+    """The settings of an autoscaler for a run."""
     from kcheck.source.units import seconds
 
     types = {field.name: type(getattr(base, field.name)) for field in fields(base)}
@@ -229,7 +229,7 @@ def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
 
 
 def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
-    """The first wall that keeps the cluster from that many nodes; the maxima of the pools are part of the case."""
+    """The first wall below that many nodes, pool maxima aside."""
     for wall in walls.find_walls(cluster, world):
         stops = wall.kind != "recommended" and wall.mechanism not in ("maximum", "docker-hub")
         if stops and wall.nodes is not None and wall.nodes.high is not None and wall.nodes.high < nodes:
@@ -238,6 +238,6 @@ def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
 
 
 def _pull_budget(world: World, cluster: Cluster, nodes: int) -> int | None:
-    """Fresh nodes for which Docker Hub has pulls in its window, where these are fewer than the run has."""
+    """New nodes that Docker Hub's pull limit allows, if fewer than the run has."""
     found = (wall.number for wall in walls.find_walls(cluster, world) if wall.mechanism == "docker-hub")
     return next((number for number in found if number is not None and number < nodes), None)

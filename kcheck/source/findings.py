@@ -6,8 +6,9 @@ import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.source.reasons import cause_of
 from kcheck.source.units import data_text
-from kcheck.source.values import Item, cause_of, reason_of
+from kcheck.source.values import Item, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,11 +126,10 @@ def unnumbered(text: str) -> str:
 class Finding(NamedTuple):
     """One problem at one place: `message` is the headline, `details` are sentences below it.
 
-    `anchors` are the places where a comment can suppress it. `help` says what a person must do, a line each, where
-    kcheck cannot change the value itself. `also` are the other objects that have it at the same place, or for the same
-    cause. `about` tells findings apart that are of one file itself. `parts` are the findings that were merged into it,
-    if they were. A `small` one is of a known size at which its rule only takes note: no reason to change what others
-    share.
+    `anchors` are the places where a comment can suppress it. `help` is what a person must do, one instruction a line,
+    where kcheck cannot change the value. `also` are other objects with the same place or cause. `about` distinguishes
+    findings of a file itself. `parts` are the findings that were merged into it. A `small` one has a known size below
+    the thresholds of its rule: no reason to change shared values.
     """
 
     rule: str

@@ -351,25 +351,6 @@ def _at(span: Span) -> str:
     return "" if source.bundled or source.private else f" in {source.path}:{span.begin.line}"
 
 
-class Consequence(str):
-    """Why something is not known that depends on an unknown value; `cause` is why that one is not."""
-
-    __slots__ = ("cause",)
-    cause: str
-
-
-def following(text: str, reason: str) -> Consequence:
-    """Why something is not known, as another value is not for a reason."""
-    result = Consequence(f"{text}: {reason}")
-    result.cause = cause_of(reason)
-    return result
-
-
-def cause_of(reason: str) -> str:
-    """The first cause of a reason: the input that is missing."""
-    return reason.cause if isinstance(reason, Consequence) else reason
-
-
 def unknown_of(*values: Value[object]) -> Unknown | None:
     """The reason of the first missing value; None if all are known."""
     missing = next((value for value in values if not isinstance(value, Known)), None)

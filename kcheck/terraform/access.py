@@ -54,7 +54,7 @@ def attribute(target: Datum, name: str) -> Datum:
 
 
 def each_branch(target: Either, step: Callable[[Datum], Datum]) -> Datum:
-    """A step into a value that is one of several; a branch that has no such part is left out."""
+    """Access a part of a choice; branches without that part are left out."""
     branches = []
     for branch in target.branches:
         try:
@@ -72,7 +72,7 @@ def loose_key(value: dict[str, Datum]) -> Reference | None:
 
 
 def _of_partial(target: Partial, name: str) -> Datum:
-    """An element of a map of which not all is known: what is there, else what may be."""
+    """An element of a partly known map: a certain one, else a possible one."""
     if not isinstance(target.part, dict) or not isinstance(target.rest, dict):
         raise EvaluationError(f"`.{name}` on a list; use `[*].{name}` or an index")
     if name in target.part:
@@ -87,7 +87,7 @@ def _of_partial(target: Partial, name: str) -> Datum:
 
 
 def _one_of(target: Partial, found: list[Datum]) -> Datum:
-    """One of some elements, if it is there; of a resource one instance stands for all."""
+    """One of some elements, if present; one instance of a resource stands for all."""
     if len(found) == 1 and (isinstance(found[0], Answer) or scalars.kind(known(found[0])) == "resource"):
         return found[0]
     return Either(target.reason, target.origin, target.symbol, branches=tuple(found))

@@ -18,7 +18,7 @@ CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers
 
 @dataclass
 class Configuration:
-    """What the files of one folder declare, before anything is evaluated.
+    """The declarations of a folder's files, before evaluation.
 
     `incomplete` says that a piece could not be read: nothing may then be concluded from absence. `old` code is for
     Terraform before 0.12. A `skeleton`
@@ -55,7 +55,7 @@ class Configuration:
         return self.skeleton or bool(self.top)
 
     def add(self, file: nodes.File, *, override: bool = False) -> None:
-        """Take in one `.tf` file; an override file changes what the others declared."""
+        """Add one `.tf` file; an override file changes earlier declarations."""
         self.problems += file.problems
         self.incomplete = self.incomplete or bool(file.problems)
         for block in file.body.blocks:
@@ -88,7 +88,7 @@ class Configuration:
 
 
 def is_override(name: str) -> bool:
-    """Whether a file changes what the others of its folder declare."""
+    """Whether a file is an override file."""
     stem = name.removesuffix(".json").removesuffix(".tf")
     return stem == "override" or stem.endswith("_override")
 

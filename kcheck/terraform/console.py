@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Answer(TypedDict):
-    """The value of an expression, or why it is unknown; `origins` is where it is written."""
+    """The value of an expression, or why it is unknown; `origins` are its places."""
 
     value: object
     known: bool

@@ -20,7 +20,7 @@ _PRIMITIVE = {"string", "number", "bool"}
 
 
 def equal(a: Datum, b: Datum) -> bool | None:
-    """Whether two values are equal as `==` sees it: deep, and never across types; None is unknown."""
+    """Whether two values are equal by `==`: deeply, never across types; None if unknown."""
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return _same_symbol(a, b)
     x, y = a.value, b.value
@@ -81,7 +81,7 @@ def _as_string(item: Datum) -> Datum:
 
 
 def _unify_lists(items: Sequence[Datum]) -> list[Datum]:
-    """Tuples of one length become alike place by place, others as lists of one element type."""
+    """Unify tuples: element by element if of equal length, else as lists."""
     lists = [item.value for item in items if isinstance(item, Known) and isinstance(item.value, tuple)]
     rows = [list(value) for value in lists]
     if all(len(row) == len(rows[0]) for row in rows):
@@ -97,7 +97,7 @@ def _unify_lists(items: Sequence[Datum]) -> list[Datum]:
 
 
 def _unify_maps(items: Sequence[Datum]) -> list[Datum]:
-    """Objects with the same attributes become alike one by one, others as maps of one element type."""
+    """Unify objects: attribute by attribute if equal, else as maps."""
     maps = [item.value for item in items if isinstance(item, Known) and isinstance(item.value, dict)]
     keys = [list(value) for value in maps]
     rows = [list(value.values()) for value in maps]
@@ -127,7 +127,7 @@ def _restored(items: Sequence[Datum], values: Iterator[DatumValue]) -> list[Datu
 
 
 def _renewed(item: Known[DatumValue], new: DatumValue) -> Datum:
-    """The element with its new value; itself if no part of it is new."""
+    """The element with its new value; itself if unchanged."""
     old = item.value
     if isinstance(old, dict) and isinstance(new, dict):
         same = all(old[key] is new[key] for key in old)
@@ -150,7 +150,7 @@ def kind_name(value: object) -> str:
 
 
 def identity(datum: Datum) -> str:
-    """A text that two values share if and only if they are one element of a set; its order is Terraform's."""
+    """A text that is equal for equal set elements, ordered like Terraform's sets."""
     if isinstance(datum, Unknown):
         if datum.symbol:
             return f"?{datum.symbol.address}.{datum.symbol.attribute}"
@@ -179,7 +179,7 @@ def identity(datum: Datum) -> str:
 
 
 def sort_key(datum: Datum) -> tuple[int, object]:
-    """Where a value stands among the elements of a set of its type; nulls and unknowns come last."""
+    """The sort key of a set element; nulls and unknowns come last."""
     if isinstance(datum, Unknown):
         return (7, 0)
     value = datum.value

@@ -34,7 +34,7 @@ _HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
 
 
 class Address(NamedTuple):
-    """What the source of a module names: `path` in a registry or on a `host`, `folder` in there."""
+    """A module source: `path` in a registry or on a `host`, `folder` below it."""
 
     host: str
     path: str
@@ -43,7 +43,7 @@ class Address(NamedTuple):
 
 
 def canonical(source: str) -> str:
-    """A source with its folder behind `//`: on GitHub people also write it as further steps, behind `?ref=` too."""
+    """A source with its folder after `//`; GitHub addresses may have it elsewhere."""
     steps = source.split("/", 3)
     if steps[0] != "github.com" or len(steps) < 4 or "//" in source:
         return source
@@ -67,14 +67,14 @@ def parse_address(source: str) -> Address | None:
 
 
 class Own(NamedTuple):
-    """A folder of the repository itself; not `certain` where only its name says that it is the one."""
+    """A folder of the repository itself; `certain` unless matched by name only."""
 
     path: str
     certain: bool
 
 
 class Copies:
-    """The published modules whose code is there; `parse` reads a file once."""
+    """Published modules with code; `parse` reads a file once."""
 
     def __init__(self, tree: Tree, folders: tuple[str, ...], parse: Callable[[Source], nodes.File]) -> None:
         self._tree = tree
@@ -92,7 +92,7 @@ class Copies:
         return any(contains_path(top, folder) for top in self._folders)
 
     def find(self, module: Module, block: nodes.Block, source: str) -> Configuration | None:
-        """What a copy of a called module declares; None if there is no copy."""
+        """The declarations of a module's copy; None without a copy."""
         for top, path in self._places(module, block, source):
             found = self.read(path, top)
             if found is not None:
@@ -113,7 +113,7 @@ class Copies:
             yield self._tree.repository(root), os.path.join(root, folder)
 
     def _in_terraform(self, root: str) -> dict[str, tuple[str, str]]:
-        """What `terraform init` fetched for a root: source and folder by the calls that lead there."""
+        """Modules fetched by `terraform init`: source and folder by call path."""
         if root not in self._fetched:
             self._fetched[root] = dict(self._listed(os.path.join(root, ".terraform", "modules", "modules.json")))
         return self._fetched[root]
@@ -133,7 +133,7 @@ class Copies:
                     yield key, (source, folder)
 
     def read(self, path: str, top: str) -> Configuration | None:
-        """What the files of a copy declare; None if no Terraform is there, or outside the top folder."""
+        """The declarations of a copy; None without Terraform files, or outside the top folder."""
         real = os.path.realpath(path)
         if real not in self._read:
             self._read[real] = self._configuration(os.path.normpath(path), top)
@@ -185,7 +185,7 @@ class Copies:
         return None
 
     def _origin(self, top: str) -> str:
-        """The owner and name of the repository that a folder was cloned from; empty if git does not say."""
+        """Owner and name of the repository of a folder, from git's configuration; else empty."""
         if top not in self._origins:
             config = self._tree.disk.head(os.path.join(top, ".git", "config"), _CONFIG)
             found = _ORIGIN.search(config.decode("utf-8", "replace"))
@@ -199,14 +199,14 @@ _CONFIG = 65_536
 
 
 def is_call_of(block: nodes.Block, configuration: Configuration) -> bool:
-    """Whether a call fits the variables of a folder: gives all that it needs, and nothing that it lacks."""
+    """Whether a call fits a folder's variables: all required ones, and no others."""
     given = block.body.attributes.keys() - CALL_ARGUMENTS
     needed = {name for name, one in configuration.variables.items() if "default" not in one.body.attributes}
     return len(given) > 1 and needed <= given <= configuration.variables.keys()
 
 
 def _names(address: Address) -> tuple[str, ...]:
-    """The folders that people keep a module under: its whole address, without the host, the repository alone."""
+    """Usual folders of a module: its full address, without the host, the repository alone."""
     names = (f"{address.host}/{address.path}", address.path, address.repository, address.repository.rpartition("/")[2])
     return tuple(dict.fromkeys(os.path.join(name, address.folder) for name in names))
 
@@ -222,7 +222,7 @@ def _key(module: Module, block: nodes.Block) -> str:
 
 
 def _same(listed: str, source: str) -> bool:
-    """Whether what was fetched is what the code names now: Terraform lists a source with its host."""
+    """Whether a fetched copy matches the source in the code."""
     return listed == source or (
         parse_address(listed) == parse_address(source) is not None
         and listed.partition("?")[2] == source.partition("?")[2]

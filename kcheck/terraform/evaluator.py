@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(expression: nodes.Expression, scope: Scope) -> Datum:
-    """The value of an expression; errors that Terraform would report become Unknown with their message."""
+    """The value of an expression; Terraform's errors become Unknown with their message."""
     try:
         return _part(expression, scope)
     except RecursionError:
@@ -43,7 +43,7 @@ def value_of(expression: nodes.Expression, scope: Scope) -> Datum:
 
 
 def _part(expression: nodes.Expression, scope: Scope) -> Datum:
-    """The value of a part of an expression: what Terraform would refuse is one value that is unknown."""
+    """The value of a subexpression; an error makes only this value unknown."""
     if scope.strict:
         return value_of(expression, scope)
     try:
@@ -114,7 +114,7 @@ def rendered(text: str, pieces: tuple[Piece, ...]) -> Rendered:
 
 
 def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:
-    """The parts of a template: its own text, and what is filled in."""
+    """The parts of a template: literal text and interpolated values."""
     for part in node.parts:
         if isinstance(part, nodes.Text):
             yield Piece(part, part.span)
@@ -144,7 +144,7 @@ def _tuple(node: nodes.Tuple, scope: Scope) -> Datum:
 
 
 def _object(node: nodes.Object, scope: Scope) -> Datum:
-    """Of two keys that are the same the last one holds; one that is unknown is taken for another one."""
+    """The last of equal keys wins; an unknown key counts as different."""
     result = Gathering(_here(node))
     for key, value in node.entries:
         result.add(_part(key, scope), _part(value, scope))
@@ -159,7 +159,7 @@ def _variable(node: nodes.Variable, scope: Scope) -> Datum:
 
 
 def _reference(node: nodes.Expression, scope: Scope) -> Datum:
-    """A chain of steps: the value, with the place of the whole chain added to where it comes from."""
+    """A chain of attribute and index steps; its place is added to the value's origin."""
     return _passed_on(_steps(node, scope), node.span)
 
 
@@ -242,7 +242,7 @@ def _call(node: nodes.Call, scope: Scope) -> Datum:
 
 
 def _with_choice(function: functions.Function, arguments: list[Datum], at: int, value: Unknown) -> Datum:
-    """What a function gives for each value that an argument may have; Terraform refuses what it raises on."""
+    """The results of a function for each candidate of its arguments, without those that fail."""
     choice = arguments[at]
     branches = []
     for branch in choice.branches if isinstance(choice, Either) else ():
@@ -259,7 +259,7 @@ def _opaque(value: Datum) -> Datum:
 
 
 def _try(node: nodes.Call, scope: Scope) -> Datum:
-    """The first argument that can be evaluated. A default in place of an absent attribute is written where that is."""
+    """The first argument that can be evaluated; a default takes the place of the absent attribute."""
     problem = "try() has no argument that can be evaluated"
     absent: AbsentError | None = None
     strict = scope.strictly()
@@ -340,7 +340,7 @@ def _inner(node: nodes.For | nodes.TemplateFor, entry: Entry, scope: Scope) -> S
 
 
 def _rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | None]]:
-    """The rounds of a loop that its condition lets through, with why it is not sure that there is one."""
+    """The iterations of a loop that pass its condition, with a reason if uncertain."""
     collection = value_of(node.collection, scope)
     missing = collection if isinstance(collection, Unknown) else None
     for entry in entries_of(collection):

@@ -29,7 +29,7 @@ MAX_FILES = 10_000
 
 
 class Files(Protocol):
-    """The files that a root module may read: those of its repository. Paths are relative to the root's folder."""
+    """The files that a root module may read, within its repository."""
 
     def source(self, path: str) -> Source | None:
         """The file at a path; None if there is none."""
@@ -148,7 +148,7 @@ def _templatestring(files: Files, text: str, rest: list[Datum], _origin: Origin,
 
 
 def filled(template: nodes.Template, rest: list[Datum], scope: Scope) -> Datum:
-    """A template with the variables that it is given, and no others."""
+    """A template with only the given variables."""
     if len(rest) != 1:
         raise EvaluationError("a template takes a map of variables")
     variables = rest[0]

@@ -16,7 +16,7 @@ class Inputs(Protocol):
     """The values that the variables of a module get from outside."""
 
     def get(self, name: str, /) -> Datum | None:
-        """The value of a variable; None if nobody sets it."""
+        """The value of a variable; None if not set."""
 
 
 class Host(Protocol):

@@ -68,7 +68,7 @@ class Module:
 
     @property
     def is_library(self) -> bool:
-        """Whether a root looks like a module for others: it configures no provider, and variables have no value."""
+        """Whether a root looks like a library module: no provider, variables without values."""
         own = self.configuration
         needed = (name for name, block in own.variables.items() if "default" not in block.body.attributes)
         return not own.providers and isinstance(self.inputs, dict) and not self.inputs and any(needed)
@@ -143,7 +143,7 @@ class Module:
         return expand(block, self.prefixed(f"{kind}.{name}"), self.scope)
 
     def data(self, kind: str) -> Datum:
-        """`data.kind`: what the cloud would answer is unknown, the identity is."""
+        """`data.kind`: the identity is known, the cloud's answer is not."""
 
         def find(name: str) -> Datum | None:
             block = self.configuration.data.get((kind, name))
@@ -171,7 +171,7 @@ class Module:
                     yield from module.instances(kind)
 
     def _answer(self, reason: str, instance: Instance) -> Datum:
-        """What a data source gives: its identity is known, some of what it was asked for, and what it puts together."""
+        """The result of a data source: its identity, its query arguments, rendered text."""
         place = Origin((instance.block.header,))
         return Answer(reason, place, Symbol(instance.address, ""), echo=partial(self._echo, instance))
 
@@ -181,7 +181,7 @@ class Module:
         return instance.entry(name) if name in _ECHOED else None
 
     def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
-        """The data sources of one type with their addresses, those of called modules included."""
+        """Data sources of one type by address, including called modules."""
         for module in self.all():
             for (found_kind, name), block in module.configuration.data.items():
                 if found_kind == kind:
@@ -241,7 +241,7 @@ class Module:
         return value
 
     def unread(self) -> Iterator[tuple[Module, nodes.Block, bool]]:
-        """The calls of modules that were not read, with their callers, and whether at least their arguments were."""
+        """Calls of unread modules with their callers, and whether their arguments were read."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
                 value = module.call(name)
@@ -252,7 +252,7 @@ class Module:
                     yield module, block, True
 
     def calls_of_others(self) -> Iterator[tuple[Instance, list[str]]]:
-        """The calls of modules that others publish, with the arguments that nobody reads: all, without a skeleton."""
+        """Calls of published modules with unread arguments: all of them without a skeleton."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
                 found = module.call(name)
@@ -266,7 +266,7 @@ class Module:
                         yield instance, left
 
     def all(self) -> Iterator[Module]:
-        """This module and all that it calls."""
+        """This module and all modules below it."""
         yield self
         for call in self.configuration.calls:
             for module in self.children(call):
@@ -352,7 +352,7 @@ def _is_null(value: Datum) -> bool:
 
 
 def _own_call(module: Module) -> Span | None:
-    """The call that stands for the code of a published module: the last one that is not in such a module itself."""
+    """The call that represents a published module: the last one outside such modules."""
     caller: Module | None = module
     while caller is not None and caller.block is not None:
         if not caller.block.header.source.bundled:

@@ -80,14 +80,14 @@ def arithmetic(operator: str, a: int | Fraction, b: int | Fraction) -> bool | in
 
 
 def common_symbol(yes: Datum, no: Datum) -> Symbol | None:
-    """The identity that a value keeps whichever branch is taken: `cond ? x.id : null` is x or nothing."""
+    """The identity common to all branches: `cond ? x.id : null` is x or nothing."""
     symbols = {value.symbol for value in (yes, no) if isinstance(value, Unknown)}
     empty = all(isinstance(value, Unknown) or value.value is None for value in (yes, no))
     return symbols.pop() if empty and len(symbols) == 1 else None
 
 
 def alike(value: Datum, other: Datum) -> Datum:
-    """Both branches of a conditional have one type: beside a string, a number becomes a string."""
+    """Branches of a conditional in one type: beside a string, a number becomes a string."""
     if not isinstance(value, Known) or not isinstance(other, Known):
         return value
     if isinstance(value.value, dict) or hasattr(value.value, "attribute"):

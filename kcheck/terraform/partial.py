@@ -25,7 +25,7 @@ MOST_ELEMENTS = 1_000
 
 
 class Entry(NamedTuple):
-    """An element of a collection with its key or index; `sure` says that it is there."""
+    """An element of a collection with its key or index; `sure` if it certainly exists."""
 
     key: Datum
     item: Datum
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 
 def either(reason: str, origin: Origin | None, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
-    """One of some values; the only one if it is the only one, and just unknown if there are too many.
+    """A choice of values; a single value itself, and plain unknown if too many.
 
     What may be refused, such as an element at an unknown place, stays one of several: `try` must see it.
     """
@@ -60,12 +60,12 @@ def derived(choice: Unknown, branches: Iterable[Datum], symbol: Symbol | None = 
 
 
 def branches_of(datum: Datum) -> tuple[Datum, ...]:
-    """What a value may be; itself if it is not one of several."""
+    """The candidates of a value; itself if it is not a choice."""
     return datum.branches if type(datum) is Either else (datum,)
 
 
 def _same(datum: Datum) -> object:
-    """What two branches have in common that are one: a plain value, or what it is waiting for."""
+    """The comparison key of a branch: a plain value, or its reason."""
     if isinstance(datum, Known):
         value = datum.value
         return (type(value), value) if isinstance(value, str | int) or value is None else id(datum)
@@ -85,7 +85,7 @@ def settled(datum: Datum, origin: Origin) -> Datum:
 
 
 def entries_of(collection: Datum) -> Iterator[Entry]:
-    """The elements of a collection, those that may be there too. Of one that is unknown, one stands for all.
+    """The certain and possible elements of a collection; one stands for all of an unknown one.
 
     Raises:
         EvaluationError: it cannot be iterated.
@@ -114,7 +114,7 @@ def is_map(collection: Datum) -> bool:
 
 
 def items_of(collection: Datum) -> Iterator[tuple[Datum, Unknown | None]]:
-    """The elements of a collection, each with why it is not sure that it is there."""
+    """The elements of a collection, each with a reason if uncertain."""
     why = collection if isinstance(collection, Unknown) else None
     for entry in entries_of(collection):
         yield entry.item, None if entry.sure else why
@@ -145,7 +145,7 @@ def key_datum(key: str, origin: Origin) -> Datum:
 
 
 def _of_branches(collection: Either) -> Iterator[Entry]:
-    """The elements of all branches; those that every branch has are there. Terraform refuses what has no elements."""
+    """The elements of all branches; those in every branch are certain."""
     found: list[dict[str, Entry]] = []
     keyed, room = is_map(collection), MOST_ELEMENTS
     for branch in collection.branches:
@@ -181,7 +181,7 @@ class Gathering:
         self.rest: dict[str, Datum] = {}
 
     def add(self, key: Datum, item: Datum, why: Unknown | None = None) -> str:
-        """Take an element; `why` says why it is not sure that it is there."""
+        """Add an element; `why` is the reason if it is uncertain."""
         if isinstance(key, Unknown) and why is not None:
             key = _why(key)  # it stands for several
         name = self.free(key)
@@ -193,7 +193,7 @@ class Gathering:
         return name
 
     def merge(self, entry: Entry, why: Unknown | None) -> None:
-        """Take an element that stands in place of an earlier one with its key, if that is there."""
+        """Add an element that replaces an earlier one with its key."""
         name = (key_of(entry.key) if isinstance(entry.key, Unknown) else None) or self.free(entry.key)
         if entry.sure or why is None:
             self.rest.pop(name, None)
@@ -225,7 +225,7 @@ class Gathering:
 
 
 def gathered(items: Iterable[tuple[Datum, Unknown | None]], origin: Origin) -> Datum:
-    """The list of some elements; each with why it is not sure that it is there."""
+    """The list of some elements, each with a reason if uncertain."""
     part: list[Datum] = []
     rest: list[Datum] = []
     reasons: list[Unknown] = []

@@ -19,7 +19,7 @@ _OLD = versions.parse("< 3.0") or versions.ANY
 
 
 def pinned_versions(root: Module) -> Mapping[str, Range]:
-    """The versions of each provider that all parts of a root allow; those that nobody mentions are missing."""
+    """Allowed provider versions of a root; providers without constraints are missing."""
     old = any(module.configuration.old for module in root.all())
     result: dict[str, Range] = {kind.partition("_")[0]: _OLD for kind in root.kinds()} if old else {}
     wanted = [pair for module in root.all() for pair in _required(module)]
@@ -32,7 +32,7 @@ def pinned_versions(root: Module) -> Mapping[str, Range]:
 
 
 def _required(module: Module) -> Iterator[tuple[str, str]]:
-    """The providers that a module asks for by version, in `required_providers` or, as of old, in their own blocks."""
+    """Provider constraints of a module, in `required_providers` or provider blocks."""
     configuration = module.configuration
     if configuration.skeleton:
         return

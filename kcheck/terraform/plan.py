@@ -56,7 +56,7 @@ class _Nowhere:
 
 
 class _Plan(Module):
-    """The root module of a plan: only its resources are there, those of called modules with their full address."""
+    """The root module of a plan: its resources, with full addresses."""
 
     def __init__(
         self, source: Source, text: str, tops: dict[str, int], targets: Mapping[str, tuple[str, ...]], lists: Set[str]
@@ -77,7 +77,7 @@ class _Plan(Module):
                 self._collect("", at)
 
     def _collect(self, module: str, start: int) -> None:
-        """Where the resources of a module are, and of those that it calls."""
+        """The resources of a planned module and its child modules."""
         for key, at in json.members(self.text, start):
             if key == "resources":
                 for resource, begin in json.items(self.text, at):
@@ -120,7 +120,7 @@ def _plain(text: str, start: int | None) -> Any:
 
 
 def _check(module: Json) -> None:
-    """Raise an error unless a module of the configuration, and those that it calls, have the shape of a plan's."""
+    """Validate the shape of a plan's configuration modules."""
     for resource in part(module, "resources", list):
         for name, kind in (("mode", str), ("type", str), ("name", str), ("expressions", dict)):
             part(resource, name, kind)
@@ -173,7 +173,7 @@ class _Planned(Instance):
         return True
 
     def entry(self, name: str) -> Datum | None:
-        """The value of an attribute, or None if it is not there."""
+        """The value of an attribute, or None if absent."""
         if name not in self._entries:
             member = self._known.get(name)
             secret = [part.get(name) if isinstance(part, dict) else part for part in self._secret]
@@ -185,7 +185,7 @@ class _Planned(Instance):
     def _merged(
         self, name: str, node: json.Node | None, unknown: object, secret: list[object], code: object
     ) -> Datum | None:
-        """A planned value with what is unknown yet and what must not be looked at.
+        """A planned value with its unknown and sensitive parts.
 
         What the provider will choose is not there, as in code: the plan does not know it though its code is settled.
         """

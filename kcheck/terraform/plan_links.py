@@ -28,7 +28,7 @@ def without_indexes(address: str) -> str:
 
 
 def part(whole: Json, name: str, kind: type[_T]) -> _T:
-    """A member of an object, empty if it is not there; a ValueError if it is of another kind."""
+    """A member of an object, empty if absent; ValueError for another type."""
     found = whole.get(name)
     if found is None:
         return kind()
@@ -38,7 +38,7 @@ def part(whole: Json, name: str, kind: type[_T]) -> _T:
 
 
 class Links:
-    """What the code of a plan refers to, for values that are only known after apply."""
+    """References in the code of a plan, for values known only after apply."""
 
     def __init__(self, root: Json, targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> None:
         self.root = root
@@ -57,7 +57,7 @@ class Links:
                 self.ids[values[name]] = address
 
     def target(self, name: str, value: Datum | None, own: str, module: str, index: object, place: Span) -> Datum | None:
-        """What an attribute refers to, as an id that is known after apply; None if that cannot be told."""
+        """The id that an attribute refers to, known after apply; None if unclear."""
         wanted = self.targets.get(name)
         if wanted is None:
             return None
@@ -107,7 +107,7 @@ class Links:
         return same if same and len(instances) > 1 and len(seen) == 1 else [address for address, _ in instances]
 
     def _behind(self, steps: list[str], module: str) -> tuple[object, str]:
-        """The expression that a variable or an output of a module gets, and the module where it stands."""
+        """The expression of a module's variable or output, and its module."""
         if steps[0] == "var":
             outer, _, call = module.rpartition(".module.") if ".module." in module else ("", "", module[7:])
             given = part(part(part(self._module(outer), "module_calls", dict), call, dict), "expressions", dict)
@@ -121,7 +121,7 @@ class Links:
         return self._resource(module, own).get("expressions")
 
     def settled(self, code: object, module: str, own: str, seen: _Seen = frozenset()) -> bool:
-        """Whether the value of an expression is known before apply, so that a planned unknown stands for a null.
+        """Whether an expression is known before apply, so that a planned unknown is null.
 
         Locals are not in a plan: what refers to one is not settled.
         """
@@ -160,7 +160,7 @@ class Links:
 
 
 def argument(code: object, name: str) -> object:
-    """The expression of an argument or the list of its blocks; None if the plan does not say what is written."""
+    """The expression of an argument, or its blocks; None if not in the plan."""
     return code.get(name, _NULL) if isinstance(code, dict) else None
 
 

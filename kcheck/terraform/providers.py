@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def provider_block(instance: Instance, root: Module) -> BlockRecord | None:
-    """The provider of a resource, among those of the root module; None if it has none there.
+    """The provider block of a resource in the root module; None without one.
 
     It is the one that the resource names, else the one without an alias whose name its type begins with.
     """

@@ -31,7 +31,7 @@ _REPOSITORY = re.compile(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?
 
 
 class Skeleton(NamedTuple):
-    """One file that stands for a range of versions.
+    """A skeleton file for a range of versions.
 
     `providers` are those which these versions ask for, `defaults` what they have instead of the file's, `lacks` which
     of its variables they do not have.
@@ -56,7 +56,7 @@ class Published(NamedTuple):
 def find(
     source: str, constraint: str, inputs: Set[str], locked: Callable[[], dict[str, str]]
 ) -> Configuration | str | None:
-    """The skeleton for a call, or why there is none; None if `source` is no registry or repository.
+    """The skeleton of a call, or why there is none; None for other kinds of sources.
 
     The version comes from the constraint, then from the locked providers, then from the inputs that occur.
     """
@@ -86,7 +86,7 @@ def _named(source: str) -> Published | None:
 
 
 def copy_of(configuration: Configuration) -> Configuration | None:
-    """The skeleton of the published module that a folder is a copy of, told by the variables it declares.
+    """The skeleton of the module that a folder is a copy of, recognised by its variables.
 
     A folder that calls the module hands on its variables; it is no copy.
     """
@@ -101,7 +101,7 @@ def copy_of(configuration: Configuration) -> Configuration | None:
 
 
 def _fitting_lock(skeletons: Iterable[Skeleton], locked: dict[str, str]) -> list[Skeleton]:
-    """The skeletons whose providers agree with the lock file."""
+    """The skeletons that fit the lock file's providers."""
 
     def fits(skeleton: Skeleton) -> bool:
         for provider, wanted in skeleton.providers.items():
@@ -142,7 +142,7 @@ def _modules() -> tuple[Published, ...]:
 
 @cache
 def _index() -> dict[str, Published]:
-    """The modules by their source in a registry and by their repository, folder included."""
+    """The modules by registry source and by repository, with folder."""
     result = {}
     for module in _modules():
         folder = module.source.partition("//")[2]
@@ -153,7 +153,7 @@ def _index() -> dict[str, Published]:
 
 @cache
 def _whole() -> frozenset[str]:
-    """The repositories of which all modules that make clusters are known: the others make none."""
+    """Repositories whose cluster modules are all known."""
     return frozenset(entry["repository"].lower() for entry in profiles.modules().values() if entry.get("whole"))
 
 

@@ -17,7 +17,7 @@ _ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})
 
 
 def rendered(kind: str, record: BlockRecord, files: Files) -> Datum | None:
-    """The `rendered` attribute of a data source; None of one that asks the cloud.
+    """The `rendered` attribute of a data source; None if it asks the cloud.
 
     Of an archive for cloud-init, and of Ignition, only the texts in it are known, not what is made of them.
     """

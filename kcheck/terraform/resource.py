@@ -111,7 +111,7 @@ class BlockRecord:
         return next((block for block in self.block.body.all("dynamic") if block.labels == (kind,)), None)
 
     def made_from(self, kind: str) -> Datum | None:
-        """What a `dynamic` block makes nested blocks of a type from; None if it does more than to hand on members."""
+        """The collection behind a `dynamic` block; None unless it only copies members."""
         block = self._dynamic(kind)
         content = next(iter(block.body.all("content")), None) if block is not None else None
         if block is None or content is None or "for_each" not in block.body.attributes:
@@ -123,7 +123,7 @@ class BlockRecord:
         return evaluate(block.body.attributes["for_each"].expression, self.scope)
 
     def attribute(self, name: str) -> Datum:
-        """What a reference to an attribute or nested block of this block gives."""
+        """The value of a reference to an attribute or nested block of this block."""
         value = self.entry(name)
         if value is not None:
             if isinstance(value, Unknown) and value.symbol is None and self.address and name in _NAMES:
@@ -143,7 +143,7 @@ class BlockRecord:
         return Known(SetData(items) if unordered else tuple(items), Origin((self.span,)))
 
     def computed(self, name: str) -> Datum:
-        """An attribute that is not set here: only its identity is known, and of some lists their length."""
+        """An attribute that is not set: its identity is known, and the length of some lists."""
         origin = Origin((self.span,))
         arguments = LISTED.get((self.block.labels[0], name)) if self.block.labels and self.address else None
         if arguments is not None:
@@ -155,7 +155,7 @@ class BlockRecord:
         return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
 
     def _listed(self, name: str, given: Datum | None, count: Datum | None) -> Datum | None:
-        """A list that the provider makes by picking elements of another one; None if its length is unknown."""
+        """A list that the provider picks from another list; None if its length is unknown."""
         origin, reason = Origin((self.span,)), f"{self.address}.{name} is only known after apply"
         items = known(given) if isinstance(given, Known) else None
         number = known(count) if isinstance(count, Known) else None
@@ -172,7 +172,7 @@ class BlockRecord:
 
 
 class Instance(BlockRecord):
-    """One instance of a resource. `doubt` says why it may not be there, or why one stands for all there are.
+    """An instance of a resource. `doubt` is why it may not exist, or stands for several.
 
     An `optional` one is there or not.
     """
@@ -257,7 +257,7 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
 
 
 def _named(collection: Datum) -> list[Entry]:
-    """The elements that `for_each` iterates over; those of a set are their own keys.
+    """The elements of `for_each`; set elements are their own keys.
 
     Raises:
         EvaluationError: it is no collection, or one whose elements are no texts.
@@ -303,7 +303,7 @@ def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Da
 
 
 def _iterator(block: nodes.Block, kind: str) -> str:
-    """What a `dynamic` block calls the element at hand."""
+    """The iterator name of a `dynamic` block."""
     entry = block.body.attributes.get("iterator")
     return entry.value_span.text.strip('"') if entry is not None else kind
 

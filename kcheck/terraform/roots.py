@@ -50,7 +50,7 @@ class Loader:
         self._copies = Copies(tree, config.module_dirs, self.parse)
 
     def written(self, blueprints: Iterable[tuple[str, Configuration]]) -> list[Module]:
-        """Root modules that files of another tool stand for; names tell those apart that share a folder."""
+        """Root modules from another tool's files, named apart within a folder."""
         found = list(blueprints)
         folders = Counter(own.folder for _, own in found) + Counter(folder.path for folder in self.tree.folders)
         return [
@@ -59,7 +59,7 @@ class Loader:
         ]
 
     def roots(self, *, each_workspace: bool = True) -> list[Module]:
-        """The root modules of the tree: the folders that no other folder calls, and those that the settings name.
+        """The root modules of the tree: uncalled folders, and those in the settings.
 
         One that the settings name several times is bound once for each environment, and one that knows a few
         workspaces once for each of them.
@@ -97,7 +97,7 @@ class Loader:
     def _root(
         self, configuration: Configuration, environment: Environment | None = None, names: list[str] | None = None
     ) -> Module:
-        """A root module with its variables bound, in the workspace that the settings give it.
+        """A root module with its variables bound, in its workspace.
 
         `names` are the workspaces that it knows, where that has been asked already.
         """
@@ -124,7 +124,7 @@ class Loader:
         return [self._root(configuration, Environment(configuration.folder, name, workspace=name)) for name in names]
 
     def _known_workspaces(self, configuration: Configuration, files: Iterable[Source] = ()) -> list[str]:
-        """The workspaces that a root module knows, by its code or else by its variable files."""
+        """The workspaces of a root module, from its code or its variable files."""
         if not self._asks_workspace(configuration):
             return []
         module = Module(configuration, self.variables.values_for(configuration, files), self)
@@ -146,13 +146,13 @@ class Loader:
         return False
 
     def _mentions_workspace(self, folder: Folder) -> bool:
-        """Whether the code of a folder asks for the workspace; each folder is searched once."""
+        """Whether a folder's code uses the workspace; each folder is searched once."""
         if folder.path not in self._mentioning:
             self._mentioning[folder.path] = workspaces.mentions(source.data for source in folder.terraform)
         return self._mentioning[folder.path]
 
     def configuration(self, folder: Folder) -> Configuration:
-        """What the files of a folder declare; override files are merged last."""
+        """The declarations of a folder; override files are merged last."""
         known = self._configurations.get(folder.path)
         if known is not None:
             return known
@@ -202,7 +202,7 @@ class Loader:
                 yield path
 
     def _own_folder(self, configuration: Configuration, block: nodes.Block) -> str | None:
-        """The folder of this repository that a call names by the address under which the repository is published."""
+        """The folder of this repository for a call by the repository's published address."""
         found = self._copies.own_folder(configuration.folder, _text(block, "source") or "")
         folder = self.tree.folder(found.path) if found is not None else None
         if found is None or folder is None or not folder.terraform or folder.path == configuration.folder:
@@ -271,7 +271,7 @@ def _parser(source: Source) -> Callable[[Source], nodes.File]:
 
 
 class _Files:
-    """The files of the repository that a root module is in; paths are relative to the root's folder."""
+    """The files of a root module's repository; paths are relative to the root's folder."""
 
     def __init__(self, loader: Loader, folder: str) -> None:
         self.loader = loader

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Scope:
-    """The names that an expression may use: those of its module, and loop variables over them."""
+    """The names that an expression may use: its module's, and loop variables."""
 
     def __init__(self, names: Mapping[str, Datum], outer: Scope | None = None, place: Span | None = None) -> None:
         self.names = names
@@ -38,7 +38,7 @@ class Scope:
         return Scope(names, self, place)
 
     def strictly(self) -> Scope:
-        """The same names, for what `try` and `can` are given."""
+        """The same names, for arguments of `try` and `can`."""
         inner = Scope({}, self)
         inner.strict = True
         return inner
@@ -60,5 +60,5 @@ class Scope:
 
 
 def circular(name: str) -> str:
-    """What is said of something that depends on itself."""
+    """The message for a circular reference."""
     return f"{name} refers to itself"

@@ -89,7 +89,7 @@ def _object(value: Known[DatumValue], declared: nodes.Object) -> Datum:
 
 
 def absent(default: Datum, origin: Origin) -> Datum:
-    """A default with all its parts as if it were written where the absent value would be, or where null is."""
+    """A default with the place of the absent or null value."""
     if isinstance(default, Unknown):
         return default
     value = default.value

@@ -31,7 +31,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 def may_make(block: nodes.Block, source: str) -> str:
-    """What a module may make that matters here, told by names: `clusters`, `node pools`, `networks`, or nothing."""
+    """What a module may create by its names: `clusters`, `node pools`, `networks` or nothing."""
     words, given = _words(block, source), _given(block)
     if words & _ignored():
         return ""
@@ -46,7 +46,7 @@ def may_make(block: nodes.Block, source: str) -> str:
 
 
 def skipped(roots: Iterable[Module]) -> Iterator[Skipped]:
-    """The modules that were not read and may make something that matters; each source once."""
+    """Unread modules that may create clusters, pools or networks; each source once."""
     found: dict[str, tuple[str, nodes.Block, bool]] = {}
     for root in roots:
         for _caller, block, told in root.unread():
@@ -64,7 +64,7 @@ def skipped(roots: Iterable[Module]) -> Iterator[Skipped]:
 
 
 def why_unread(block: nodes.Block, source: str) -> str:
-    """Why nothing is known of what a module makes."""
+    """Why the resources of a module are unknown."""
     return f"{_named(block, source)} was not read; {REMEDY}"
 
 
@@ -73,7 +73,7 @@ def _named(block: nodes.Block, source: str) -> str:
 
 
 def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration | None:
-    """A skeleton for what the arguments of a call say; None if they do not."""
+    """A stand-in skeleton for the arguments of a call; None if none fits."""
     words, given = _words(block, source), _given(block)
     if words & _ignored():
         return None
@@ -94,7 +94,7 @@ def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration |
 
 
 def source_of(block: nodes.Block) -> str:
-    """The source of a call as it is written."""
+    """The source of a call as written."""
     entry = block.body.attributes.get("source")
     return entry.value_span.text.strip('"') if entry is not None else ""
 
@@ -109,7 +109,7 @@ def _words(block: nodes.Block, source: str) -> set[str]:
 
 
 def _words_of(source: str) -> set[str]:
-    """The words in the last steps of a source; none if it has no address that people gave it."""
+    """The words in the last steps of a source; none for relative paths."""
     address = parse_address(source)
     if address is None:
         return set()
@@ -124,7 +124,7 @@ def _split(text: str) -> set[str]:
 
 
 def _is_handed_one(given: Set[str]) -> bool:
-    """Whether a call is given a cluster that is there already."""
+    """Whether a call gets an existing cluster as argument."""
     return not given.isdisjoint(profiles.unread_modules()["handed"])
 
 
@@ -134,7 +134,7 @@ def _ignored() -> frozenset[str]:
 
 
 def _providers(module: Module) -> set[str]:
-    """The providers that a root and a module name, of those that have clusters."""
+    """Cloud providers that a root or a module names."""
     known = {entry["provider"] for entry in profiles.unread_modules()["stand_ins"]}
     found = set()
     for one in (module, module.root):

@@ -22,7 +22,7 @@ Place: TypeAlias = "Span | Missing"
 
 
 class Validations:
-    """The variables of some root modules, and of all that they call, which have conditions of their own."""
+    """Variables with `validation` in root modules and their modules."""
 
     def __init__(self, roots: Iterable[Module]) -> None:
         self._users: dict[Place, list[tuple[Module, str]]] = {}
@@ -37,7 +37,7 @@ class Validations:
             self._users.setdefault(place, []).append((module, name))
 
     def refusing(self, values: Mapping[Place, Data]) -> tuple[str, Place] | None:
-        """The variable that would refuse one of some new values, and its place; None if none is known to do so."""
+        """The variable that rejects one of some new values, and its place; else None."""
         for place in values:
             for module, name in self._users.get(place, ()):
                 if _refuses(module, name, values):

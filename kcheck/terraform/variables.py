@@ -30,7 +30,7 @@ _LITERAL = frozenset({"string", "number", "bool"})
 
 
 def is_automatic(path: str) -> bool:
-    """Whether Terraform reads a tfvars file without being told to."""
+    """Whether Terraform reads a tfvars file automatically."""
     return os.path.basename(path) in _AUTOMATIC or path.endswith((".auto.tfvars", ".auto.tfvars.json"))
 
 
@@ -68,7 +68,7 @@ class Variables:
         return result | self._given(configuration, self._flags)
 
     def check(self, configurations: Iterable[Configuration]) -> None:
-        """Make sure that some root declares what the flags set.
+        """Check that a root declares the variables of the flags.
 
         Raises:
             ConfigError: none does.
@@ -98,7 +98,7 @@ class Variables:
         return values.value if isinstance(values, Known) and isinstance(values.value, dict) else {}
 
     def _given(self, configuration: Configuration, texts: dict[str, Source]) -> dict[str, Datum]:
-        """Texts from outside, read as the type of their variable says: a simple one is the text itself."""
+        """Values of flags, parsed by the type of their variable."""
         result: dict[str, Datum] = {}
         for name, source in texts.items():
             block = configuration.variables.get(name)
@@ -115,7 +115,7 @@ class Variables:
         return result
 
     def candidates(self, names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-        """The tfvars files that nobody asked for and that set some of these variables, with those."""
+        """Unused tfvars files that set some of these variables."""
         wanted = set(names)
         for path in self.tree.variables:
             source = None if is_automatic(path) else self.tree.source(path)
@@ -148,7 +148,7 @@ class Variables:
         return any(workspace in _labels(source.path) for source in self._files)
 
     def _labelled(self, root: str) -> Iterator[tuple[Source, list[str]]]:
-        """The tfvars files near a root that are its own and are not read anyway, with what they may be called."""
+        """Unused tfvars files of a root, with their possible names."""
         own = os.path.abspath(root)
         above = os.path.dirname(own)
         folders = {os.path.abspath(folder.path) for folder in self.tree.folders}
@@ -165,7 +165,7 @@ class Variables:
 
 
 def _labels(path: str) -> list[str]:
-    """What a tfvars file may be called: its name, or what follows `terraform` in it, or its folder's name."""
+    """Names of a tfvars file: its own, the part after `terraform`, or its folder's."""
     parts = os.path.basename(path).removesuffix(".json").removesuffix(".tfvars").removesuffix(".auto").split(".")
     names = [part for part in parts if part != "terraform"]
     return [*names, os.path.basename(os.path.dirname(path))]

@@ -40,7 +40,7 @@ _FALLBACK = frozenset({"try", "can", "fileexists"})
 
 
 def unchosen(names: Iterable[str] = ()) -> Unknown:
-    """`terraform.workspace` where nobody says which it is; `names` are those that the code knows."""
+    """`terraform.workspace` without a value; `names` are those in the code."""
     known = ", ".join(names)
     return Unknown(
         f"terraform.workspace has no value; set --workspace NAME{f' ({known})' if known else ''}", None, _SYMBOL
@@ -53,7 +53,7 @@ def mentions(texts: Iterable[bytes]) -> bool:
 
 
 def known_to(root: Module, files: Files) -> list[str]:
-    """The names that the code chooses by, sorted; the workspace `default` stands for the branch of all others.
+    """Workspace names in the code, sorted; `default` stands for all others.
 
     A map that is indexed must have the workspace: what all such maps have counts alone, if there is anything.
     """
@@ -91,7 +91,7 @@ def _entries(body: nodes.Body) -> Iterator[nodes.Attribute]:
 
 
 class _Finder:
-    """Collects names: sets of which the workspace must be in each, and single ones that are only asked about.
+    """Collects workspace names: required sets, and names that are only compared.
 
     What is `required` comes with the map that is chosen from, as it is written; `bases` are keys of such maps that the
     code names itself, for what all workspaces share.
@@ -104,7 +104,7 @@ class _Finder:
         self.bases: dict[str, set[str]] = {}
 
     def look(self, node: nodes.Expression, scope: Scope, *, optional: bool) -> None:
-        """Look at an expression and those in it; `optional` says that something else holds if it fails."""
+        """Visit an expression and its parts; `optional` if a failure has a fallback."""
         match node:
             case nodes.Index():
                 if isinstance(node.key, nodes.Literal):
@@ -177,7 +177,7 @@ class _Finder:
 
 
 def _is_workspace(node: nodes.Expression, scope: Scope) -> bool:
-    """Whether an expression is the workspace, or may be, whatever it is called on the way."""
+    """Whether an expression is or may be the workspace, also through locals."""
     return not isinstance(node, nodes.Literal) and _may_be_workspace(evaluate(node, scope))
 
 

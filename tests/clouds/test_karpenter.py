@@ -85,17 +85,17 @@ def test_node_pool(pools: Callable[..., list[dict[str, Any]]]) -> None:
     wanted = {
         "kind": "NodePool", "name": "gpu", "api": "karpenter.sh/v1", "limits": ["cpu=9600", "nvidia.com/gpu=400"],
         "policy": "WhenEmpty", "consolidate_after": 300, "budgets": ["0", "20%"], "expire_after": None,
-        "gpu": True, "spot": True, "removed_in": None,
+        "gpu": True, "spot": True, "served": None,
     }  # fmt: skip
     assert {name: value(pool, name) for name in wanted} == wanted
 
 
 def test_node_pool_of_beta(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(BETA)
-    assert [value(pool, name) for name in ("api", "expire_after", "removed_in")] == [
+    assert [value(pool, name) for name in ("api", "expire_after", "served")] == [
         "karpenter.sh/v1beta1",
         864000,
-        "1.1",
+        None,
     ]
 
 

@@ -221,10 +221,10 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
         ("var_files: [nowhere.tfvars]\n", "nowhere.tfvars: there is no such variable file"),
         ("per_path_ignores: {a: [kubenet]}\n", "per_path_ignores: there is no rule kubenet"),
         ("not_ignorable: [kubenet]\n", "not_ignorable: there is no rule kubenet"),
-        ("not_ignorable: [network]\nseverity: {kubenet-retiring: info}\n", "severity: kubenet-retiring is not to be ignored"),
-        ("not_ignorable: [network]\nignore: [kubenet-retiring]\n", "ignore: kubenet-retiring is not to be ignored, says not_ignorable"),
-        ("not_ignorable: [network]\nper_path_ignores: {a: [kubenet-retiring]}\n", "per_path_ignores: kubenet-retiring is not to be"),
-        ("not_ignorable: [network]\nsuppressions: [{rule: kubenet-retiring, reason: z}]\n", "suppressions: kubenet-retiring is not"),
+        ("not_ignorable: [network]\nseverity: {kubenet-retiring: info}\n", "severity: kubenet-retiring cannot be ignored"),
+        ("not_ignorable: [network]\nignore: [kubenet-retiring]\n", "ignore: kubenet-retiring cannot be ignored (not_ignorable in kcheck.yaml:1)"),
+        ("not_ignorable: [network]\nper_path_ignores: {a: [kubenet-retiring]}\n", "per_path_ignores: kubenet-retiring cannot be"),
+        ("not_ignorable: [network]\nsuppressions: [{rule: kubenet-retiring, reason: z}]\n", "suppressions: kubenet-retiring cannot be"),
     ],
 )  # fmt: skip
 def test_names_that_do_not_exist(text: str, message: str, write: Callable[[Mapping[str, str]], Path]) -> None:

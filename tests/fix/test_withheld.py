@@ -494,7 +494,7 @@ spec:
 def test_a_volume_that_has_the_name_of_shared_memory_is_in_the_way(check: Check, kind: str) -> None:
     found = only("missing-shared-memory", check, {"job.yaml": TRAINING.replace("NAME", "dshm").replace("KIND", kind)})
     assert found.fix is None
-    assert "its volume dshm is not known to be in memory" in found.help
+    assert "a volume dshm exists, and is not known to be one" in found.help
 
 
 def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
@@ -858,14 +858,14 @@ def test_images_of_kubernetes_get_the_name_of_the_new_registry(check: Check, ima
 def test_images_that_may_not_have_been_copied_keep_their_name(check: Check, image: str) -> None:
     found = only("retired-registry", check, {"pod.yaml": POD % image})
     assert found.fix is None
-    assert "pull it from registry.k8s.io before you change the name" in found.help
+    assert "pull it from registry.k8s.io to see that it is there" in found.help
 
 
 @pytest.mark.parametrize("registry", ["gcr.io/google_containers", "gcr.io/google-containers", "k8s.gcr.io"])
 def test_an_image_without_a_tag_is_not_moved_to_a_registry_that_wants_one(check: Check, registry: str) -> None:
     found = only("retired-registry", check, {"pod.yaml": POD % f"{registry}/pause"})
     assert found.fix is None
-    assert "it has no tag" in found.help
+    assert "add a tag" in found.help
 
 
 # --- variables with conditions of their own

@@ -159,7 +159,7 @@ def test_what_is_not_ignorable_is_not_in_a_baseline(write: Write) -> None:
     write({"kcheck.yaml": f"not_ignorable: [{FREE}]\n"})
     assert found("--baseline") == [(FREE, "main.tf")]
     result = run("baseline")
-    assert "1 of rules that are not to be ignored are left out" in result.stderr
+    assert "Left out 1 finding of rules in not_ignorable" in result.stderr
     assert FREE not in (write({}) / "kcheck-baseline.json").read_text()
 
 
@@ -200,7 +200,7 @@ def test_what_was_not_looked_at_is_not_gone(arguments: list[str], write: Write) 
         assert result.stderr == ""
     else:
         assert result.exit_code == 2
-        assert "--prune: kcheck-baseline.json is of `kcheck baseline .`" in result.stderr
+        assert "--prune: kcheck-baseline.json was written by `kcheck baseline .`" in result.stderr
     assert "1 entry" in gone()
 
 
@@ -496,21 +496,21 @@ def test_fix_leaves_what_is_known(write: Write) -> None:
     ("text", "message"),
     [
         ("", "not JSON"),
-        ("<<<<<<< ours\n", "settle the conflict, or delete it and run `kcheck baseline`"),
-        ("[]", "not a baseline of kcheck"),
-        ('{"version": 1}', "not a baseline of kcheck"),
-        ('{"version": 1, "folder": ".", "findings": []}', "not a whole baseline of kcheck: 'arguments'"),
-        ('{"version": 2, "folder": ".", "findings": []}', "version 2 is of another kcheck"),
+        ("<<<<<<< ours\n", "resolve the conflict, or delete the file and run `kcheck baseline`"),
+        ("[]", "not a kcheck baseline"),
+        ('{"version": 1}', "not a kcheck baseline"),
+        ('{"version": 1, "folder": ".", "findings": []}', "not a complete kcheck baseline: 'arguments'"),
+        ('{"version": 2, "folder": ".", "findings": []}', "version 2 is not supported"),
         (
             '{"version": 1, "folder": "nowhere", "arguments": [], "findings": []}',
-            "is for runs in nowhere, which is not there",
+            "was written for nowhere, which does not exist",
         ),
         (
             '{"version": 1, "folder": ".", "arguments": [], "findings": [{"rule": "r", "path": "p", "objects": "o", "message": "m", "severity": "error", "since": ""}]}',
-            "something else than texts",
+            "something other than strings",
         ),
-        ('{"version": 1, "folder": ".", "findings": [{"rule": "x"}]}', "not a whole baseline of kcheck"),
-        ('{"version": 1, "folder": 7, "arguments": [], "findings": []}', "is for runs in 7"),
+        ('{"version": 1, "folder": ".", "findings": [{"rule": "x"}]}', "not a complete kcheck baseline"),
+        ('{"version": 1, "folder": 7, "arguments": [], "findings": []}', "was written for 7"),
         ("[" * 100_000, "not JSON"),
     ],
 )
@@ -552,14 +552,14 @@ def test_a_baseline_is_not_checked_itself(write: Write) -> None:
     run("baseline", "--baseline-file", "known.json")
     result = run("check", "--baseline", "known.json")
     assert result.exit_code == 2
-    assert "known.json is a baseline: --baseline-file known.json" in result.stderr
+    assert "known.json is a baseline; use --baseline-file known.json" in result.stderr
 
 
 def test_prune_needs_a_baseline(write: Write) -> None:
     write({"main.tf": cluster()})
     result = run("check", "--prune")
     assert result.exit_code == 2
-    assert "add --baseline" in result.stderr
+    assert "--prune needs --baseline" in result.stderr
 
 
 # --- since a commit
@@ -704,7 +704,7 @@ def test_why_git_does_not_read_a_repository(write: Write, git: Git) -> None:
     (folder / ".git/config").write_text("[core\n")
     result = run("check", "--diff-base", "HEAD")
     assert result.exit_code == 2
-    assert "is in no git repository: fatal: bad config line" in result.stderr
+    assert "is not in a git repository: fatal: bad config line" in result.stderr
 
 
 @pytest.mark.parametrize("count", [10, 4_000])
@@ -743,7 +743,7 @@ def test_settings_of_then_that_make_no_sense(write: Write, git: Git) -> None:
     write({"kcheck.yaml": "nodes: 350\n"})
     result = run("check", "--diff-base", "HEAD")
     assert (
-        "kcheck: all is new, as nothing could be checked before the change: kcheck.yaml:1: nodes must be"
+        "kcheck: all findings count as new: the state before the change cannot be checked: kcheck.yaml:1: nodes must be"
         in result.stderr
     )
     assert " kubenet-retiring: " in result.stdout
@@ -765,7 +765,7 @@ def test_no_common_ancestor(write: Write, git: Git) -> None:
     git("switch", "-q", "--orphan", "other")
     commit(git, write, {"a.tf": cluster("a"), "b.tf": cluster("b")})
     result = run("check", "--diff-base", "main")
-    assert "no common ancestor of main and HEAD is known" in result.stderr
+    assert "main and HEAD have no known common ancestor" in result.stderr
     assert {path for _, path in changed(base="main")} == {"b.tf"}
 
 
@@ -820,9 +820,9 @@ def test_in_a_hook_of_git(write: Write, git: Git, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("base", "message"),
     [
-        ("nowhere", "there is no commit nowhere here; fetch it first"),
-        ("--upload-pack=x", "there is no commit --upload-pack=x here"),
-        ("HEAD:main.tf", "there is no commit HEAD:main.tf here"),
+        ("nowhere", "unknown commit nowhere; fetch it first"),
+        ("--upload-pack=x", "unknown commit --upload-pack=x"),
+        ("HEAD:main.tf", "unknown commit HEAD:main.tf"),
     ],
 )
 def test_commits_that_are_not_there(base: str, message: str, write: Write, git: Git) -> None:
@@ -838,7 +838,7 @@ def test_no_repository(write: Write, git: Git, tmp_path: Path, monkeypatch: pyte
     (tmp_path / ".git").rename(tmp_path / "gone")
     result = run("check", "--diff-base", "HEAD")
     assert result.exit_code == 2
-    assert "is in no git repository" in result.stderr
+    assert "is not in a git repository" in result.stderr
 
 
 def test_no_git(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -854,7 +854,7 @@ def test_nothing_that_matters_has_changed(write: Write, git: Git) -> None:
     write({"README.md": "new", "notes.yaml": "a: 1\n"})
     result = run("check", "--diff-base", "HEAD")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert "nothing that has changed matters here" in result.stderr
+    assert "no relevant changes" in result.stderr
     assert changed() == []
 
 

@@ -168,8 +168,8 @@ def test_files_without_comments_are_told(write: Write) -> None:
     result = run("--add-ignores", 'say "why"')
     assert result.exit_code == 1
     assert (folder / "job.json").read_text() == before
-    assert "missing-shared-memory: not silenced: job.json holds no comments" in result.stderr
-    entry = result.stderr.partition("kcheck.yaml that silence what no comment can:\n")[2]
+    assert "missing-shared-memory: not silenced: job.json cannot hold comments" in result.stderr
+    entry = result.stderr.partition("add to kcheck.yaml:\n")[2]
     write({"kcheck.yaml": entry})
     assert found() == []
 
@@ -189,14 +189,14 @@ def test_what_is_not_ours_is_left(write: Write) -> None:
     result = run("--add-ignores", REASON)
     assert result.exit_code == 1
     assert (folder / "main.tf").read_text() == before
-    assert "not silenced: it stands in main.tf, which is generated" in result.stderr
+    assert "not silenced: it is in main.tf, which is generated" in result.stderr
 
 
 def test_what_is_not_ignorable_is_left(write: Write) -> None:
     write({"main.tf": CLUSTER, "kcheck.yaml": "not_ignorable: [free-control-plane]\n"})
     result = run("--add-ignores", REASON)
     assert result.exit_code == 1
-    assert "free-control-plane: not silenced: its rule is not to be ignored" in result.stderr
+    assert "free-control-plane: not silenced: it cannot be ignored (not_ignorable in kcheck.yaml:1)" in result.stderr
     assert found() == ["free-control-plane"]
 
 
@@ -212,7 +212,7 @@ def test_a_reason_is_needed(reason: str, write: Write) -> None:
     folder = write({"main.tf": CLUSTER})
     result = run("--add-ignores", reason)
     assert result.exit_code == 2
-    assert "give a reason" in result.stderr
+    assert "--add-ignores needs a reason" in result.stderr
     assert (folder / "main.tf").read_text() == CLUSTER
 
 

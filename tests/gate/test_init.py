@@ -81,7 +81,7 @@ def test_simple_repository(write: Write) -> None:
         "# baseline: kcheck-baseline.json  # what is known already, from `kcheck baseline`: only what is new fails\n"
     )
     assert Path(".pre-commit-config.yaml").read_text() == f"repos:\n{HOOK}"
-    assert "`kcheck init --write` writes this" in result.stderr
+    assert "`kcheck init --write` writes these files" in result.stderr
 
 
 def test_workspaces_are_entries_of_their_own(write: Write) -> None:
@@ -105,7 +105,7 @@ def test_written_is_what_was_shown_and_then_nothing_is_to_do(write: Write) -> No
         assert "".join(f"+{line}\n" for line in text.splitlines()) in shown.stdout
     again = init()
     assert not again.stdout
-    assert "Nothing to do: kcheck is turned on here." in again.stderr
+    assert "Nothing to do: kcheck is set up here." in again.stderr
 
 
 def test_nothing_of_ours(write: Write) -> None:
@@ -279,8 +279,8 @@ def test_examples_that_are_what_it_is_about_have_environments(write: Write) -> N
 def test_next_steps_name_the_baseline_where_something_is_found(write: Write) -> None:
     write({"main.tf": CLUSTER.replace("12", "2000").replace("Standard", "Free")})
     result = init()
-    assert "With these settings, `kcheck check` finds " in result.stderr
-    assert "`kcheck baseline` takes note of it" in result.stderr
+    assert "With these settings, `kcheck check` reports " in result.stderr
+    assert "`kcheck baseline` records them" in result.stderr
 
 
 def test_what_the_baseline_knows_is_not_counted(write: Write) -> None:
@@ -298,7 +298,7 @@ def test_a_folder_of_a_repository(write: Write, monkeypatch: pytest.MonkeyPatch)
     subprocess.run(["git", "init", "-q"], check=True)
     monkeypatch.chdir("services/ml.infra")
     result = init()
-    assert f"Paths are those below {top}, where `git apply` takes the diff." in result.stderr
+    assert f"Paths are relative to {top}; run `git apply` there." in result.stderr
     subprocess.run(["git", "apply"], input=result.stdout.encode(), cwd=top, check=True)
     config = yaml.safe_load((top / ".pre-commit-config.yaml").read_text())
     assert config["repos"][0]["hooks"] == [
@@ -469,7 +469,7 @@ def test_names_that_a_shell_would_split(write: Write) -> None:
     write({"my infra/main.tf": CLUSTER, ".git/HEAD": "", ".gitlab-ci.yml": "a: {script: [x]}\n"})
     result = init("my infra")
     assert "kcheck check 'my infra' --diff-base " in result.stdout
-    assert "`kcheck check 'my infra'` shows what there is" in result.stderr
+    assert "`kcheck check 'my infra'` shows the findings" in result.stderr
 
 
 def test_a_folder_with_the_name_of_a_workflow(write: Write) -> None:

@@ -326,7 +326,7 @@ def test_files_of_an_earlier_intent_are_named(here: Path) -> None:
     Path("intent.yaml").write_text("nodes: 20\nscheduler: volcano\n")
     code, _, err = run("eks", "--intent", "intent.yaml", "--output", "train", "--overwrite")
     assert code == 0
-    assert "train/kubernetes/kueue.yaml: no part of this cluster" in err
+    assert "train/kubernetes/kueue.yaml: not part of this cluster" in err
     assert "train/kubernetes/job.yaml" not in err
     for path in Path("train").rglob("kueue.yaml"):
         path.unlink()
@@ -373,9 +373,9 @@ def test_diff_is_what_git_takes(here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "which cloud?"),
+        ((), "no cloud given"),
         (("eks", "--intent", "missing.yaml"), "missing.yaml: no such file"),
-        (("eks", "--intent", "a", "--from", "b"), "--intent and --from: give one of them"),
+        (("eks", "--intent", "a", "--from", "b"), "use either --intent or --from"),
         (("--from", "."), "no clusters there"),
         (("eks", "--nodes", "0"), "0 is not in the range"),
     ],

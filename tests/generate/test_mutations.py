@@ -293,7 +293,6 @@ EKS = [
                 ),
             ),
         ),
-        also=("job-does-not-fill-node",),  # and one that takes the port takes half of the node
     ),
     mistake("hostname-anti-affinity-at-scale", "eks", add(ADDED, job(128, worker(affinity=APART)))),
     mistake(

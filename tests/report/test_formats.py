@@ -312,8 +312,8 @@ def test_formats_are_written_where_nothing_is_found(write: Callable[[Mapping[str
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sarif", "--output-file sarif: give FORMAT=FILE; formats are text, json, sarif"),
-        ("xml=a", "--output-file xml=a: give FORMAT=FILE"),
+        ("sarif", "--output-file sarif: expected FORMAT=FILE; formats are text, json, sarif"),
+        ("xml=a", "--output-file xml=a: expected FORMAT=FILE"),
         ("json=nowhere/a.json", "nowhere/a.json: No such file"),
     ],
 )
@@ -438,7 +438,7 @@ def test_junit_skips_what_was_not_checked(write: Callable[[Mapping[str, str]], P
     xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd").validate(text)
     cases = {case.get("name"): case.find("skipped") for case in ElementTree.fromstring(text).iter("testcase")}  # noqa: S314
     skipped = {name: case.get("message", "") for name, case in cases.items() if case is not None}
-    assert "var.nodes has no default" in skipped["cluster aks/azurerm_kubernetes_cluster.größe"]
+    assert "var.nodes has no value" in skipped["cluster aks/azurerm_kubernetes_cluster.größe"]
     assert "encrypted" in skipped["not read"]
 
 

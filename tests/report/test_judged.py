@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from kcheck.cli import cli
 from kcheck.files.tree import Tree
 from kcheck.source.findings import Skipped, unknown_input
-from kcheck.source.values import Unknown, following
+from kcheck.source.reasons import following
+from kcheck.source.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -164,20 +165,20 @@ resource "google_container_node_pool" "one" {{
 
 
 def test_a_reason_has_the_input_that_is_its_first_cause() -> None:
-    reason = following("the cluster of default pool is not known", "var.pools has no default")
+    reason = following("the cluster of default pool is not known", "var.pools has no value")
     value = Unknown(following("pools of main may be missing", reason))
     assert value.reason == (
-        "pools of main may be missing: the cluster of default pool is not known: var.pools has no default"
+        "pools of main may be missing: the cluster of default pool is not known: var.pools has no value"
     )
-    assert unknown_input(value).cause == "var.pools has no default"
+    assert unknown_input(value).cause == "var.pools has no value"
     assert unknown_input(Unknown("it cannot be iterated: no map")).cause == "it cannot be iterated: no map"
 
 
 @pytest.mark.usefixtures("tree")
 def test_an_input_is_counted_once_whatever_waits_for_it() -> None:
     reasons = [one["reason"] for one in check()["inputs"]]
-    assert reasons.count("var.pools has no default") == 1
-    assert not any("var.pools" in reason for reason in reasons if reason != "var.pools has no default")
+    assert reasons.count("var.pools has no value") == 1
+    assert not any("var.pools" in reason for reason in reasons if reason != "var.pools has no value")
 
 
 def test_no_place_is_inside_kcheck(write: Write) -> None:

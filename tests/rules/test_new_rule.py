@@ -125,7 +125,7 @@ examples:
         ),
         (
             'problem: container.pull_policy == "Always"', "problem: container.pull_policy > container.pods", 2,
-            [f"{PATH}:5:", "`container.pull_policy` (Always, IfNotPresent or Never as written) is text, `container.pods`"],
+            [f"{PATH}:5:", "`container.pull_policy` (Always, IfNotPresent or Never as written) is text and `container.pods`"],
         ),
         (
             'contains("example', 'contains("other', 1,

@@ -99,10 +99,45 @@ def test_ports_of_the_node(pods: int, gpus: int, more: str, severity: str | None
     assert found(check(files)).get("host-network-port-clash") == severity
 
 
-def test_jobs_with_rdma_have_the_network_of_the_node_on_purpose(check: Check) -> None:
-    text = job(64, 4, HOST, PORT) + "              vpc.amazonaws.com/efa: 4\n"
+@pytest.mark.parametrize(("gpus", "severity"), [(8, "info"), (4, "warning")])
+def test_jobs_with_rdma_have_the_network_of_whole_nodes_on_purpose(gpus: int, severity: str, check: Check) -> None:
+    text = job(64, gpus, HOST, PORT) + "              vpc.amazonaws.com/efa: 4\n"
     files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "job.yaml": text}
-    assert found(check(files))["host-network-port-clash"] == "info"
+    assert found(check(files))["host-network-port-clash"] == severity
+    assert "job-does-not-fill-node" not in found(check(files))  # the port is why
+
+
+KARPENTER = """apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu-karpenter}
+spec:
+  limits: {nvidia.com/gpu: 256}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [p5.48xlarge]}
+"""
+
+
+@pytest.mark.parametrize(("own", "expected"), [
+    ("", [["karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict"]]),
+    ("karpenter.sh/do-not-disrupt: 'true'", [["cluster-autoscaler.kubernetes.io/safe-to-evict"]]),
+    ("karpenter.sh/do-not-disrupt: 'true', cluster-autoscaler.kubernetes.io/safe-to-evict: 'false'", []),
+])  # fmt: skip
+def test_a_job_is_kept_from_all_that_may_move_it(own: str, expected: list[list[str]], check: Check) -> None:
+    text = job(
+        16,
+        2,
+        "      nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}\n",
+        "          command: [torchrun]\n",
+    )
+    text = text.replace(
+        "  template:\n", f"  completionMode: Indexed\n  template:\n    metadata: {{annotations: {{{own}}}}}\n"
+    )
+    files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "pool.yaml": KARPENTER, "job.yaml": text}
+    fixes = [one.fix for one in check(files).findings if one.rule == "training-pod-evictable"]
+    assert [[change.key for change in fix.changes] for fix in fixes if fix is not None] == expected
 
 
 SPREAD = """      affinity:

@@ -236,9 +236,9 @@ def test_what_if_names_fixes_that_fix_takes(write: Callable[[Mapping[str, str]],
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--duration", "soon"), "soon is no time"),
-        (("--duration", "-5m"), "-5m is no time"),
-        (("--image-size", "big"), "big is no size"),
+        (("--duration", "soon"), "soon is not a duration"),
+        (("--duration", "-5m"), "-5m is not a duration"),
+        (("--image-size", "big"), "big is not a size"),
         (("missing",), "missing: no such file or folder"),
     ],
 )
@@ -265,7 +265,7 @@ def test_nothing_to_simulate_is_said(write: Callable[[Mapping[str, str]], Path])
     write({"job.yaml": JOB})
     code, out, err = run(".")
     assert (code, out) == (0, "")
-    assert "no cluster that can be simulated here" in err
+    assert "no cluster here can be simulated" in err
 
 
 # --- the parameters

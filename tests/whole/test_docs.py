@@ -109,7 +109,7 @@ def wrong(call: str) -> str:
         command, parts = command.commands[parts[1]], parts[1:]
     try:
         given = command.make_context(parts[0], parts[1:], context).params
-    except (click.exceptions.Exit, click.MissingParameter):  # `kcheck explain` for short is no mistake
+    except (click.exceptions.Exit, click.MissingParameter, click.BadOptionUsage):  # `kcheck explain` is for short
         return ""
     except click.UsageError as error:
         return error.format_message()
@@ -144,7 +144,6 @@ def test_the_readme_fits_four_screens() -> None:
     assert len(README.splitlines()) <= 200
 
 
-@pytest.mark.xfail(reason="messages of rules become shorter")
 def test_output_in_the_readme_fits_a_terminal() -> None:
     shown = [text for language, text in fences(README) if language == "text"]
     assert shown
@@ -327,7 +326,7 @@ def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> N
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-        ("eks.pool.quota", ["value    450 nodes", "  pool-over-quota: Managed node group may grow", "docs/limits/eks/pool.quota.md"]),
+        ("eks.pool.quota", ["value    450 nodes", "eks.pool.quota", "docs/limits/eks/pool.quota.md"]),
         ("gke.quota.spot_cpus", ["code     PREEMPTIBLE_CPUS", "value    differs by account", "docs/limits/gke/quotas.md#quotaspot_cpus"]),
         ("limits.eks.pool.quota", ["eks.pool.quota\n", "value    450 nodes"]),
         ("pool.quota", ["eks.pool.quota\n", "value    450 nodes"]),

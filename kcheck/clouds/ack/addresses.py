@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def terway_pods(interfaces: int, addresses: int, *, exclusive: bool = False) -> int:
-    """Pods of a node that have addresses of the VPC: all interfaces but the first one, each with its addresses.
+    """Pods of a node with VPC addresses: those of all interfaces except the first.
 
     With exclusive interfaces a pod has one for itself.
     https://help.aliyun.com/zh/ack/ack-managed-and-ack-dedicated/user-guide/work-with-terway: 210 and 7 on a g7.4xlarge.

@@ -68,7 +68,7 @@ class Ack(Cloud):
         return Limit("security-group", "security_group.basic", cluster.security_group, text, nodes)
 
     def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
-        """What the Cluster Autoscaler is rated for; the other engine has no such number."""
+        """The rating of the Cluster Autoscaler; the other engine has none."""
         own = list(autoscalers)
         if not any(equals(one.profile, "cluster-autoscaler") for one in own):
             return None

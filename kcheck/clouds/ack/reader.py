@@ -241,7 +241,7 @@ class _Ack(Reader):
         )
 
     def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
-        """Pods that a node may run: by its interfaces with Terway, by its block with Flannel."""
+        """Maximum pods of a node: by its interfaces with Terway, by its block with Flannel."""
         plugin = known(cluster.network_plugin) if cluster else None
         if plugin == "terway":
             found = [machines.interfaces(CLOUD, name) for name in known(types) or ()]
@@ -279,13 +279,13 @@ def _labels(record: Record) -> Value[dict[str, str]]:
 
 
 def _caps(record: Record) -> Value[dict[str, str]]:
-    """The most that a spot pool pays for each machine type; unset where nothing is written."""
+    """The spot price cap of each machine type; unset if not written."""
     found = _pairs(record, "spot_price_limit", "instance_type", "price_limit")
     return found if not isinstance(found, Known) or found.value else Unset(record.absent(("spot_price_limit",)))
 
 
 def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, str]]:
-    """Nested blocks of a key and a value as a map; unknown as a whole if a part of it is."""
+    """Nested key-value blocks as a map; unknown if a part is."""
     nested = record.blocks(kind)
     if isinstance(nested, Unknown):
         return nested
@@ -301,7 +301,7 @@ def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, s
 
 
 def _pod_addresses() -> tuple[int, int]:
-    """Addresses of pod vSwitches that a node takes with one pod: one, and with idle ones at most some more."""
+    """Addresses that a node with one pod takes from pod vSwitches, idle ones included."""
     least = profiles.limits(CLOUD)["terway.least_pod_addresses"].number
     return least, least + profiles.settings(CLOUD)["terway.idle_pool"].number
 
@@ -320,7 +320,7 @@ def _sizes(fields: Fields, scaled: Value[bool]) -> tuple[Value[int], Value[int]]
 
 
 def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:
-    """What gives pods their network: an add-on says so, else the range or the vSwitches of pods do."""
+    """The network plugin: by add-on, else by the pods' range or vSwitches."""
     for addon in addons:
         name = known(addon) or ""
         if "flannel" in name or "terway" in name:

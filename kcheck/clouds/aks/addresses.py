@@ -6,7 +6,7 @@ from math import ceil
 
 
 def dynamic_addresses(pods: int, batch: int, spare: int) -> int:
-    """Addresses of a node with dynamic allocation: batches, one more when fewer than `spare` are free.
+    """Addresses of a node with dynamic allocation, in batches that keep `spare` free.
 
     https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: 16 at a time, 16 more below 8.
     """
@@ -14,7 +14,7 @@ def dynamic_addresses(pods: int, batch: int, spare: int) -> int:
 
 
 def static_addresses(max_pods: int, block: int) -> int:
-    """Addresses of a node with static blocks: /28s for all pods that it may run, and one of them for itself.
+    """Addresses of a node with static blocks: /28s for its maximum pods, and one more.
 
     https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: least is wasted with 16 x N - 1 pods.
     """

@@ -37,7 +37,6 @@ class Aks(Cloud):
     spot_taint = f"{_SPOT}=spot:NoSchedule"
     admits_asked_resources = True  # https://github.com/Azure/AKS/issues/1449
     runs_dns = True
-    has_virtual_nodes = True
     zones_of_pools = "listed"
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
@@ -81,7 +80,7 @@ class Aks(Cloud):
         return machines.fabric(machine)
 
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
-        """Whether a size has a disk of its own that the boot disk fits on."""
+        """Whether a size has a local disk that is large enough for the boot disk."""
         from kcheck.clouds.aks import machines
 
         return machines.ephemeral(machine, vcpus)

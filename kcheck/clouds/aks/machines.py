@@ -13,7 +13,7 @@ _LAST_WITH_DISKS = 3
 
 
 def ephemeral(name: str, vcpus: int) -> bool | None:
-    """Whether an Azure VM size has a disk of its own that AKS's boot disk fits on; None if its name does not tell.
+    """Whether an Azure VM size has a local disk for AKS' boot disk; None if unclear by name.
 
     It needs premium storage, `s`, and a local disk or cache: up to version 3 all have one, later those with a `d`,
     and machines with GPUs. Those of others are too small below some vCPUs.
@@ -31,7 +31,7 @@ def ephemeral(name: str, vcpus: int) -> bool | None:
 
 
 def fabric(name: str) -> bool:
-    """Whether an Azure VM size has InfiniBand, which joins the machines of one scale set: `r` for RDMA in its name.
+    """Whether an Azure VM size has InfiniBand: `r` for RDMA in its name.
 
     https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions
     """

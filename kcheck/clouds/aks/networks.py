@@ -32,7 +32,7 @@ _FIRST_WITH_OVERLAY = 30
 
 
 def network(fields: Fields, *, automatic: bool) -> tuple[Value[str], Value[str]]:
-    """The plugin of a cluster and its mode. Where nothing is written AKS chooses by version, for good."""
+    """The network plugin of a cluster and its mode; the default depends on the version at creation."""
     plugin, mode, settings = fields.text("network_plugin"), fields.text("network_mode"), profiles.settings("aks")
     at, at_mode = (value.origin or Origin((fields.record.span,)) for value in (plugin, mode))
     mode = mapped(mode, str.lower)  # written "Overlay" up to azurerm 3.61
@@ -51,7 +51,7 @@ def network(fields: Fields, *, automatic: bool) -> tuple[Value[str], Value[str]]
 def _by_version(
     version: Value[str], plugin: Origin, mode: Origin, settings: dict[str, ProfileValue]
 ) -> tuple[Value[str], Value[str]]:
-    """What AKS takes; a cluster that it created with an older version keeps what it has."""
+    """The plugin that AKS chooses by version; existing clusters keep theirs."""
     old = Known(settings["network.plugin_before_1_30"].text, plugin)
     minor = minor_version(version.value) if isinstance(version, Known) else None
     if minor is not None and minor < _FIRST_WITH_OVERLAY:

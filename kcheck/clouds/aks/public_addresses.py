@@ -21,7 +21,7 @@ _BITS = 32
 
 
 def addresses(cluster: Fields, subnet: Datum | None, root: Module) -> tuple[Value[int], Value[str]]:
-    """The addresses of a cluster, and the attribute that lists them where they are the user's own.
+    """The addresses of a cluster, and the attribute that lists the user's own.
 
     Unset where they are none of the cluster's; `subnet` is what its default pool says of its subnet.
     """
@@ -42,7 +42,7 @@ def addresses(cluster: Fields, subnet: Datum | None, root: Module) -> tuple[Valu
 
 
 def _listed(fields: Fields, name: str, root: Module) -> Value[int]:
-    """How many addresses a list has: each is one, or a prefix of many; unset where it is empty."""
+    """The number of addresses in a list of addresses and prefixes; unset if empty."""
     raw = fields.raw(name)
     if raw is None or isinstance(raw, Unknown):
         return raw or Unset(Origin((fields.record.span,)))
@@ -64,7 +64,7 @@ def _of_prefix(datum: Datum | None, root: Module) -> Value[int]:
 
 
 def _of_gateway(subnet: Datum | None, root: Module, origin: Origin) -> Value[int]:
-    """The addresses of the NAT gateway of a subnet, or of the only one of its root; unset where there is none."""
+    """The addresses of a subnet's NAT gateway, or the root's only one; unset if none."""
     gateways = list(root.instances(_GATEWAY))
     if not gateways:
         return Unset(origin)

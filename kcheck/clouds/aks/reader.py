@@ -123,13 +123,13 @@ class _Aks(Reader):
             self.subnet(address, record.span, fields.text("name"), fields.text("cidr"), Known(network, origin))
 
     def _network(self, fields: Fields) -> Value[Network]:
-        """The network of a subnet: named by reference, or by a name that one network of the root has."""
+        """The network of a subnet, by reference or by name."""
         found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
         return found if found is not None else self.find_named(fields.text("network"), Network, "virtual network")
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
-        """The subnets by what refers to them: their address, or a data source that names one of this root."""
+        """The subnets by address, or by a data source that names one of this root."""
         result = {subnet.address: subnet for subnet in self.found.subnets}
         for address, record in self.root.sources(SUBNET):
             name, network = record.entry("name"), record.entry("virtual_network_name")
@@ -302,7 +302,7 @@ class _Aks(Reader):
         return Known(cards or 0, instance_type.origin)
 
     def _taints(self, fields: Fields) -> Value[tuple[str, ...]]:
-        """The taints of a pool: as written, or the one of the default pool that is for critical add-ons only."""
+        """The taints of a pool: as written, or that of a default pool for critical add-ons."""
         if fields.resource == DEFAULT_POOL and known(fields.flag("critical_only")):
             return mapped(fields.flag("critical_only"), lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
         return fields.texts("taints")
@@ -361,7 +361,7 @@ def _market(fields: Fields) -> Market:
 
 
 def _caps(fields: Fields) -> Value[dict[str, str]]:
-    """The most that a spot pool pays; -1 is whatever it costs on demand."""
+    """The spot price cap; -1 is the on-demand price."""
     cap, name = fields.text("max_price"), known(fields.text("instance_type"))
     if not isinstance(cap, Known):
         return cap

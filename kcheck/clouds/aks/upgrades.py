@@ -35,7 +35,7 @@ def of_pool(fields: Fields, cluster: Cluster | None) -> Upgrade:
 
 
 def _surge(fields: Fields, cluster: Cluster | None) -> Value[Surge]:
-    """What an upgrade adds: as written, nothing with max_unavailable and on spot pools, else AKS's default."""
+    """The surge of an upgrade: as written, none with max_unavailable or spot, else AKS' default."""
     written = fields.text("max_surge")
     if isinstance(written, Known):
         return _parsed(written)

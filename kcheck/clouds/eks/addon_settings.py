@@ -73,7 +73,7 @@ def dns_compute(addons: list[Fields]) -> Value[str]:
 
 
 def dns_scaling(addons: list[Fields], replicas: Value[int]) -> Value[bool]:
-    """Whether the add-on of CoreDNS scales it, with the place where it would say so; unset without an add-on."""
+    """Whether the CoreDNS add-on scales it, with the place of that setting; unset without an add-on."""
     if not addons:
         return NOTHING
     if isinstance(replicas, Unknown):
@@ -82,7 +82,7 @@ def dns_scaling(addons: list[Fields], replicas: Value[int]) -> Value[bool]:
 
 
 def _absent(addon: Fields, name: str) -> Origin:
-    """Where a setting that an add-on lacks would be written: in its object, or in one that `jsonencode` is given."""
+    """The place of a missing add-on setting: in its object, or in that of `jsonencode`."""
     settings = addon.text("settings")
     if isinstance(settings, Unset):
         missing = settings.origin.missing
@@ -105,7 +105,7 @@ _NOT_OPEN = "configuration_values is not a jsonencode() of an object"
 
 
 def read(addons: list[Fields], place: Span) -> Cni:
-    """The settings that the first of a cluster's `vpc-cni` add-ons has; `place` is the cluster's."""
+    """The settings of a cluster's first `vpc-cni` add-on; `place` is the cluster's."""
     origin = Origin((addons[0].record.span if addons else place,))
     settings: Datum = wrap({}, origin)
     if addons and not isinstance(addons[0].text("settings"), Unset):
@@ -148,7 +148,7 @@ _NO_OBJECT = "the settings of the add-on are not an object in JSON or YAML"
 
 
 def _json(datum: Datum) -> Datum:
-    """What a text of JSON or YAML says: what `jsonencode` was given, else the text parsed."""
+    """The data of a JSON or YAML text: that of `jsonencode`, else parsed."""
     inner = encoded(datum)
     if inner is not None:
         return inner

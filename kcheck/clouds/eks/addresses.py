@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:
-    """Addresses of its subnet that an EKS node holds: whole interfaces, `warm` of them in reserve.
+    """Subnet addresses that an EKS node holds: whole interfaces, `warm` of them spare.
 
     `interfaces` is how many the instance can have, `addresses` how many each has, its own included:
     (ceil(pods / (addresses - 1)) + warm) x addresses, at most all.
@@ -37,7 +37,7 @@ def warm_addresses(interfaces: int, addresses: int, pods: int, warm: int, minimu
 
 
 def prefix_addresses(pods: int, warm: int, size: int) -> int:
-    """Addresses that an EKS node holds with prefix delegation: its own, and blocks of `size`, `warm` in reserve.
+    """Addresses that an EKS node holds with prefix delegation: its own, and blocks, `warm` of them spare.
 
     https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md
     """
@@ -45,7 +45,7 @@ def prefix_addresses(pods: int, warm: int, size: int) -> int:
 
 
 def max_pods(interfaces: int, addresses: int, *, custom: bool = False, each: int = 1) -> int:
-    """Pods of a node with the VPC CNI: interfaces x (addresses - 1) + 2, those two on the host's network.
+    """Maximum pods with the VPC CNI: interfaces x (addresses - 1) + 2 on the host network.
 
     With custom networking the first interface serves no pods; with prefix delegation every address stands for `each`.
     `interfaces` are those of network card 0.
@@ -55,7 +55,7 @@ def max_pods(interfaces: int, addresses: int, *, custom: bool = False, each: int
 
 
 def managed_pods(formula: int, vcpus: int, small: int, large: int, many: int) -> int:
-    """Pods of a node of a managed group: at most `small`, or `large` for machines with `many` vCPUs and more.
+    """Maximum pods in a managed group: `small`, or `large` from `many` vCPUs on.
 
     https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses-procedure.html: 110 below 30 vCPUs, 250
     from there on.
@@ -64,7 +64,7 @@ def managed_pods(formula: int, vcpus: int, small: int, large: int, many: int) ->
 
 
 def interfaces_held(pods: int, addresses: int, warm: int, most: int) -> int:
-    """Interfaces of network card 0 that a node has attached for that many pods, `warm` of them in reserve.
+    """Attached interfaces of network card 0 for a number of pods, `warm` of them spare.
 
     https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
     """
@@ -72,7 +72,7 @@ def interfaces_held(pods: int, addresses: int, warm: int, most: int) -> int:
 
 
 def eksctl_blocks(cidr: str, zones: int) -> list[IPv4Network]:
-    """The subnets that eksctl cuts a network into: public ones of each zone, then private ones; none if it refuses.
+    """The subnets that eksctl makes: public ones by zone, then private ones; none if it refuses.
 
     Up to four zones it makes eight equal blocks of the network, up to eight zones sixteen.
     https://github.com/eksctl-io/eksctl/blob/main/pkg/vpc/vpc.go
@@ -85,7 +85,7 @@ def eksctl_blocks(cidr: str, zones: int) -> list[IPv4Network]:
 
 
 def held(cni: Cni, interfaces: int, addresses: int, pods: int = 1) -> int:
-    """Addresses that a node of one instance type holds for that many pods of its own."""
+    """Addresses that a node of an instance type holds for a number of pods."""
     minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
     if known(cni.prefix_delegation):
         size = profiles.limits("eks")["cni.prefix_size"].number

@@ -109,14 +109,14 @@ class _Config:
         return [addon for addon in addons if known(addon.text("name")) == name]
 
     def _private(self) -> bool:
-        """Whether some group has no public addresses of its own."""
+        """Whether a group has no public addresses."""
         return any(known(group.flag("private")) is not False for group in self._groups())
 
     def _groups(self) -> list[Fields]:
         return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in _blocks(self.record, kind)]
 
     def _grower(self) -> Value[str]:
-        """What grows the groups: eksctl installs Karpenter if asked, and gives rights to what others install."""
+        """The autoscaler of the groups: Karpenter by eksctl, or permissions for one."""
         if _blocks(self.record, "karpenter"):
             return Known("karpenter", self.origin)
         if any(known(group.flag("may_scale")) for group in self._groups()):
@@ -126,7 +126,7 @@ class _Config:
         return NOTHING
 
     def _gateways(self) -> Value[int]:
-        """Public addresses of the NAT gateways: one, or one a zone; in a VPC that exists they are unknown."""
+        """Public addresses of the NAT gateways: one, or one per zone; unknown in an existing VPC."""
         nat = self.fields.text("nat")
         if not isinstance(self.fields.text("vpc"), Unset):
             return Unknown("the NAT gateways belong to an existing VPC", self.origin)
@@ -145,7 +145,7 @@ class _Config:
         return Known(tuple(str(i) for i in range(self.defaults[key].number)), self.origin)
 
     def _subnets(self) -> dict[str, list[Subnet]]:
-        """The subnets by side: those that are written, else those that eksctl cuts the network into."""
+        """The subnets by side: as written, else as eksctl makes them."""
         written = {side: self._written(side) for side in _SIDES}
         if any(written.values()):
             return written
@@ -292,7 +292,7 @@ class _Config:
 
 
 def _written_at(value: Value[int], origin: Origin) -> Value[int]:
-    """A number that follows from another setting, with the place where its own would be written."""
+    """A number derived from another setting, with its own place."""
     return Known(value.value, origin) if isinstance(value, Known) else value
 
 
@@ -302,7 +302,7 @@ def _blocks(record: Record, kind: str) -> tuple[Record, ...]:
 
 
 def _boot_data(fields: Fields) -> Value[str]:
-    """What starts the nodes beside what eksctl does; its settings of the kubelet are translated by it."""
+    """The custom bootstrap of nodes; eksctl translates its own kubelet settings."""
     for name, label in (("bootstrap", "overrideBootstrapCommand"), ("prepared", "preBootstrapCommands")):
         written = fields.read(name)
         if not isinstance(written, Unset):
@@ -312,7 +312,7 @@ def _boot_data(fields: Fields) -> Value[str]:
 
 
 def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:
-    """Whether a name, or a zone, is that of a subnet: eksctl's own are called by side and zone."""
+    """Whether a name or a zone is that of a subnet; eksctl names subnets by side and zone."""
     own = known(subnet.name) or ""
     return own == name or (zone and own.partition("-")[2] == name)
 
@@ -332,6 +332,6 @@ def _taints(fields: Fields) -> Value[tuple[str, ...]]:
 
 
 def _efa(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The EFA interfaces of the smallest of some machine types: eksctl makes every one of them an `efa`."""
+    """EFA interfaces of the smallest of some machine types; eksctl makes all of them `efa`."""
     found = [machines.machine(CLOUD, name) for name in names]
     return ("efa",) * max(1, min((one.efa for one in found if one), default=0))

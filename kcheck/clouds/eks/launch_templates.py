@@ -32,7 +32,7 @@ def launch_template(fields: Fields, templates: dict[str, Fields]) -> Fields | No
 
 
 def _allowed(requirements: Record, place: Origin) -> Value[tuple[str, ...]]:
-    """The machine types that requirements allow by name or pattern; AWS chooses where they name none."""
+    """The machine types that requirements name; otherwise AWS chooses."""
     allowed = requirements.entry("allowed_instance_types")
     patterns = (
         [known(one) for one in allowed.value] if isinstance(allowed, Known) and isinstance(allowed.value, tuple) else []
@@ -72,7 +72,7 @@ def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
 
 
 def reservation(fields: Fields, template: Fields | None, *, managed: bool) -> Value[str]:
-    """The capacity reservation, or block of capacity, that the machines of a group come from."""
+    """The capacity reservation or capacity block of a group's machines."""
     if managed and known(fields.text("capacity")) == "CAPACITY_BLOCK":
         return fields.text("capacity")
     if template is None:
@@ -104,7 +104,7 @@ def system(fields: Fields, template: Fields | None, place: Span, *, managed: boo
 
 
 def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
-    """The types of the EFA interfaces that a launch template makes for machines of some types."""
+    """The EFA interface types of a launch template for some machine types."""
     nested = template.record.blocks("network_interfaces") if template else ()
     if isinstance(nested, Unknown):
         return nested
@@ -124,13 +124,13 @@ def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...
 
 
 def _cards(types: Value[tuple[str, ...]]) -> int:
-    """How many EFA interfaces the smallest of some machine types can have; 0 if unknown."""
+    """Maximum EFA interfaces of the smallest of some machine types; 0 if unknown."""
     found = [machines.machine("eks", name) for name in known(types) or ()]
     return min((one.efa for one in found if one), default=0)
 
 
 def _boot_data(fields: Fields, template: Fields | None) -> Value[str]:
-    """What starts the nodes of a group beside what EKS does: the user data of its launch template."""
+    """The custom bootstrap of a group: the user data of its launch template."""
     if template is None:
         written = fields.text("launch_template")
         return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
@@ -148,7 +148,7 @@ _MIRRORS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "contai
 
 
 def _starts_with(template: Fields | None, place: Span, marks: tuple[str, ...]) -> Value[bool]:
-    """Whether the user data of a launch template, encoded or not, has any of some marks."""
+    """Whether the user data of a launch template contains any of some texts."""
     written = template.text("user_data") if template else Unset(Origin((place,)))
     if isinstance(written, Unset):
         return Known(value=False, origin=Origin((place,)))
@@ -163,7 +163,7 @@ def _decoded(text: str) -> str:
 
 
 def own_image(template: Fields | None) -> bool:
-    """Whether a launch template brings an image of its own, so that the group's type says nothing."""
+    """Whether a launch template has a custom image, so that the group's AMI type is unused."""
     return template is not None and not isinstance(template.text("image_id"), Unset)
 
 

@@ -148,7 +148,7 @@ class _Eks(Reader):
         return self.selected.get(symbol.address, []) if symbol and whole else []
 
     def subnets_named(self, patterns: list[str]) -> list[Subnet]:
-        """The subnets whose `Name` fits a pattern, in this root or, if none is here, in others."""
+        """The subnets whose `Name` fits a pattern, in this root, else in others."""
         near = self.names.all(self.area, Subnet)
         found = [
             subnet for subnet in near if any(matches_pattern(text_of(subnet.name), pattern) for pattern in patterns)
@@ -192,7 +192,7 @@ class _Eks(Reader):
             self.found.clusters.append(cluster)
 
     def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[Subnet, ...]]:
-        """The subnets that custom networking puts pods into, as the add-on names them; unset where it does not."""
+        """The pod subnets of custom networking in the add-on; unset if not used."""
         found = []
         for datum in addon_settings.pod_subnets(addons):
             link = resolve_reference(datum, self.subnets_by_address)
@@ -281,7 +281,7 @@ class _Eks(Reader):
         )
 
     def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:
-        """Of the boot disk: as the group or its template says, else EKS's default where there is no template."""
+        """A boot disk setting: of the group or its template, else EKS' default."""
         own: Value[int] = fields.number("disk_size") if fields.resource == POOL else NOTHING
         if not isinstance(own, Unset):
             return own
@@ -388,7 +388,7 @@ def _may_name_owner(text: str | None) -> bool:
 
 
 def _texts(tags: Datum | None) -> Value[dict[str, str]]:
-    """Tags as texts, with `${...}` for what is unknown of them."""
+    """Tags as texts, with `${...}` for unknown parts."""
     if not isinstance(tags, Known) or not isinstance(tags.value, dict):
         return NOTHING if tags is None or isinstance(tags, Known) else tags
     found = {key: text_of(value) for key, value in tags.value.items()}
@@ -396,7 +396,7 @@ def _texts(tags: Datum | None) -> Value[dict[str, str]]:
 
 
 def _name_patterns(record: Record) -> list[str]:
-    """What a data source asks of the `Name` of subnets; nothing if it asks for more than that and their network."""
+    """The `Name` filter of a subnet data source; none if it filters by more."""
     patterns: list[str] = []
     nested = record.blocks("filter")
     for one in () if isinstance(nested, Unknown) else nested:
@@ -421,7 +421,7 @@ def _module(address: str) -> str:
 
 
 def _max_pods(types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
-    """Pods that a node of a managed group may run: those of the smallest of its types, up to EKS's cap."""
+    """Maximum pods in a managed group: those of its smallest type, up to EKS' cap."""
     custom = known(cluster.cni.custom_networking) if cluster and cluster.cni else False
     prefixes = known(cluster.cni.prefix_delegation) if cluster and cluster.cni else False
     limits = profiles.limits(CLOUD)

@@ -16,14 +16,14 @@ _CLOUD = "eks"
 
 
 def of_group(fields: Fields, zones: int, strategy: Value[str] = NOTHING, *, managed: bool) -> Upgrade:
-    """How a group is updated; what AWS does not manage, nobody updates."""
+    """The update settings of a group; unmanaged groups are not updated."""
     if not managed:
         return Upgrade(Known(Surge(), Origin((fields.record.span,))))
     return Upgrade(_surge(fields, zones, strategy), _rolling(fields))
 
 
 def _surge(fields: Fields, zones: int, strategy: Value[str]) -> Value[Surge]:
-    """What an update adds; nothing with a strategy other than the default."""
+    """The surge of an update; none with another strategy than the default."""
     percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
     for value in (strategy, percent, count):
         if isinstance(value, Unknown):

@@ -36,7 +36,7 @@ _ID = "internal_ghpc_module_id"
 
 
 def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configuration]]:
-    """The blueprints by the names of their files, as what a root module declares."""
+    """The blueprints by file name, as declarations of a root module."""
     for source in files.get(configurations.BLUEPRINT, ()):
         documents = [document.root for document in yaml.documents(source)]
         if len(documents) == 1 and isinstance(documents[0], yaml.Mapping):
@@ -75,7 +75,7 @@ class _Blueprint:
 
     @property
     def makes_clusters(self) -> bool:
-        """Whether it is about Kubernetes, and not about Slurm or single machines."""
+        """Whether it is for Kubernetes, not for Slurm or single machines."""
         return any(
             kind.startswith("google_container_")
             for called in self.called.values()
@@ -94,7 +94,7 @@ class _Blueprint:
         return found if isinstance(found, Configuration) else None
 
     def configuration(self) -> Configuration:
-        """What it declares: its variables, and the calls of its modules."""
+        """Its declarations: variables and module calls."""
         result = Configuration(self.folder)
         for name, pair in self.values.items():
             body = nodes.Body(pair.value.span)
@@ -106,7 +106,7 @@ class _Blueprint:
         return result
 
     def _call(self, label: str, module: yaml.Mapping) -> nodes.Block:
-        """The call of a module: what is set, then what the modules in use put out, then variables of the same name."""
+        """A module call: settings, then outputs of used modules, then variables of the same name."""
         settings, label_of = yaml.get(module, "settings"), yaml.entries(module)["id"]
         header = module.source.span(label_of.key.start, label_of.value.end)
         written = isinstance(settings, yaml.Mapping)

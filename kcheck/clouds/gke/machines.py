@@ -8,7 +8,7 @@ _CLOUD = "gke"
 
 
 def accelerator(name: str) -> str | None:
-    """What Google calls the GPUs of a machine; None if it has none of its own, or TPUs, or is unknown."""
+    """The accelerator name of a machine's built-in GPUs; None without GPUs or if unknown."""
     for kind, line in tables_of(_CLOUD)["accelerators"].items():
         if kind.startswith("nvidia-") and value_in(line, name) is not None:
             return kind

@@ -12,6 +12,6 @@ def nat_nodes(ports: int, addresses: int, ports_per_address: int) -> int:
 
 
 def nat_addresses(ports: int, nodes: int, ports_per_address: int) -> int | None:
-    """Public addresses with which Google's Cloud NAT has ports for that many nodes; None if one node takes more."""
+    """Public addresses that Cloud NAT needs for a number of nodes; None if one node exceeds an address."""
     each = ports_per_address // ports
     return -(-nodes // each) if each else None

@@ -29,7 +29,7 @@ class Secondary(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What the readers of all roots know: secondary ranges by subnet, fields and subnet by cluster."""
+    """Shared data of all roots: secondary ranges by subnet, fields and subnet by cluster."""
 
     secondary: dict[str, list[Secondary]]
     fields: dict[str, Fields]
@@ -51,7 +51,7 @@ class RangeReader(Reader):
         return next((found for found in ranges if same_value(found.name, name)), None)
 
     def range_of_cluster(self, cluster: Cluster, fields: Fields) -> None:
-        """The range of the cluster's pods: a secondary range of its subnet, or a block of its own."""
+        """The pod range of a cluster: a secondary range of its subnet, or its own block."""
         if not equals(cluster.network_mode, "VPC_NATIVE"):
             return
         name = given(fields.text("pod_range"))
@@ -64,7 +64,7 @@ class RangeReader(Reader):
         self.ranges[cluster.id] = self.pod_range(found, cluster, self._more(fields, subnet))
 
     def named(self, identity: str, name: Value[str], what: str, cluster: Cluster, place: Span) -> Secondary:
-        """A range of a subnet that is not in this code: all that name it share it, whoever says how large it is."""
+        """A range of a subnet outside this code, shared by everything that names it."""
         subnet = known(self.cluster_subnets[cluster.id])
         near = self.secondary.setdefault(f"{subnet.id if subnet else cluster.id}/named", [])
         found = next((one for one in near if same_value(one.name, name)), None)
@@ -83,7 +83,7 @@ class RangeReader(Reader):
         return [one for one in pools if not isinstance(one.text("pod_range"), Unset)]
 
     def pod_range(self, found: Secondary, cluster: Cluster, more: Value[tuple[str, ...]]) -> PodRange:
-        """The range as a thing of its own; several clusters and pools may share one."""
+        """The range as a separate object; several clusters and pools may share it."""
         known_already = next((one for one in (*self.found.ranges, *self.ranges.values()) if one.id == found.id), None)
         if known_already is not None:
             return known_already

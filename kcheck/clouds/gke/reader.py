@@ -154,7 +154,7 @@ class _Gke(RangeReader):
             self._own_pools(instance, fields, owner, cluster)
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
-        """The pools that are written inside a cluster: inline ones, else the default pool if it is kept."""
+        """The pools inside a cluster: inline ones, else the default pool if kept."""
         nested = instance.blocks("node_pool")
         if isinstance(nested, Unknown):
             return
@@ -178,7 +178,7 @@ class _Gke(RangeReader):
         return found.cidr if found else outside(name, "services_secondary_range_name")
 
     def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
-        """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
+        """The thing that a field refers to, by id, name, or a path that ends with its name."""
         found = resolve_reference(fields.raw(name), self.by_reference(kind, _RESOURCES[kind]))
         if found is not None:
             return found
@@ -311,7 +311,7 @@ class _Gke(RangeReader):
 
 
 def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
-    """The size of a pool: of the default pool of a cluster, or of one that may be autoscaled."""
+    """The size of a pool: a cluster's default pool, or one that may be autoscaled."""
     scaling = () if default else fields.record.blocks("autoscaling")
     place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
     autoscaled = (
@@ -325,7 +325,7 @@ def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
 
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
-    """A bound of an autoscaled pool, or the size of another: a total as it is, any other count in every zone."""
+    """A bound or size of a pool: totals as they are, other counts times zones."""
     if not isinstance(autoscaled, Known):
         return Unknown(why_missing(autoscaled, "autoscaling"), autoscaled.origin)
     if autoscaled.value and not isinstance(fields.number(f"total_{bound}"), Unset):
@@ -347,7 +347,7 @@ def _plain(value: Unknown) -> Unknown:
 
 
 def _reservation(fields: Fields) -> Value[str]:
-    """The reservation that the machines of a pool come from, and no other: ANY_RESERVATION takes what there is."""
+    """The specific reservation of a pool's machines; ANY_RESERVATION is none."""
     affinity = fields.text("reservation")
     return Unset(affinity.origin) if isinstance(affinity, Known) and affinity.value != _SPECIFIC else affinity
 

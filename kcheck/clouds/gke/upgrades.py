@@ -20,14 +20,14 @@ def of_pool(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Upgrade:
 
 
 def _surge(fields: Fields) -> Value[Surge]:
-    """What an upgrade adds: some nodes, or with BLUE_GREEN the pool a second time."""
+    """The surge of an upgrade: some nodes, or with BLUE_GREEN a second pool."""
     if equals(fields.text("strategy"), "BLUE_GREEN"):
         return mapped(fields.text("strategy"), lambda _: Surge(percent=100))
     return mapped(fields.number("max_surge"), Surge)
 
 
 def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:
-    """Whether an upgrade adds machines of which there are rarely more: GPUs, spot, reserved or queued ones."""
+    """Whether surge machines are scarce: GPUs, spot, reserved or queued ones."""
     origin = Origin((fields.record.span,))
     if known(fields.number("max_surge")) == 0:
         return Known(value=False, origin=origin)
@@ -39,7 +39,7 @@ def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:
 
 
 def _rolling(fields: Fields) -> Value[Surge]:
-    """How many nodes an upgrade replaces at a time: those it adds and those it does without."""
+    """Nodes that an upgrade replaces at a time: surge plus unavailable."""
     added, missing = fields.number("max_surge"), fields.number("max_unavailable")
     if equals(fields.text("strategy"), "BLUE_GREEN"):
         return mapped(fields.text("strategy"), lambda _: Surge(percent=100))

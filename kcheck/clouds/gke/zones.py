@@ -16,7 +16,7 @@ _ZONE = re.compile(r"-[a-z]$")
 
 
 def of_provider(instance: Instance, root: Module) -> Value[str]:
-    """Where a cluster without a location is: in the zone of its provider, never in its region.
+    """The location of a cluster without one: the provider's zone, never its region.
 
     https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
     """

@@ -25,20 +25,20 @@ _DEPTH = 8
 
 
 class Group(NamedTuple):
-    """A group of hosts: its own, the groups in it, and where it is written."""
+    """A group of hosts: its hosts, its child groups, and its place."""
 
     hosts: set[str]
     children: set[str]
     place: Span
 
     def add(self, host: str) -> None:
-        """Enter a host, or those that a range stands for."""
+        """Add a host, or the hosts of a range."""
         if len(self.hosts) < _MOST:
             self.hosts.update(_expanded(host))
 
 
 def root_of(source: Source) -> yaml.Mapping | None:
-    """The map that a file of YAML is; None if it is none, or cannot be read."""
+    """The map in a YAML file; None if it is not a map or cannot be read."""
     roots = [document.root for document in yaml.documents(source)]
     return roots[0] if len(roots) == 1 and isinstance(roots[0], yaml.Mapping) else None
 
@@ -114,7 +114,7 @@ def members(found: dict[str, Group], *names: str) -> set[str]:
 
 
 class Variables:
-    """The variables of a cluster as a record: of several files that set one, the last counts.
+    """The variables of a cluster as a record; the last file wins.
 
     What is absent is written where other names begin alike, best into the `main` file.
     """
@@ -128,7 +128,7 @@ class Variables:
         return next((layer for layer in reversed(self.layers) if layer.own(name) is not None), None)
 
     def entry(self, name: str) -> Datum | None:
-        """The value of a variable, or None if nobody sets it."""
+        """The value of a variable, or None if not set."""
         return self._entry(name, 0)
 
     def _entry(self, name: str, depth: int) -> Datum | None:

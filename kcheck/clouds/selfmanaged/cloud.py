@@ -39,7 +39,7 @@ class SelfManaged(Cloud):
         kops.read(own, inventory)
 
     def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
-        """Read the inventories of kubespray; without one, kubeadm's configuration in templates is only named."""
+        """Read kubespray inventories; without one, kubeadm templates are only listed."""
         from kcheck.clouds.selfmanaged import kubespray
 
         kubespray.read(files, inventory)

@@ -35,7 +35,7 @@ def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: 
 def node_pool(
     cluster: Cluster, name: str, size: Size, addresses: Addresses | None = None, place: Span | None = None
 ) -> NodePool:
-    """Nodes of a cluster that are alike; nobody replaces them by more at a time."""
+    """Equal nodes of a cluster, without surge."""
     origin = Origin((place or cluster.place,))
     return NodePool(
         f"{cluster.id}/{name}",
@@ -62,7 +62,7 @@ def blocks_of(found: PodRange | None, origin: Origin) -> Addresses:
 def addresses_of_calico(
     plain: Addresses, cluster: Cluster, cidr: Value[str], most: Value[int], inventory: Inventory
 ) -> Addresses:
-    """Addresses of nodes whose pods take theirs one by one: Calico lends blocks between nodes.
+    """Addresses of nodes whose pods take single addresses: Calico shares blocks between nodes.
 
     Its range is full when its last address is taken; a node has at least one pod, or the end of a tunnel, in it.
     """
@@ -85,7 +85,7 @@ def fixed_size(count: Value[int], origin: Origin) -> Size:
 
 
 def unknown_size(why: str, origin: Origin) -> Size:
-    """The size of nodes of which nobody says how many there are."""
+    """A size with an unknown number of nodes."""
     return Size(Known(value=True, origin=origin), Known(0, origin), Unknown(why, origin))
 
 
@@ -100,7 +100,7 @@ def ipv4(cidr: Value[str]) -> Value[str]:
 
 
 def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Value[T]:
-    """A value with the place where it would be written: `extraArgs` are a map up to v1beta3 and a list since."""
+    """A value with its place: `extraArgs` are a map up to v1beta3 and a list since."""
     origin = value.origin
     if not listed or origin is None or origin.missing is None or within not in origin.missing.path:
         return value

@@ -111,7 +111,7 @@ class _Cluster:
                 self.inventory.pools.append(pool)
 
     def _part(self, *, services: bool) -> Value[str]:
-        """What kops cuts out of the range that is not masqueraded: its second half, or its first eighth."""
+        """The pod or Service range that kops derives from nonMasqueradeCIDR."""
         whole = self.fields.text("overall")
         network = parse_cidr(whole.value) if isinstance(whole, Known) else None
         if network is None or not isinstance(whole, Known):
@@ -172,7 +172,7 @@ class _Cluster:
     def _group(
         self, item: Object, cluster: Cluster, addresses: Addresses, subnets: dict[str, Subnet]
     ) -> NodePool | None:
-        """A group of machines; None for those that are no nodes."""
+        """A group of machines; None for groups without nodes."""
         fields = Fields(CLOUD, "kops.group", MappingRecord(item.root, item.span))
         role = known(fields.text("role")) or "Node"
         if role == "Bastion":
@@ -206,7 +206,7 @@ class _Cluster:
 
 
 def _bare(value: Value[int]) -> Value[int]:
-    """A number that kops takes as a number only, where flags of the same name are texts."""
+    """A number that kops accepts only without quotes."""
     why = "kops needs a number here, without quotes"
     return replace(value, origin=value.origin._replace(why=why)) if value.origin is not None else value
 

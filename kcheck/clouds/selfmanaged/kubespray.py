@@ -52,7 +52,7 @@ def read(files: Mapping[str, Sequence[Source]], inventory: Inventory) -> None:
 
 
 def _layers(folder: str, sources: list[Source]) -> Iterable[yaml.Mapping]:
-    """What the files of variables say, weakest first."""
+    """The variables files, weakest first."""
     ranked = []
     for source in sources:
         inside = os.path.relpath(source.path, os.path.join(folder, "group_vars")).replace(os.sep, "/")
@@ -115,7 +115,7 @@ class _Cluster:
             self.inventory.pools.append(replace(pool, system=mirror, mode=mode))
 
     def _name(self) -> Value[str]:
-        """The name of the cluster; all that nobody named are called by the domain of their Services."""
+        """The name of the cluster; without one the domain of its Services is used."""
         name = self.fields.text("name")
         return Unset(name.origin) if isinstance(name, Known) and name.value == _DOMAIN else name
 
@@ -148,7 +148,7 @@ class _Cluster:
     # --- addresses of pods
 
     def _addresses(self, cluster: Cluster) -> Addresses:
-        """What the pods of a node take, by what the network plugin does with their range.
+        """Addresses of a node's pods, by network plugin.
 
         https://github.com/kubernetes-sigs/kubespray/blob/v2.28.0/roles/kubernetes/control-plane/templates/kubeadm-config.v1beta4.yaml.j2
         """
@@ -173,7 +173,7 @@ class _Cluster:
     # --- nodes
 
     def _sizes(self) -> Iterable[tuple[str, Size, Span]]:
-        """The nodes of the control plane that run nothing else, and the others, as they are listed."""
+        """Dedicated control plane nodes, and worker nodes."""
         listed = [ansible.groups(source) for source in self.hosts]
         listed = [found for found in listed if ansible.members(found, "kube_node")]
         if len(listed) != 1:

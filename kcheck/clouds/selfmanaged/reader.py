@@ -86,7 +86,7 @@ def _records(item: Object) -> Iterable[tuple[str, Record]]:
 
 
 def _labels(item: Object) -> dict[str, str]:
-    """The labels that a node is given when it joins; without those that differ from node to node."""
+    """The labels of a joining node, without those that differ by node."""
     given = yaml.get(item.root, "nodeRegistration", "kubeletExtraArgs")
     found = [yaml.get(given, "node-labels")]
     if isinstance(given, yaml.Sequence):
@@ -97,7 +97,7 @@ def _labels(item: Object) -> dict[str, str]:
 
 
 class _Cluster:
-    """One cluster: what kubeadm's configuration says, else what the flags of its static pods do."""
+    """A cluster from kubeadm's configuration, else from the flags of static pods."""
 
     def __init__(self, parts: dict[str, Fields], inventory: Inventory, labels: dict[str, str]) -> None:
         self.parts = parts
@@ -114,7 +114,7 @@ class _Cluster:
         self.identity = unique_identity(f"{CLOUD}/{path if KIND in parts else self.folder}:{self.address}", inventory)
 
     def _serial_pulls(self) -> Value[bool]:
-        """Whether kubelets pull one image after the other; the default where none of them is in the folder."""
+        """Whether kubelets pull images serially; the default without a configuration."""
         name = "serial_pulls"
         if KUBELET in self.parts:
             return self.parts[KUBELET].flag(name)
@@ -132,7 +132,7 @@ class _Cluster:
         return self._value(Fields.number, name, parts)
 
     def _value(self, read: Callable[[Fields, str], Value[T]], name: str, parts: tuple[str, ...]) -> Value[T]:
-        """A field: as a flag of a static pod says it, else as kubeadm's configuration does."""
+        """A field, from a static pod's flag or kubeadm's configuration."""
         found = []
         for part in (*parts, KIND):
             if part in self.parts:
@@ -148,7 +148,7 @@ class _Cluster:
         return Known(count, self.origin) if KIND in self.parts else NOTHING
 
     def add(self) -> None:
-        """Enter the cluster, the range of its pods, and its nodes, of which nothing is written."""
+        """Add the cluster, its pod range, and nodes of unknown number."""
         fields = self.parts.get(KIND)
         external = fields is not None and not isinstance(fields.texts("external"), Unset)
         cluster = Cluster(

@@ -40,6 +40,6 @@ def signed_in(workload: Workload, item: Object, accounts: dict[str, list[Object]
 
 
 def _serves(account: Object, item: Object, workload: Workload, name: str) -> bool:
-    """Whether an account is of the namespace of a workload; the default one must stand in the same folder too."""
+    """Whether a service account is in a workload's namespace; a default one also in its folder."""
     spaces = known(written(account.root, "metadata", "namespace")), known(workload.namespace)
     return (None in spaces or spaces[0] == spaces[1]) and (name != _DEFAULT or account.folder == item.folder)

@@ -47,7 +47,7 @@ _SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 def queue(
     item: Object, kind: str, labels: Value[dict[str, str]], fields: Fields | None, found: tuple[PodTemplate, ...]
 ) -> tuple[Value[str], Value[str]]:
-    """The queue of a job, and the system that it is one of: kueue or volcano."""
+    """The queue of a job, and its system: kueue or volcano."""
     if isinstance(labels, Unknown):
         return labels, labels
     path = _LABELS.get(kind, _OWN_LABELS)
@@ -133,7 +133,7 @@ def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:
 
 
 def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
-    """Whether a job is on one slice of TPUs: GKE makes and deletes the nodes of a slice together."""
+    """Whether a job runs on one TPU slice: GKE creates and deletes its nodes together."""
     if not any(known(one.gpu) == "google.com/tpu" for template in found for one in template.containers):
         return False
     jobs = items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []

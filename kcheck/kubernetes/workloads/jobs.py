@@ -39,7 +39,7 @@ def kind_of(item: Object) -> str:
 
 
 def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
-    """The objects that run pods, as workloads; what other objects say of a job is in it."""
+    """The workloads among some objects, with settings from other objects."""
     known_kinds = profiles.workloads()
     found = list(objects)
     named = runtimes.by_name(found)
@@ -55,7 +55,7 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
 
 
 def identity(item: Object) -> str:
-    """What tells an object from all others: its file, kind, namespace and name."""
+    """The identity of an object: its file, kind, namespace and name."""
     name, namespace = (known(written(item.root, "metadata", key)) for key in ("name", "namespace"))
     space = f"{namespace}/" if namespace is not None else ""
     return f"{item.owner_path}:{item.kind}/{space}{name if name is not None else '?'}"
@@ -122,14 +122,14 @@ def _name(item: Object) -> Value[str]:
 
 
 def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:
-    """Whether a manifest only changes parts of another, as a patch of Kustomize does: no container has an image."""
+    """Whether a manifest is a patch: no container has an image."""
     if kind in (runtimes.USER, "ray.io/RayJob"):
         return False
     return all(isinstance(one.image, Unset) for template in found for one in template.containers)
 
 
 def _disposed(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> Value[str]:
-    """The volumes that a job makes and that are deleted with it, by the key that asks for them; unset without any."""
+    """Volumes that are deleted with a job, by key; unset if none."""
     for template in found:
         if isinstance(template.volumes, Unknown):
             return template.volumes
@@ -155,7 +155,7 @@ _CLAIMS = {"jobset.x-k8s.io/JobSet": "volumeClaimPolicies", "batch.volcano.sh/Jo
 
 
 def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[yaml.Target]) -> Value[int]:
-    """When a job is stopped: as it says itself, the first Job of a set, or the first of its pods."""
+    """The deadline of a job: its own, that of its first Job, or of its first pod."""
     own = _field(Fields.number, fields, "deadline")
     jobs = [one for one in items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
     inner = [integer(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
@@ -202,7 +202,7 @@ def _most(values: list[Value[int]], item: Object) -> Value[int]:
 
 
 def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profiles.WorkloadKind) -> Value[bool]:
-    """Whether the pods of a job wait for each other, so that some of them alone do nothing."""
+    """Whether the pods of a job need each other."""
     place = Origin((item.span,))
     if yaml.get(item.root, "spec", "elasticPolicy") is not None or total(one.count for one in found) == 1:
         return Known(value=False, origin=place)
@@ -237,7 +237,7 @@ def _spares(item: Object, kind: str) -> Value[bool]:
 
 
 def services(objects: Iterable[Object]) -> Iterator[Service]:
-    """The Services of some objects: how many ports those of load balancers have, and which take an address."""
+    """The Services of some objects: load balancer ports, and use of addresses."""
     for item in objects:
         if item.kind != "Service" or item.api_version != "v1":
             continue
@@ -250,7 +250,7 @@ def services(objects: Iterable[Object]) -> Iterator[Service]:
 
 
 def pod_spec(item: Object) -> yaml.Target | None:
-    """The pod spec of an object that has one; None if its kind runs no pods, or several kinds of them."""
+    """The only pod spec of an object; None if it has none or several."""
     entry = profiles.workloads().get(kind_of(item))
     place = entry["pods"][0] if entry else {}
     if "at" not in place or {"each", "list", "shape"} & set(place):

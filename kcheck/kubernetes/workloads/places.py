@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Group(NamedTuple):
-    """Pods of one role: the node of their template, their number, and the line that names them.
+    """Pods of a role: their template, number, and defining line.
 
     `policies` is the map of roles in which the operator looks for their restart policy. `why` says why nothing can be
     added to the template: it stands for what is written otherwise.
@@ -45,7 +45,7 @@ class Group(NamedTuple):
 
 
 def groups(item: Object, entry: profiles.WorkloadKind) -> Iterator[Group]:
-    """The pods of an object, as the table says of its kind."""
+    """The pods of an object, by the table of kinds."""
     for place in entry["pods"]:
         yield from _groups(item, place)
 
@@ -85,7 +85,7 @@ def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
 
 
 def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Span]]:
-    """What holds the templates: the object, or each of its roles; with the role and the line that names it."""
+    """The owners of templates: the object, or each role with its line."""
     if "each" in place:
         roles = yaml.get(item.root, *steps(place["each"]))
         for role, entry in (yaml.entries(roles) if isinstance(roles, yaml.Mapping) else {}).items():
@@ -99,7 +99,7 @@ def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Targe
 
 
 def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str, span: Span) -> Value[int]:
-    """How many pods there are at once: one where nothing is written, unless that leaves it open."""
+    """The number of pods: one by default, unless the kind leaves it open."""
     written = [_number(owner, place[key]) for key in ("count", "times") if key in place]
     if place.get("open") and isinstance(written[0], Unset):
         return Unknown(f"`{place['count'].partition(' | ')[0]}` is not set", Origin((span,)))
@@ -138,7 +138,7 @@ def _grows(count: Value[int], item: Object, owner: yaml.Target, place: profiles.
 
 
 def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int] | None:
-    """The most pods that a role may have, unset where nothing is written; None if it does not grow."""
+    """The largest number of pods of a role; unset if not written, None if not elastic."""
     growth = place.get("grows")
     if growth is None or growth.get("role", role) != role:
         return None
@@ -154,7 +154,7 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
 
 
 def _trainer(node: yaml.Target, _item: Object) -> yaml.Target:
-    """The nodes of a TrainJob as a pod: what it says of their container; the rest is in its runtime."""
+    """The pod of a TrainJob: its container settings; the rest is in its runtime."""
     own = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
     entries = [entry for key, entry in own.items() if key not in ("resourcesPerNode", "numNodes")]
     resources = own.get("resourcesPerNode")

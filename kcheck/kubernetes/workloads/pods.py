@@ -102,9 +102,9 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         volumes=listed(spec, "volumes", _volume),
         subdomain=text(spec, "subdomain"),
         containers=found,
-        stay=_mark(item, STAY),
-        undisturbed=_mark(item, UNDISTURBED),
-        movable=_mark(item, LOCAL),
+        safe_to_evict=_mark(item, STAY),
+        do_not_disrupt=_mark(item, UNDISTURBED),
+        movable_volumes=_mark(item, LOCAL),
         asks_as_one=not all(isinstance(value, Unset) for value in shared),
     )
 
@@ -145,7 +145,7 @@ def of_containers(
     spec: Iterable[yaml.Pair] = (),
     metadata: Iterable[yaml.Pair] = (),
 ) -> yaml.Mapping:
-    """A template of pods with some containers, for what says the same in other words."""
+    """A pod template for equivalent settings in another form."""
     listed = yaml.Sequence(*place.span, None, tuple(found), flow=False)
     inner = mapping_at(place, (*spec, entry(place, "containers", listed)))
     return mapping_at(place, (entry(place, "metadata", mapping_at(place, metadata)), entry(place, "spec", inner)))
@@ -167,7 +167,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         f"{owner}/{known(name) or at}",
         node.span if not isinstance(name, Known) else name.origin.written,
         name=name,
-        first=group == "initContainers",
+        init=group == "initContainers",
         image=_image_name(node),
         pull_policy=text(node, "imagePullPolicy"),
         cpu=_request(node, "cpu", 1000),
@@ -178,14 +178,14 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         gpu_request=request,
         gpu_limit=limit,
         rdma=any(_RDMA.search(name) for name in _resources(node)),
-        mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath")))),
+        mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
         starters=tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
         text=_words(node),
     )
 
 
 def _cards(node: yaml.Target, resource: str) -> list[Value[str]]:
-    """How many cards a container asks for and is limited to; the same placeholder for both is the same number."""
+    """GPU request and limit of a container; equal placeholders are equal numbers."""
     paths = [("resources", side, resource) for side in ("requests", "limits")]
     found = [written(node, *path) for path in paths]
     same = known(found[0]) is not None and known(found[0]) == known(found[1])
@@ -193,13 +193,13 @@ def _cards(node: yaml.Target, resource: str) -> list[Value[str]]:
 
 
 def _image_name(node: yaml.Target) -> Value[str]:
-    """The image of a container as it is written: a placeholder hides only the part that it stands for."""
+    """The image of a container; a placeholder hides only its own part."""
     found = written(node, "image")
     return found if placeholders.first(known(found) or "") else text(node, "image")
 
 
 def image(one: Container) -> Image | None:
-    """The image of a container; None if it names none that is known, or is on the node already and never pulled."""
+    """The image of a container; None if unknown or never pulled."""
     if not isinstance(one.image, Known) or equals(one.pull_policy, "Never"):
         return None
     reference = image_names.parse(one.image.value)
@@ -239,7 +239,7 @@ def _resources(node: yaml.Target) -> Iterator[str]:
 
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
-    """What a container asks for: its limit where nothing else is written."""
+    """The request of a container, by default its limit."""
     value = scaled_quantity(node, ("resources", "requests", resource), times)
     if isinstance(value, Unset):
         limit = scaled_quantity(node, ("resources", "limits", resource), times)
@@ -248,16 +248,16 @@ def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
 
 
 def _needed(found: tuple[Container, ...], resource: str, place: Span) -> Value[int]:
-    """What a pod asks for: the sum of its containers, or the largest init container; nothing counts as 0."""
+    """The request of a pod: the sum of containers, or the largest init container."""
 
     def asked(one: Container) -> Value[int]:
         value: Value[int] = getattr(one, resource)
         return Known(0, value.origin) if isinstance(value, Unset) else value
 
-    sum_ = total(asked(one) for one in found if not one.first)
+    sum_ = total(asked(one) for one in found if not one.init)
     if isinstance(sum_, Unknown):
         return sum_
-    most = all_known(asked(one) for one in found if one.first)
+    most = all_known(asked(one) for one in found if one.init)
     return most if isinstance(most, Unknown) else Known(max([sum_, *most]), Origin((place,)))
 
 
@@ -265,7 +265,7 @@ def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
     """Whole cards of one pod: what its containers are limited to, or ask for."""
     counts: list[Value[int]] = []
     for one in found:
-        if one.first or not isinstance(one.gpu, Known) or one.gpu.value not in CARDS:
+        if one.init or not isinstance(one.gpu, Known) or one.gpu.value not in CARDS:
             continue
         value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
         missing = placeholders.first(known(value) or "")
@@ -280,7 +280,7 @@ def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
 
 
 def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
-    """What nodes must have: the selector together with one of the terms of the required affinity."""
+    """Requirements on nodes: the selector and one term of the required affinity."""
     selector = mapping(spec, "nodeSelector")
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     unknown = gap(spec, *path)
@@ -302,7 +302,7 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
 
 
 def _single(node: yaml.Target) -> str | None:
-    """A scalar as text; None if it is none, or unknown."""
+    """A scalar as text; None if unknown or not a scalar."""
     value = value_of(node) if isinstance(node, yaml.Scalar) else None
     return as_text(value.value) if isinstance(value, Known) else None
 
@@ -324,7 +324,7 @@ def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
 
 
 def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
-    """Whether a required anti-affinity to its own kind keeps each pod on a node of its own."""
+    """Whether required anti-affinity spreads the pods one per node."""
     path = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     unknown = gap(spec, *path)
     if unknown is not None:
@@ -337,7 +337,7 @@ def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
 
 
 def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
-    """Whether a term of affinity can be to pods with these labels: others of theirs are not told here."""
+    """Whether an affinity term may match pods with these labels."""
     wanted, own = known(mapping(term, "labelSelector", "matchLabels")) or {}, known(labels) or {}
     if any(own.get(key, value) != value and not placeholders.first(own[key]) for key, value in wanted.items()):
         return False  # an operator may add a label that does not exist
@@ -355,7 +355,7 @@ _WITHIN = {"In": True, "NotIn": False}
 
 
 def _ports(spec: yaml.Target) -> Iterator[int]:
-    """Ports of the node that a pod takes: host ports, and all declared ones on the host's network."""
+    """Node ports of a pod: host ports, or all declared ports with hostNetwork."""
     host = known(scalar(spec, "hostNetwork")) is True
     for group, node in containers(spec):
         for port in items(node, "ports") if group != "initContainers" else ():

@@ -54,7 +54,7 @@ _EVERYWHERE = frozenset({"pods", "nodes", "events", "endpoints", "endpointslices
 
 
 def read(item: Object) -> Iterator[Thing]:
-    """What an object says of when jobs run."""
+    """Scheduling settings in an object."""
     group = item.api_version.rpartition("/")[0]
     maker = _MAKERS.get((group, item.kind))
     if maker is not None:
@@ -100,7 +100,7 @@ def _queue(item: Object) -> Iterable[Thing]:
 
 
 def _preemption(item: Object) -> Value[str]:
-    """Which of its own jobs a ClusterQueue stops; none if it only says what becomes of those of others."""
+    """The preemption policy of a ClusterQueue for its own jobs; none if not set."""
     found = text(item.root, "spec", "preemption", "withinClusterQueue")
     if isinstance(found, Unset) and isinstance(yaml.get(item.root, "spec", "preemption"), yaml.Mapping):
         return Known("Never", found.origin)
@@ -123,7 +123,7 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
 
 
 def _limit_range(item: Object) -> Iterable[Thing]:
-    """A LimitRange that says something of containers: those of claims and of whole pods give no defaults."""
+    """A LimitRange with container limits; others give no defaults."""
     found = items(item.root, "spec", "limits")
     if not found or any(known(text(one, "type")) in ("Container", None) for one in found):
         yield from _quota(item)
@@ -153,7 +153,7 @@ def _configuration(item: Object) -> Iterable[Thing]:
 
 
 def of_release(release: Release) -> Iterator[Admission | Scheduler]:
-    """The configuration of Kueue, or of Volcano's scheduler, as their charts are given it."""
+    """The configuration of Kueue or Volcano's scheduler in chart values."""
     chart = str(known(release.chart))
     node = yaml.get(release.values, *_VALUES[chart]) if chart in _VALUES else None
     root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node
@@ -188,7 +188,7 @@ def _seconds(node: yaml.Target, name: str) -> Value[int]:
 
 
 def _settings(item: Object) -> Iterable[Thing]:
-    """The configurations of schedulers and device plugins that a ConfigMap holds as texts."""
+    """Configurations of schedulers and device plugins in a ConfigMap."""
     data = yaml.get(item.root, "data")
     for name, entry in (yaml.entries(data) if isinstance(data, yaml.Mapping) else {}).items():
         node = yaml.resolve(entry.value)

@@ -26,7 +26,7 @@ def by_name(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
 
 
 def with_runtime(workload: Workload, item: Object, runtimes: dict[tuple[str, str], Object]) -> Workload:
-    """A TrainJob with what its runtime says; what is not read of that is unknown, not absent."""
+    """A TrainJob with its runtime's settings; unread settings are unknown, not absent."""
     name = str(known(written(item.root, "spec", "runtimeRef", "name")))
     kind = str(known(written(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
     runtime = runtimes.get((kind, name))
@@ -44,5 +44,5 @@ def _completed(template: PodTemplate, why: Unknown) -> PodTemplate:
     """The pods of a TrainJob: of these it says the container alone."""
     return replace(
         template, labels=why, annotations=why, selection=why, tolerations=why, volumes=why, host_ipc=why, grace=why,
-        restart=why, stay=why, undisturbed=why,
+        restart=why, safe_to_evict=why, do_not_disrupt=why,
     )  # fmt: skip

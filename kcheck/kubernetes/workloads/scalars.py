@@ -24,7 +24,7 @@ def scalar(node: yaml.Node, *path: str) -> Value[object]:
 
 
 def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Unknown:
-    """What is at a path; else where it would be written, or why a part above it is unknown."""
+    """The node at a path; else its place, or why a parent is unknown."""
     here, above = yaml.resolve(node), None
     for at, step in enumerate(path):
         inner = yaml.get(here, step)
@@ -39,7 +39,7 @@ def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Un
 
 
 def absent(node: yaml.Node, *path: str) -> Unset:
-    """What is not there, with the place where it would be written."""
+    """An absent value with its place."""
     found = _reached(node, path)
     return found if isinstance(found, Unset) else Unset(Origin((node.span,)))
 
@@ -50,7 +50,7 @@ def text(node: yaml.Node, *path: str) -> Value[str]:
 
 
 def written(node: yaml.Node, *path: str) -> Value[str]:
-    """The single value at a path as a text, placeholders and all: what things are called, whatever fills it in."""
+    """The scalar at a path as text, including placeholders."""
     found = yaml.get(node, *path)
     value = scalar(node, *path)
     if isinstance(value, Unknown) and isinstance(found, yaml.Scalar) and not isinstance(found, yaml.Computed):
@@ -71,7 +71,7 @@ def integer(node: yaml.Node, *path: str) -> Value[int]:
 
 
 def scaled_quantity(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
-    """The quantity at a path in units of which `times` are one: 1,000 for millicores, 1 for bytes; rounded up."""
+    """The quantity at a path times `times`, rounded up: 1,000 for millicores, 1 for bytes."""
     value = scalar(node, *path)
     if not isinstance(value, Known):
         return value
@@ -82,12 +82,12 @@ def scaled_quantity(node: yaml.Node, path: tuple[str, ...], times: int) -> Value
 
 
 def written_map(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
-    """The map of texts at a path as it is written: a placeholder in one of them hides no other."""
+    """The map of strings at a path; a placeholder in one hides no other."""
     return mapping(node, *path, as_written=True)
 
 
 def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict[str, str]]:
-    """The map of texts at a path, empty if nothing is written; unknown as a whole if a part of it is."""
+    """The map of strings at a path, empty if absent; unknown if a part is."""
     found = _reached(node, path)
     if isinstance(found, Unknown):
         return found
@@ -116,7 +116,7 @@ def items(node: yaml.Node | None, *path: str) -> list[yaml.Target]:
 
 
 def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Value[tuple[T, ...]]:
-    """The items of a list, each as a function reads it, with the place of the list, or where it would be."""
+    """The items of a list, each read by a function, with the list's place."""
     unknown = gap(node, name)
     if unknown is not None:
         return unknown
@@ -126,7 +126,7 @@ def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Va
 
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
-    """Why what is at a path, or a part above it, is unknown; None if it is, or is not there."""
+    """Why a path or a parent is unknown; None if known or absent."""
     found = _reached(node, path)
     value = value_of(found) if isinstance(found, yaml.Computed) else found
     return value if isinstance(value, Unknown) else None

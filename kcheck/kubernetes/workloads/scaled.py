@@ -42,7 +42,7 @@ def targets(objects: Iterable[Object]) -> dict[_Target, Value[int]]:
 
 
 def with_most(workload: Workload, item: Object, found: dict[_Target, Value[int]]) -> Workload:
-    """A workload with the pods that it may have where something scales it, in the same folder."""
+    """A workload with the pods allowed by an autoscaler in the same folder."""
     most = found.get((item.folder, _namespace(item), item.kind, str(known(workload.name)))) if found else None
     if most is None or len(workload.templates) != 1:
         return workload

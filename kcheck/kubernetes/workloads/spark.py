@@ -44,7 +44,7 @@ def pod(node: yaml.Target, item: Object) -> yaml.Target:
 
 
 def _resources(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Target:
-    """What a driver or an executor asks for: cores and memory by default, and its GPUs."""
+    """Resources of a driver or executor: cores and memory by default, and GPUs."""
     requests, limits = [], []
     cores = own.get("coreRequest") or own.get("cores")
     requests.append(pods.entry(node, "cpu", cores.value if cores else pods.scalar_at(node, _DEFAULTS["cpu"])))

@@ -40,7 +40,7 @@ _DEPTH = 12
 
 
 class _Found(NamedTuple):
-    """A template, the map that it is in, and the maps around it that say how many there are of something."""
+    """A template, its map, and the enclosing maps with counts."""
 
     key: str
     node: yaml.Mapping
@@ -57,7 +57,7 @@ def has_pods(item: Object) -> bool:
 
 
 def groups(item: Object) -> list[Group]:
-    """The pods of an object whose kind is not in the table."""
+    """The pods of an object of an unknown kind."""
     result: list[Group] = []
     for one in _found(item):
         role = one.name

@@ -17,7 +17,7 @@ _GROUPS = (limits, addresses, interfaces, egress, quotas)
 
 
 def find_walls(cluster: Cluster, world: World) -> list[Wall]:
-    """The walls of a cluster, the lowest first, those that are unknown last."""
+    """The walls of a cluster, the lowest first, unknown ones last."""
     return world.remember("walls", cluster.id, lambda: _of(cluster, world))
 
 
@@ -33,7 +33,7 @@ def _rank(wall: Wall) -> int:
 
 
 def nodes_at(place: Place, pools: list[NodePool], world: World) -> int | None:
-    """The nodes in a subnet or range when it is full; None if it is of several clusters, or unknown exactly."""
+    """The nodes at which a subnet or range is full; None if shared by clusters, or not exact."""
     clusters = {known(pool.cluster) for pool in pools}
     cluster = clusters.pop() if len(clusters) == 1 else None
     if cluster is None:

@@ -73,7 +73,7 @@ def _mechanism(place: Place, finder: WallFinder) -> str:
 
 
 def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
-    """Whether the pools fit at some sizes of this cluster's; those of other clusters have theirs at their targets."""
+    """Whether the pools fit at some sizes, with other clusters at their targets."""
 
     def fits(each: list[Demand], empty: int) -> Fits:
         pairs = list(zip(found.pools, each, strict=True))
@@ -105,7 +105,7 @@ def _same(least: Demand, most: Demand) -> bool:
 
 
 def _each(found: Bounds, demands_: list[Demand]) -> list[int]:
-    """What a node of each pool takes, for itself and for its pods."""
+    """The demand of a node of each pool, for itself and its pods."""
     total: dict[str, int] = {}
     for pool, demand in zip(found.pools, demands_, strict=True):
         total[pool.id] = total.get(pool.id, 0) + demand.per_node

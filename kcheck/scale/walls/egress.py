@@ -26,7 +26,7 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _ports(finder: WallFinder) -> Iterator[Wall]:
-    """Outbound ports: those of all nodes, and of the surge of an upgrade, on the public addresses."""
+    """Outbound ports of all nodes and surge nodes on the public addresses."""
     cluster = finder.cluster
     ports, addresses = known(cluster.outbound_ports), known(cluster.outbound_ips)
     entry = finder.limits.get("snat.ports_per_address")
@@ -111,7 +111,7 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _last_node(found: list[tuple[int, int | None]], budget: int) -> int:
-    """The most nodes that can pull images within a budget, of workloads with some images on some nodes, or on all."""
+    """The most nodes that can pull the images of workloads within a budget."""
     low, high = 0, CEILING
     while low < high:
         middle = (low + high + 1) // 2

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """The quotas of interfaces and of address units, where all of it is known."""
+    """Quotas of interfaces and of address units, if everything is known."""
     cni = finder.cluster.cni
     inside = finder.cluster.pods_take_addresses
     if cni is None or finder.gap or not finder.pools or not (known(inside) or known(cni.custom_networking)):
@@ -35,7 +35,7 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 def _wall(
     finder: WallFinder, mechanism: str, key: str, each: dict[str, int], zones: dict[str, tuple[str, ...]]
 ) -> Iterator[Wall]:
-    """A wall where `each` node takes so much of a quota: of all, or of one in each of the `zones` that a pool is in."""
+    """A wall where nodes use up a quota: one for all, or one in each zone."""
     entry = finder.limits[key]
     everywhere = {zone for own in zones.values() for zone in own}
 
@@ -58,7 +58,7 @@ def _wall(
 
 
 def _interfaces(pool: NodePool, cni: Cni, name: str) -> int | None:
-    """Interfaces of a node with one pod of its own, those of EFA included; None if the type is unknown."""
+    """Interfaces of a node with one pod, EFA included; None if the type is unknown."""
     if not isinstance(pool.machine.instance_types, Known) or not isinstance(cni.warm_interfaces, Known):
         return None
     found = [machines.interfaces(name, type_) for type_ in pool.machine.instance_types.value]

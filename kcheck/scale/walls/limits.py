@@ -22,7 +22,7 @@ _FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """The maximum that is written, caps of the autoscaler, the limits of the cluster and of each pool."""
+    """The written maximum, autoscaler caps, and limits of the cluster and each pool."""
     yield from _maximum(finder)
     yield from _capped(finder)
     yield from _documented(finder)
@@ -52,7 +52,7 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _capped(finder: WallFinder) -> Iterator[Wall]:
-    """What the autoscaler may make at most, of nodes or of cores."""
+    """The autoscaler's cap of nodes or cores."""
     for cap in finder.world.caps.of_cluster(finder.cluster):
         if cap.cause is not None and finder.pools and not finder.gap:
             yield from finder.grown(
@@ -65,7 +65,7 @@ def _capped(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _documented(finder: WallFinder) -> Iterator[Wall]:
-    """What the cloud documents for a cluster, and beside that for each pool."""
+    """Documented limits of a cluster and its pools."""
     own = cloud(finder.cluster.cloud)
     for one in own.limits(finder.cluster, finder.limits):
         if one.unknown:
@@ -79,7 +79,7 @@ def _documented(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
-    """What is documented for a pool by what scales it."""
+    """The documented limit of a pool for its autoscaler."""
     scaling = [one for one in finder.world.inventory.autoscalers if known(one.cluster) is finder.cluster]
     found = cloud(finder.cluster.cloud).pool_limit(scaling)
     if found is None or finder.gap:
@@ -95,7 +95,7 @@ def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
 
 
 def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
-    """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
+    """Nodes counted by the cloud's pool limit: in the fullest zone, or all with surge."""
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown(reason_of(pool.cluster), pool.cluster.origin)
@@ -112,7 +112,7 @@ def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
 
 
 def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
-    """The limit of a pool: of all, of those in one zone, or of those that the cloud manages.
+    """The limit of a pool: of all nodes, of a zone, or of managed nodes.
 
     Karpenter starts machines one by one, in no scale set or managed group that could be full.
     """

@@ -34,7 +34,7 @@ CAPS = ("autoscaling", "quota")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Wall(Thing):
-    """A limit of a cluster. `nodes` is how many the cluster has when it is met, None if unknown.
+    """A wall of a cluster. `nodes` is its size when it hits the limit, None if unknown.
 
     `short` says whether that is before its target. `arithmetic` says how it is worked out, or that it cannot be, and
     then `why`. `cause` is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota
@@ -75,7 +75,7 @@ class Wall(Thing):
 
 
 class WallFinder:
-    """A cluster whose walls are looked for: its pools and how they grow.
+    """Finds the walls of a cluster as its pools grow.
 
     `gap` says why pools may be missing, so that walls that depend on them are unknown.
     """
@@ -90,7 +90,7 @@ class WallFinder:
         self.limits = world.numbers.limits(cluster.cloud)
 
     def aim(self, mechanism: str) -> Interval:
-        """How many nodes a wall is compared with: a cap with what is wanted, others with what the caps leave of it."""
+        """The target to compare a wall with: the wanted one for caps, the capped one for others."""
         sizes = self.world.sizes
         return (sizes.wanted_interval if mechanism in CAPS else sizes.target_interval)(self.cluster)
 
@@ -102,7 +102,7 @@ class WallFinder:
         return {pool.id: size for pool, size in zip(self.pools, sizes, strict=True)}
 
     def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
-        """A question to all sizes that the pools may have; `weights` are by the id of the pool."""
+        """A trial over all possible pool sizes; `weights` are by pool id."""
         first = lambda sizes: least(self._named(sizes))  # noqa: E731
         second = first if most is least else None if most is None else lambda sizes: most(self._named(sizes))
         return Trial(first, second, [weights.get(pool.id, 0) for pool in self.pools])
@@ -120,7 +120,7 @@ class WallFinder:
         pools: Sequence[NodePool] | None = None,
         needed: int | None = None,
     ) -> Wall:
-        """A wall of this cluster; `entry` gives its kind and source, `key` tells walls of one scope apart.
+        """A wall of this cluster; `entry` has its kind and source, `key` distinguishes walls of a scope.
 
         `pools` are those it is about, if not all; `needed` is what the target takes of the limit. Whether the target is
         met is asked of the `trial`, where the wall depends on how the pools grow.
@@ -164,7 +164,7 @@ class WallFinder:
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Iterator[Wall]:
-        """The wall where the pools, as they grow, take more than there is; none if they never do."""
+        """The wall where growing pools exceed the room; none if they never do."""
         fits: Fits = lambda sizes: takes(sizes) <= room  # noqa: E731
         trial = self.trial(fits, fits, weights)
         nodes, aim = reach(trial, self.growth), self.aim(mechanism).exact

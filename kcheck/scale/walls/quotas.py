@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """A wall for each quota: where the number of the account is known, in the profile or the settings."""
+    """A wall for each quota with a number in the profile or the settings."""
     for need in needs(finder.cluster, finder.pools):
         entry = finder.limits[f"quota.{need.quota.key}"]
         scope = f"{need.quota.code} ({need.quota.name})"

@@ -55,7 +55,7 @@ def _concat(*lists: Datum) -> list[Datum] | Datum:
 
 @TABLE.function(anything, integer, integer)
 def _slice(datum: Datum, start: int, end: int) -> list[Datum]:
-    """A slice of a list that only the cloud knows, such as its zones, has a known length."""
+    """A slice of a list known only to the cloud, such as zones, has a known length."""
     if isinstance(datum, Unknown):
         if datum.symbol is None or not 0 <= start <= end:
             raise NotKnownError(datum.reason, datum.symbol)
@@ -123,7 +123,7 @@ def _flatten(given: Datum) -> list[Datum] | Datum:
 
 
 def _flat(given: Datum, why: Unknown | None) -> Iterator[tuple[Datum, Unknown | None]]:
-    """The elements of a list and of the lists in it; how many those of an unknown one are is unknown."""
+    """The elements of nested lists; the number is unknown if one of them is."""
     found = [(item, why or missing) for item, missing in items_of(given)]
     single = any(isinstance(item, Known) and not isinstance(item.value, tuple) for item, _ in found)
     for item, doubt in found:
@@ -161,7 +161,7 @@ def _distinct(given: Datum) -> list[Datum] | Datum:
 
 
 def unique(values: tuple[Datum, ...]) -> list[Datum]:
-    """The elements, each once and all of one type; symbols differ from each other and from what is known.
+    """The distinct elements, of one type; symbols differ from each other and from known values.
 
     Raises:
         NotKnownError: an element has neither value nor symbol, so it may be the same as another.
@@ -278,7 +278,7 @@ def _issensitive(datum: Datum) -> bool:
 
 
 def _scalar(name: str, change: Callable[[object], DatumValue]) -> None:
-    """tostring, tonumber, tobool: null and what is unknown go through, and so does what needs no change."""
+    """tostring, tonumber, tobool: null, unknown and already converted values pass."""
 
     def implementation(datum: Datum) -> Datum:
         if isinstance(datum, Unknown) or datum.value is None:

@@ -136,7 +136,7 @@ def _scientific(digits: str, point: int, places: int, letter: str) -> str:
 
 @TABLE.function(text, rest=anything)
 def _formatlist(template: str, *arguments: Datum) -> list[Datum | str]:
-    """One text for each element of the lists; what is not a list is used for each."""
+    """One text for each element of the lists; scalars are used for each."""
     lengths = {len(items) for items in map(settled, arguments) if isinstance(items, tuple)}
     if len(lengths) > 1:
         raise EvaluationError("formatlist() needs lists of one length")

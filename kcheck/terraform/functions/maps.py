@@ -21,7 +21,7 @@ _NOWHERE = Origin(())
 
 @TABLE.function(anything, anything, anything, optional=1, part=True)
 def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
-    """A default that is written in the call gives way to an entry of the map: others may share the call."""
+    """lookup(): an existing entry wins over the default in the call."""
     key = key_of(wanted) if isinstance(wanted, Unknown) else text(wanted)
     if isinstance(given, Partial):
         if default is None or key in given.part:
@@ -65,7 +65,7 @@ def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
 
 
 def _merged(maps: tuple[Datum, ...]) -> Datum:
-    """What is known of the union of some maps; an entry of an earlier one may be in a later one too."""
+    """The known part of merged maps; later maps may overwrite earlier entries."""
     result = Gathering(_NOWHERE)
     for given in maps:
         if isinstance(given, Known) and given.value is None:

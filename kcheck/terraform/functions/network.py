@@ -51,7 +51,7 @@ def _block(network: Network, start: int, prefix: int) -> str:
 
 
 def _range(datum: Datum) -> str:
-    """The text of a range. One that is empty or null is an input that nobody has given.
+    """The text of a range; an empty or null one is a missing input.
 
     Raises:
         EvaluationError: it is empty or null.

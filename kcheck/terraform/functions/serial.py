@@ -49,7 +49,7 @@ def _quoted(value: str) -> str:
 
 
 def _encoded(value: Datum, write: Callable[[object], str]) -> str | Datum:
-    """Text that keeps what it was made of."""
+    """Text that keeps its source data."""
     try:
         result = Encoded(write(data(value)))
     except NotKnownError as error:
@@ -135,7 +135,7 @@ _DATE = re.compile(
 
 @cache
 def _loader() -> type[SafeLoader]:
-    """PyYAML's safe loader that leaves it to us what a scalar without quotes means: YAML 1.2, nearly."""
+    """PyYAML's safe loader with plain scalars resolved by us, nearly as in YAML 1.2."""
     import yaml
 
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -143,7 +143,7 @@ def _loader() -> type[SafeLoader]:
 
 
 def _partly(value: Datum) -> list[Datum]:
-    """The documents of a text of which some parts are unknown.
+    """The documents of a partly unknown text.
 
     Raises:
         NotKnownError: nothing of it is known.
@@ -164,7 +164,7 @@ def _yamldecode(datum: Datum) -> object:
 
 
 def _placed(value: object, datum: Datum) -> object:
-    """Data that was read from a text, with the places of its parts where the text has places."""
+    """Data parsed from a text, with the places of its parts if known."""
     if not pieces_of(datum):
         return value
     from kcheck.syntax import texts
@@ -264,7 +264,7 @@ class _Reader:
 
 
 def _scalar(node: YamlNode) -> str | bool | int | Fraction | None:
-    """What a scalar means; quoted or tagged ones are text."""
+    """The value of a scalar; quoted or tagged ones are text."""
     value: str = node.value
     if node.tag != _PLAIN:
         if node.tag.removeprefix(_TAG) not in ("str", "binary", "int", "float", "bool", "null"):

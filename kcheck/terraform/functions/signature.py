@@ -74,7 +74,7 @@ class Table(dict[str, Function]):
 
 
 def _placed(value: Datum, origin: Origin) -> Datum:
-    """A result that has no place of its own comes from the call."""
+    """A result without a place gets the place of the call."""
     return value if value.origin is None or value.origin.spans else replace(value, origin=origin)
 
 

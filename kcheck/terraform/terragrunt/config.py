@@ -30,7 +30,7 @@ class Host(Protocol):
     """The folder of the repository."""
 
     def source(self, path: str) -> Source | None:
-        """A file of the repository; None if there is none, or it is elsewhere."""
+        """A file of the repository; None if missing or outside."""
 
     def parse(self, source: Source) -> nodes.File:
         """A parsed file."""
@@ -41,7 +41,7 @@ class Host(Protocol):
     def config(
         self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
     ) -> Config:
-        """The config in a file, as a unit sees it; `original` is the folder of the unit that reads another file.
+        """The config in a file as a unit sees it; `original` is the reading unit's folder.
 
         `values` are those of the stack that makes the unit.
 
@@ -53,11 +53,11 @@ class Host(Protocol):
         """What a tfvars file sets."""
 
     def output(self, folder: str, name: str, label: str) -> Datum:
-        """An output of the unit in a folder, which is called `label` where it is asked for."""
+        """An output of the unit in a folder; `label` is its name in the code."""
 
 
 class Config:
-    """One file of Terragrunt. `unit` is the folder that functions and relative paths mean.
+    """A Terragrunt file. Functions and relative paths refer to the folder `unit`.
 
     That is the folder of the unit also in a file that it includes, but not in one that is only read, of which
     `original` is the unit. `including` is the config that includes this one.
@@ -142,7 +142,7 @@ class Config:
         return result
 
     def merged(self) -> Iterator[tuple[Config, str]]:
-        """The configs that make up this one, with how each is merged, the one that wins first."""
+        """The configs merged into this one with their strategies, the strongest first."""
         yield self, "shallow"
         for found, strategy in reversed(self.includes.values()):
             if strategy != "no_merge":
@@ -150,7 +150,7 @@ class Config:
 
     @property
     def inputs(self) -> Datum:
-        """The inputs, with those of what is included."""
+        """The inputs, including included ones."""
         if self._inputs is None:
             self._inputs = Unknown(circular("inputs"))
             self._inputs = self._merged_inputs()
@@ -259,7 +259,7 @@ def _asks_values(node: nodes.Expression) -> bool:
 
 
 def _members(expression: nodes.Expression, scope: Scope) -> Datum:
-    """The value of an expression; what is wrong with one member of an object is not with the others."""
+    """The value of an expression; an error in a member leaves the others intact."""
     if not isinstance(expression, nodes.Object):
         return evaluate(expression, scope)
     result: dict[str, Datum] = {}
@@ -311,7 +311,7 @@ class _Scope(Scope):
 
 
 def merged(below: Datum, above: Datum, *, deep: bool) -> Datum:
-    """Two maps as one: what is above wins; deep also joins the maps and lists in both."""
+    """Merge two maps, the upper one wins; `deep` also merges nested maps and lists."""
     if isinstance(above, Unknown):
         return above
     if isinstance(below, Unknown):

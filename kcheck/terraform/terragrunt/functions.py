@@ -63,7 +63,7 @@ def _slashed(path: str) -> str:
 
 
 def _find_above(config: Config, given: list[str], last: Datum | None, _origin: Origin) -> Datum | str:
-    """find_in_parent_folders: the nearest file of a name above the unit, else what is given instead."""
+    """find_in_parent_folders(): the nearest file above the unit, else the fallback."""
     name = given[0] if given else UNIT
     folder = config.unit
     while folder.startswith(os.path.join(config.host.top, "")):
@@ -77,7 +77,7 @@ def _find_above(config: Config, given: list[str], last: Datum | None, _origin: O
 
 
 def _included(config: Config, given: list[str]) -> Config | None:
-    """The config that is included under a label, seen from the unit, or this one if it is included itself."""
+    """The config included under a label as the unit sees it, or this one if included."""
     if config.including is not None:
         return config
     found = config.includes.get(given[0]) if given else next(iter(config.includes.values()), None)
@@ -126,14 +126,14 @@ def _path_itself(_config: Config, given: list[str], _last: Datum | None, _origin
 
 
 def _environment(_config: Config, given: list[str], last: Datum | None, origin: Origin) -> Datum:
-    """get_env: what is given for a variable that is not set, as it is nowhere here."""
+    """get_env(): the default, because the environment is not read."""
     if len(given) > 1 and last is not None:
         return last
     return Unknown(f"the environment variable {given[0] if given else ''} is not read", origin)
 
 
 def _read_config(config: Config, given: list[str], last: Datum | None, origin: Origin) -> Datum:
-    """read_terragrunt_config: what another file exposes, else what is given instead."""
+    """read_terragrunt_config(): the values of another file, else the fallback."""
     from kcheck.terraform.terragrunt.config import Members
 
     if not given:
@@ -151,7 +151,7 @@ def _read_config(config: Config, given: list[str], last: Datum | None, origin: O
 
 
 def _read_variables(config: Config, given: list[str], _last: Datum | None, origin: Origin) -> Datum:
-    """read_tfvars_file: what a file sets, as JSON."""
+    """read_tfvars_file(): the values of a file, as JSON."""
     source = config.host.source(os.path.join(config.unit, given[0])) if given else None
     if source is None:
         raise EvaluationError(f"there is no file {given[0] if given else ''}")

@@ -27,7 +27,7 @@ def configs(
     host: Host, path: str, folder: str, unread: Callable[[nodes.Block], None], *, values: Datum | None = None,
     depth: int = 0,
 ) -> Iterator[Config]:  # fmt: skip
-    """The configs of the units of a stack, which is in a folder, each as the folder sees it that it is made in.
+    """The configs of a stack's units, each as seen from its generated folder.
 
     `unread` is called for blocks that cannot be read.
     """

@@ -106,7 +106,7 @@ def _attribute(name: str, value: nodes.Expression) -> nodes.Attribute:
 
 
 class Stack(Module):
-    """Units that depend on each other as one root module, in which each is the call of a module."""
+    """Dependent units as one root module, each a module call."""
 
     def __init__(self, folder: str, units: list[Unit], host: Loader, environment: Environment) -> None:
         super().__init__(Configuration(display_path(folder)), {}, host, environment=environment.name)
@@ -121,7 +121,7 @@ class Stack(Module):
             self.bind(unit)
 
     def bind(self, unit: Unit) -> None:
-        """Give the call of a unit its inputs; what it depends on comes first."""
+        """Bind the inputs of a unit's call; dependencies come first."""
         if self._unbound.pop(unit.name, None) is None:
             return
         block = self.configuration.calls[unit.name]
@@ -188,7 +188,7 @@ class Terragrunt:
                 yield from self._unit(config)
 
     def _made(self, path: str) -> Iterator[Unit]:
-        """The units that a stack makes; those that cannot be read are said in one line."""
+        """The units of a stack; unreadable ones are reported in one line."""
         unread: list[nodes.Block] = []
         for config in stack_files.configs(self, path, os.path.dirname(path), unread.append):
             yield from self._unit(config)
@@ -203,7 +203,7 @@ class Terragrunt:
             self.skipped.append(Skipped(place.source.path, what, place.begin.line, remedy))
 
     def _unit(self, config: Config) -> Iterator[Unit]:
-        """The unit of a config; none if it has no module, or says that it is to be skipped."""
+        """The unit of a config; none without a module or with `skip = true`."""
         skip = config.body.attributes.get("skip")
         skipped = evaluate(skip.expression, config.scope) if skip is not None else None
         if isinstance(skipped, Known) and skipped.value is True:
@@ -230,14 +230,14 @@ class Terragrunt:
         )
 
     def _folder(self, config: Config, source: str) -> str:
-        """A source, as the path of a folder if it is one of the repository."""
+        """A source, as a folder path if it is in the repository."""
         if "\0" in source or (_SCHEME.match(source) and not source.startswith("file://")):
             return source
         path = os.path.normpath(os.path.join(config.unit, source.removeprefix("file://").replace("//", "/")))
         return path if contains_path(self.top, path) else source
 
     def stacks(self, environments: Mapping[str, list[Environment]]) -> Iterator[Stack]:
-        """The units that depend on each other as root modules, once for each environment that the settings name."""
+        """Dependent units as root modules, once for each environment in the settings."""
         for units in self._joined():
             folder = os.path.commonpath([unit.folder for unit in units])
             for unit in units:
@@ -259,13 +259,13 @@ class Terragrunt:
         return list({id(group): group for group in groups.values()}.values())
 
     def folders(self) -> set[str]:
-        """The folders whose Terraform is run by units, and is no root module of its own."""
+        """Folders whose Terraform is run by units."""
         return {unit.folder for unit in self.units.values()}
 
     # --- what configs ask for
 
     def source(self, path: str) -> Source | None:
-        """A file of the repository; None if there is none, or it is elsewhere."""
+        """A file of the repository; None if missing or outside."""
         if "\0" in path or not self.loader.tree.disk.is_file(path) or not contains_path(self.top, path):
             return None
         return self.loader.tree.source(path)
@@ -305,7 +305,7 @@ class Terragrunt:
         return self._configs[key]
 
     def output(self, folder: str, name: str, label: str) -> Datum:
-        """An output of the unit in a folder, which is called `label` where it is asked for.
+        """An output of the unit in a folder; `label` is its name in the code.
 
         Raises:
             EvaluationError: its module has no such output.

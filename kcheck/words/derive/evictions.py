@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.model import LOCAL, STAY, UNDISTURBED
+from kcheck.model import STAY
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import owners
 from kcheck.scale import placement
+from kcheck.source.interval import Bounded, Interval
 from kcheck.source.values import Known, Unknown, Unset, Value, known, number, reason_of
 from kcheck.words.derive.basics import computed
 
@@ -38,45 +39,15 @@ def coming(workload: Workload, world: World) -> Value[int]:
     return computed(workload, sum_)
 
 
-def mover(template: PodTemplate, world: World) -> Value[str]:
-    """What may move running pods with GPUs to other nodes; null if nothing does, or an annotation forbids it."""
-    own = known(template.annotations) or {}
-    if STAY in own and UNDISTURBED in own:
-        return computed(template, None)
-    found = _growing(template, world)
+def time_to_stop(template: PodTemplate, world: World) -> Value[int]:
+    """Seconds that pods get to stop: the notice of spot nodes, or what the autoscaler waits; null without a limit."""
+    found = _time_to_stop(template, world)
     if isinstance(found, Unknown):
-        return found
-    if isinstance(template.annotations, Unknown):
-        return template.annotations
-    for pool in found:
-        if known(pool.mode) == "Karpenter":
-            if UNDISTURBED not in own and "karpenter.sh/do-not-evict" not in own:
-                return computed(template, "Karpenter")
-        elif STAY not in own and "goatscaler.io/safe-to-evict" not in own and _half_empty(template, pool):
-            return computed(template, "the cluster autoscaler")
-    return computed(template, None)
+        return Bounded(found.reason, found.origin, bounds=Interval(_granted(template, world), None))
+    return found
 
 
-def _half_empty(template: PodTemplate, pool: NodePool) -> bool:
-    """Whether a node with one such pod uses less than half of its GPUs: only then the cluster autoscaler drains it."""
-    of_node = known(pool.machine.gpus)
-    return of_node is not None and number(template.gpus, 0) * 2 < of_node
-
-
-def staying(template: PodTemplate, world: World) -> Value[str]:
-    """The annotation that keeps them where they are, of the autoscaler that may move them."""
-    return template.undisturbed if known(mover(template, world)) == "Karpenter" else template.stay
-
-
-def stays_by(template: PodTemplate, world: World) -> Value[str]:
-    """The value that this annotation should have."""
-    return computed(template, "true" if known(mover(template, world)) == "Karpenter" else "false")
-
-
-def honoured(template: PodTemplate, world: World) -> Value[int]:
-    """Seconds that pods get to stop, where less than they ask for: of a spot node, or of the autoscaler."""
-    if isinstance(template.grace, Known) and template.grace.value <= _granted(template, world):
-        return computed(template, None)
+def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
     found = world.pools.candidates(template)
     if isinstance(found, Unknown):
         return found
@@ -110,45 +81,3 @@ def _by_default() -> int:
     """Seconds that the cluster autoscaler gives pods where nobody says otherwise."""
     default = profiles.flags()["max-graceful-termination-sec"]["default"]
     return int(default)
-
-
-def cut_by(template: PodTemplate, world: World) -> Value[str]:
-    """What gives them no more time."""
-    pools = world.pools.candidates(template)
-    spot = not isinstance(pools, Unknown) and bool(pools) and all(known(pool.market.spot) for pool, _ in pools)
-    return computed(template, "a spot node is taken back" if spot else "the cluster autoscaler drains a node")
-
-
-def pins(template: PodTemplate, world: World) -> Value[str]:
-    """The autoscaled GPU pool whose nodes pods keep alive by data on their disks; null if there is none."""
-    if _moves(template) or not _tolerates_pools(template):
-        return computed(template, None)
-    workload = world.deployed.workload(template)
-    cluster = world.inventory.cluster_of.get(workload)
-    if cluster is None:
-        return world.inventory.unknown_cluster(workload)
-    found = world.pools.candidates(template)
-    autoscaler = world.autoscaling.autoscaler(cluster)
-    if isinstance(found, Unknown) or autoscaler is None or not known(autoscaler.skip_local_storage):
-        return computed(template, None)
-    grown = [
-        pool for pool, certain in found if certain and known(pool.size.autoscaled) and known(pool.mode) != "Karpenter"
-    ]
-    held = next((pool for pool in grown if known(pool.machine.gpu) and known(pool.scheduling.taints)), None)
-    return computed(template, held.display_name if held else None)
-
-
-_OF_NODES = ("node.kubernetes.io/", "node-role.kubernetes.io/", "CriticalAddonsOnly")
-"""How taints begin that Kubernetes gives to nodes, or that keep them for the system."""
-
-
-def _tolerates_pools(template: PodTemplate) -> bool:
-    """Whether pods may tolerate a taint that somebody gave to a pool."""
-    found = known(template.tolerations)
-    return found is None or any(not one.key.startswith(_OF_NODES) for one in found)
-
-
-def _moves(template: PodTemplate) -> bool:
-    """Whether an annotation lets the autoscaler move them all the same."""
-    own = known(template.annotations) or {}
-    return STAY in own or LOCAL in own

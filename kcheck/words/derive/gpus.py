@@ -73,12 +73,6 @@ def of_pods(template: PodTemplate, world: World) -> Value[int]:
     return computed(template, None if whole or not counts else max(number(copies(one, world), 0) for one in found))
 
 
-def mig_strategy(one: Container, world: World) -> Value[str]:
-    """The MIG strategy that a container with a MIG slice meets; null where none is written, or for others."""
-    asks = str(known(one.gpu)).startswith(_MIG)
-    return computed(one, strategy(one, world) if asks else None)
-
-
 def whole_cards(cluster: Cluster, world: World) -> Value[int]:
     """Pods that run for ever with one whole GPU each, of different workloads."""
     found = [

@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.model import CARDS, PodTemplate, Workload
-from kcheck.numbers import tags
-from kcheck.scale import images, placement
-from kcheck.source.values import Known, Unknown, Unset, Value, combined, equals, known, mapped, number, reason_of, total
+from kcheck.scale import placement
+from kcheck.source.values import Known, Unknown, Unset, Value, combined, equals, known, number, reason_of, total
 from kcheck.words.derive.basics import computed
 from kcheck.words.derive.bundles import default_classes, pod_classes
 from kcheck.words.derive.queues import PRIORITY, stopped_by_queue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcheck.model import Container, NodePool, PriorityClass, Thing
+    from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
     from kcheck.scale.world import World
 
 _STORES = re.compile(
@@ -89,23 +85,6 @@ def gpu_pods(workload: Workload, _world: World) -> Value[int]:
     with_gpus = [one for one in workload.templates if number(one.gpus, 0)]
     sum_ = total(one.count for one in with_gpus or workload.templates)
     return sum_ if isinstance(sum_, Unknown) else computed(workload, sum_)
-
-
-def called(thing: Thing, world: World) -> Value[str]:
-    """Kind and name of the workload that something is part of, and the role of its pods."""
-    workload = world.deployed.workload(thing)
-    role = f" ({thing.role})" if isinstance(thing, PodTemplate) and thing.role else ""
-    return computed(thing, f"{workload.kind} {known(workload.name) or '?'}{role}")
-
-
-def of_owner(name: str) -> Callable[[Thing, World], Value[object]]:
-    """A field of the workload that something is part of."""
-    return lambda thing, world: getattr(world.deployed.workload(thing), name)
-
-
-def shown(name: str) -> Callable[[Thing, World], Value[object]]:
-    """A plain field of the workload that something is part of."""
-    return lambda thing, world: computed(thing, getattr(world.deployed.workload(thing), name))
 
 
 def on_spot(workload: Workload, world: World) -> Value[bool]:
@@ -196,29 +175,6 @@ def queue_priority(workload: Workload, _world: World) -> Value[str]:
     return computed(workload, (known(workload.labels) or {}).get(PRIORITY))
 
 
-# --- pods
-
-
-def pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
-    """The pools that pods can land on."""
-    found = world.pools.candidates(template)
-    return found if isinstance(found, Unknown) else [pool for pool, _ in found]
-
-
-def kept_out(template: PodTemplate, world: World) -> Value[str]:
-    """The taint that keeps pods from all pools that have room for them; null if some take them."""
-    workload = world.deployed.workload(template)
-    cluster = world.inventory.cluster_of.get(workload)
-    if cluster is None:
-        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
-    found = world.pools.all_of_cluster(cluster)
-    if isinstance(found, Unknown):
-        return found
-    if world.autoscaling.beyond_pools(cluster):
-        return computed(template, None)  # nodes of other kinds may come
-    return computed(template, placement.tainted_only(template, found) or None)
-
-
 def alike(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
     """The pools that pods certainly land on, where a node of each has as many GPUs and vCPUs; else none."""
     if not world.inventory.clusters:
@@ -237,143 +193,3 @@ def only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
     if isinstance(found, Unknown):
         return found
     return found[0] if len({world.numbers.price(pool) for pool in found}) == 1 else None
-
-
-def per_node(template: PodTemplate, world: World) -> Value[int]:
-    """Pods that a node of its pools takes by GPUs and vCPUs; null where it is not known."""
-    found = alike(template, world)
-    if isinstance(found, Unknown):
-        return found
-    return computed(template, placement.per_node(template, found[0]) if found else None)
-
-
-def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
-    """GPUs of a node of its pools that no further pod of its kind can use; null where it is not known."""
-    cards = known(template.gpus)
-    found = [] if cards == 0 else alike(template, world)
-    if isinstance(found, Unknown):
-        return found
-    fits = placement.per_node(template, found[0]) if found else None
-    of_node = known(found[0].machine.gpus) if found else None
-    if not cards or not fits or of_node is None:
-        return computed(template, None)
-    return computed(template, of_node - fits * cards)
-
-
-def asks(template: PodTemplate, _world: World) -> Value[str]:
-    """What one pod asks for, in words."""
-    cpu = number(template.cpu, 0)
-    return computed(template, f"{number(template.gpus, 0)} GPUs" + (f" and {cpu / 1000:g} vCPUs" if cpu else ""))
-
-
-def crowd(template: PodTemplate, world: World) -> Value[str]:
-    """Why the ports that its pods take of the node cost nodes; null if they do not, or nobody knows."""
-    if not template.ports or known(template.count) in (0, 1):
-        return computed(template, None)
-    found = world.pools.candidates(template)
-    if isinstance(found, Unknown):
-        return found
-    nodes = [world.sizes.of_pool(pool) for pool, _ in found]
-    count, room = template.count, total(nodes)
-    if not nodes or not isinstance(count, Known):
-        return computed(template, None)
-    if isinstance(room, int) and count.value > room:
-        return computed(template, f"{count.value:,} pods need as many nodes, and its pools have {room:,}")
-    same = alike(template, world)
-    fits = placement.per_node(template, same[0], ports=False) if same and not isinstance(same, Unknown) else 1
-    if fits is not None and fits > 1 and count.value >= fits:
-        return computed(template, f"a node would take {fits} of its {count.value:,} pods, and takes one")
-    return computed(template, None)
-
-
-def rdma(template: PodTemplate, _world: World) -> Value[bool]:
-    """Whether its pods ask for RDMA or EFA interfaces, which need the network of the node."""
-    return computed(template, any(one.rdma for one in template.containers))
-
-
-def node(template: PodTemplate, world: World) -> Value[str]:
-    """Machine types, GPUs and vCPUs of a node of its pools, in words; null where it is not known."""
-    found = alike(template, world)
-    pools = () if isinstance(found, Unknown) else found
-    types = [name for pool in pools for name in known(pool.machine.instance_types) or ()]
-    if isinstance(found, Unknown) or not types:
-        return computed(template, None)
-    vcpus = placement.smallest(found[0])
-    text = f"{'/'.join(dict.fromkeys(types))} with {known(found[0].machine.gpus) or 0} GPUs"
-    text += f" and {vcpus} vCPUs" if vcpus else ""
-    return computed(template, text)
-
-
-def vendor(template: PodTemplate, _world: World) -> Value[str]:
-    """The resource by which pods ask for GPUs; null without."""
-    return computed(template, next((known(one.gpu) for one in template.containers if known(one.gpu)), None))
-
-
-def starters(template: PodTemplate, _world: World) -> Value[str]:
-    """What starts several processes in its containers, such as torchrun; null if nothing is seen."""
-    found = [word for one in template.containers for word in one.starters]
-    return computed(template, found[0] if found else None)
-
-
-def ports(template: PodTemplate, _world: World) -> Value[int]:
-    """Ports of the node that a pod takes."""
-    return computed(template, len(template.ports))
-
-
-def first_port(template: PodTemplate, _world: World) -> Value[str]:
-    """The first of them; null if there is none."""
-    return computed(template, str(template.ports[0]) if template.ports else None)
-
-
-def watches(template: PodTemplate, world: World) -> Value[str]:
-    """What its service account may list of all nodes' objects; null if nothing."""
-    workload = world.deployed.workload(template)
-    own = (known(workload.namespace) or "", known(template.account) or "")
-    if not own[1]:
-        return computed(template, None)
-    for one in world.deployed.beside(workload).watchers:
-        if any(account == own[1] and (not space or not own[0] or space == own[0]) for space, account in one.accounts):
-            return computed(template, ", ".join(one.resources))
-    return computed(template, None)
-
-
-# --- containers
-
-
-def fixed_tag(one: Container, _world: World) -> Value[bool]:
-    """Whether the image of a container has a digest, or a tag that does not move."""
-    return mapped(images.ending(one.image), lambda ending: bool(ending.digest) or not tags.moves(ending.tag))
-
-
-def asks_nothing(one: Container, _world: World) -> Value[bool]:
-    """Whether a container neither asks for CPU, memory and GPUs nor is limited."""
-    values: list[Value[object]] = [one.cpu, one.memory, one.gpu]
-    unknown = next((value for value in values if isinstance(value, Unknown)), None)
-    return unknown or computed(one, all(isinstance(value, Unset) for value in values))
-
-
-def fraction(one: Container, _world: World) -> Value[bool]:
-    """Whether it asks for a part of a card by the name of whole ones."""
-    texts = [known(value) or "" for value in (one.gpu_limit, one.gpu_request)]
-    return computed(one, known(one.gpu) in CARDS and any(_PART.fullmatch(text) for text in texts))
-
-
-def beside_gpus(one: Container, world: World) -> Value[bool]:
-    """Whether the pod of a container has GPUs: such a pod has its node, or most of it, anyway."""
-    template = next(t for t in world.deployed.workload(one).templates if one in t.containers)
-    return mapped(template.gpus, lambda cards: bool(cards) or template.shares)
-
-
-def _limit_ranges(workload: Workload, world: World) -> set[str | None]:
-    """The namespaces with a LimitRange that are applied with a workload; None for what names none."""
-    return {known(limit.namespace) for limit in world.deployed.beside(workload).limits if limit.kind == "LimitRange"}
-
-
-def defaulted(one: Container, world: World) -> Value[bool]:
-    """Whether its pod, a LimitRange of its namespace, or the runtime of a TrainJob, says what it asks for."""
-    workload = world.deployed.workload(one)
-    if any(template.asks_as_one and one in template.containers for template in workload.templates):
-        return computed(one, value=True)
-    home = world.deployed.scope(workload)
-    ranges = world.remember("limit ranges", home, lambda: _limit_ranges(workload, world))
-    return computed(one, workload.kind == "TrainJob" or bool(ranges & {known(workload.namespace), None}))

@@ -19,12 +19,6 @@ _RETIRED = {"v1alpha5": "karpenter.alpha_removed", "v1beta1": "karpenter.beta_re
 """Version of the API -> the limit that names the first version of Karpenter without it."""
 
 
-def removed_in(pool: KarpenterPool, world: World) -> Value[str]:
-    """The first version of Karpenter without its API; unset while it is there."""
-    key = _RETIRED.get((known(pool.api) or "").rpartition("/")[2])
-    return computed(pool, str(world.numbers.limits("any")[key].value) if key else None)
-
-
 def installed(pool: KarpenterPool, world: World) -> Value[str]:
     """The version of Karpenter's chart that is installed into the same cluster; null if there is none in the code."""
     cluster = known(pool.cluster)
@@ -35,7 +29,8 @@ def installed(pool: KarpenterPool, world: World) -> Value[str]:
 
 def served(pool: KarpenterPool, world: World) -> Value[bool]:
     """Whether the Karpenter that is installed has its API; unset where its version is not known."""
-    removed, own = _numbers(known(removed_in(pool, world))), _numbers(known(installed(pool, world)))
+    key, own = _RETIRED.get((known(pool.api) or "").rpartition("/")[2]), _numbers(known(installed(pool, world)))
+    removed = _numbers(str(world.numbers.limits("any")[key].value)) if key else None
     return computed(pool, None if own is None else removed is None or own < removed)
 
 

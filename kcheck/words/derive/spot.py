@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
 from kcheck.numbers import machines, profiles
-from kcheck.scale import placement
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of
-from kcheck.words.derive.basics import cluster_of, computed
+from kcheck.words.derive.basics import computed
 from kcheck.words.derive.pools import zones
 
 if TYPE_CHECKING:
-    from kcheck.model import Cluster, NodePool, PodTemplate, Requirement
+    from kcheck.model import Cluster, NodePool
     from kcheck.scale.world import World
 
 _ONE_OF = re.compile(r"(.+)\[\d+\]")
@@ -123,51 +122,3 @@ def list_prices(pool: NodePool, _world: World) -> Value[dict[str, int]]:
     names = known(pool.machine.instance_types) or ()
     found = ((name, machines.price(cluster.cloud, name, spot=False)) for name in names)
     return computed(pool, {name: price.mills for name, price in found if price is not None})
-
-
-# --- pods
-
-
-def taint(template: PodTemplate, world: World) -> Value[str]:
-    """The taint of the spot nodes that pods select and do not tolerate; null if there is none."""
-    taint = placement.spot_taint(template)
-    if taint and placement.untolerated(template, taint):
-        return _selected(template, taint)
-    own = selected_pools(template, world)
-    return _selected(template, placement.tainted_only(template, own)) if own else computed(template, None)
-
-
-def selected_pools(template: PodTemplate, world: World) -> list[NodePool]:
-    """The spot pools of their cluster, where pods select such."""
-    cluster = known(cluster_of(template, world)) if placement.asks_for_spot(template) else None
-    return [pool for pool in (world.pools.of_cluster(cluster) if cluster else ()) if known(pool.market.spot)]
-
-
-def _selected(template: PodTemplate, text: str) -> Value[str]:
-    """Something that follows from what pods select, with the place of that; null where the text is empty."""
-    return Known(text, template.selection.origin or Origin((template.place,))) if text else computed(template, None)
-
-
-_AZURE = frozenset({"virtual-kubelet.io/provider=azure", "azure.com/aci="})
-
-
-def virtual_kubelet(template: PodTemplate, world: World) -> Value[str]:
-    """The label by which pods select Azure's virtual node; null if they do not."""
-    if isinstance(template.selection, Unknown):
-        return template.selection
-    terms = known(template.selection) or ()
-    named = [next((one for one in term if _is_virtual(one)), None) for term in terms]
-    if not named or None in named:
-        return computed(template, None)
-    cluster = known(cluster_of(template, world))
-    asked = {f"{one.key}={one.value}" for one in known(template.tolerations) or ()}
-    azure = bool(_AZURE & asked) or (cluster is not None and cloud(cluster.cloud).has_virtual_nodes)
-    first = named[0]
-    return _selected(template, f"{first.key}={first.values[0]}" if azure and first else "")
-
-
-def _is_virtual(one: Requirement) -> bool:
-    return one.operator == "In" and (
-        (one.key == "type" and one.values == ("virtual-kubelet",))
-        or (one.key == "kubernetes.io/hostname" and all(value.startswith("virtual-node-aci") for value in one.values))
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
+from kcheck.scale import placement
 from kcheck.words.derive import (
     basics,
     control_plane,
@@ -165,5 +166,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("list_prices", "int", "list prices of its machine types for an hour on demand, where kcheck knows them", spot.list_prices, "mills", kind="map"),
         records("subnets", "subnet", "the subnets of its nodes", pools.subnets_of),
         record("cluster", "cluster", "its cluster", basics.cluster_of),
+        simple("gpus", "int", "GPUs of a node; null where they are not known", "GPUs", of="machine"),
+        made("vcpus", "int", "vCPUs of its smallest machine; null where they are not known", lambda p, _w: basics.computed(p, placement.smallest(p)), "vCPUs", nullable=True),
     ),
 }  # fmt: skip

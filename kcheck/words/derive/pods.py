@@ -1,0 +1,139 @@
+"""Words of pods and their containers: whose they are, where they land, what they take of a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.scale import placement
+from kcheck.source.values import Known, Origin, Unknown, Value, known, total
+from kcheck.words.derive import gpus
+from kcheck.words.derive.basics import computed
+from kcheck.words.derive.jobs import alike
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.model import Container, Image, NodePool, PodTemplate, Requirement, Thing, Workload
+    from kcheck.scale.world import World
+
+
+def workload(thing: Thing, world: World) -> Value[Workload]:
+    """The workload that a template or a container is part of."""
+    return Known(world.deployed.workload(thing), Origin((thing.place,)))
+
+
+def template(one: Container, world: World) -> Value[PodTemplate]:
+    """The pods that a container is in."""
+    owner = world.deployed.workload(one)
+    return Known(next(pods for pods in owner.templates if one in pods.containers), Origin((one.place,)))
+
+
+def image(one: Container, world: World) -> Value[Image]:
+    """The image of a container; null without one, or where it is never pulled."""
+    if isinstance(one.image, Unknown):
+        return one.image
+    images = world.deployed.workload(one).images
+    return computed(one, next((image for image in images if image.id == one.id), None))
+
+
+def name(pods: PodTemplate, world: World) -> Value[str]:
+    """Kind and name of the workload, with the role of the pods."""
+    owner = world.deployed.workload(pods)
+    role = f" ({pods.role})" if pods.role else ""
+    return computed(pods, f"{owner.kind} {known(owner.name) or '?'}{role}")
+
+
+# --- where they land
+
+
+def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
+    """Labels that pods select nodes by, as key=value; of several terms those that are in all of them."""
+    if not isinstance(pods.selection, Known):
+        return pods.selection
+    terms = [_labels(term) for term in pods.selection.value]
+    found = terms[0] if terms else []
+    return Known(tuple(one for one in found if all(one in term for term in terms)), pods.selection.origin)
+
+
+def _labels(term: Iterable[Requirement]) -> list[str]:
+    return [f"{one.key}={','.join(one.values)}".rstrip("=") for one in term if one.operator in ("In", "Exists")]
+
+
+def pools(pods: PodTemplate, world: World) -> list[NodePool] | Unknown:
+    """The pools that pods can land on."""
+    found = world.pools.candidates(pods)
+    return found if isinstance(found, Unknown) else [pool for pool, _ in found]
+
+
+def sure_pools(pods: PodTemplate, world: World) -> list[NodePool] | Unknown:
+    """The pools that take pods for sure: nothing that decides it is unknown."""
+    found = world.pools.candidates(pods)
+    return found if isinstance(found, Unknown) else [pool for pool, certain in found if certain]
+
+
+def pool(pods: PodTemplate, world: World) -> Value[NodePool]:
+    """The pool that pods land on, the first of several with equal nodes; null where it is not known."""
+    found = alike(pods, world)
+    return found if isinstance(found, Unknown) else computed(pods, next(iter(found), None))
+
+
+def nodes(pods: PodTemplate, world: World) -> Value[int]:
+    """Nodes of all pools that pods can land on; null where there are none."""
+    found = pools(pods, world)
+    if isinstance(found, Unknown):
+        return found
+    sum_ = total(world.sizes.of_pool(pool) for pool in found)
+    return sum_ if isinstance(sum_, Unknown) else computed(pods, sum_ if found else None)
+
+
+def per_node(pods: PodTemplate, world: World) -> Value[int]:
+    """Pods for which a node of their pools has GPUs and vCPUs; null where it is not known."""
+    found = alike(pods, world)
+    if isinstance(found, Unknown):
+        return found
+    return computed(pods, placement.per_node(pods, found[0], ports=False) if found else None)
+
+
+# --- what they ask for
+
+
+def gpu_resource(pods: PodTemplate, _world: World) -> Value[str]:
+    """The resource by which pods ask for GPUs; null without."""
+    return computed(pods, next((known(one.gpu) for one in pods.containers if known(one.gpu)), None))
+
+
+def starter(pods: PodTemplate, _world: World) -> Value[str]:
+    """What starts several processes in a pod, such as torchrun; null if nothing is seen."""
+    return computed(pods, next((word for one in pods.containers for word in one.starters), None))
+
+
+def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
+    """What the service account of pods may list and watch in the whole cluster."""
+    owner = world.deployed.workload(pods)
+    space, account = known(owner.namespace) or "", known(pods.account) or ""
+    for one in world.deployed.beside(owner).watchers if account else ():
+        if any(own == account and (not of or not space or of == space) for of, own in one.accounts):
+            return Known(tuple(one.resources), Origin((pods.place,)))
+    return Known((), Origin((pods.place,)))
+
+
+def requests_from(one: Container, world: World) -> Value[str]:
+    """What gives a container requests where it has none: its pod, a LimitRange, a runtime; null if nothing does."""
+    owner = world.deployed.workload(one)
+    if any(pods.asks_as_one and one in pods.containers for pods in owner.templates):
+        return computed(one, "the pod")
+    if owner.kind == "TrainJob":
+        return computed(one, "the runtime")
+    home = world.deployed.scope(owner)
+    ranges = world.remember("limit ranges", home, lambda: _limit_ranges(owner, world))
+    return computed(one, "a LimitRange" if ranges & {known(owner.namespace), None} else None)
+
+
+def _limit_ranges(owner: Workload, world: World) -> set[str | None]:
+    """The namespaces with a LimitRange that are applied with a workload; None for what names none."""
+    return {known(limit.namespace) for limit in world.deployed.beside(owner).limits if limit.kind == "LimitRange"}
+
+
+def mig_strategy(one: Container, world: World) -> Value[str]:
+    """The MIG strategy that is applied with a container; null where none is written."""
+    return computed(one, gpus.strategy(one, world))
