@@ -93,12 +93,17 @@ def _places(places: list[Related]) -> Iterator[str]:
             continue
         source, at = related.span.source, related.span.begin
         code = _attribute(related.span) if source.private else " ".join(source.line(at.line).split())
-        note = "" if related.message in code else related.message
-        code = _short(code.rstrip("{[(= ") if note else code)
+        note = "" if _plain(related.message) in _plain(code) else related.message
+        code = _short(code.rstrip("{[(=: ") if note else code)
         yield f"{source.path}:{at.line}  {f'{code} ({note})' if code and note else code or note}"
     left = sum(number - _MOST_OTHERS for number in listed.values() if number > _MOST_OTHERS)
     if left:
         yield f"and {counted(left, 'more place')}"
+
+
+def _plain(name: str) -> str:
+    """A name however it is spelt: maxPods, max_pods and max-pods are one."""
+    return name.replace("_", "").replace("-", "").lower()
 
 
 def excerpt(span: Span) -> list[str]:

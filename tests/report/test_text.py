@@ -12,6 +12,9 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.report import terminal
+from kcheck.report.text import finding_text
+from kcheck.source.findings import Finding, Related, Severity
+from kcheck.source.text import Source
 from kcheck.source.units import counted
 
 if TYPE_CHECKING:
@@ -153,3 +156,14 @@ def test_rules_link_to_their_pages(cluster: Path, monkeypatch: pytest.MonkeyPatc
     output = CliRunner().invoke(cli, ["check", "--output-file", "text=out.txt"], color=True).stdout
     assert "\x1b]8;;https://github.com/kcheck/kcheck/blob/main/docs/rules/free-control-plane.md\x1b\\" in output
     assert "\x1b" not in (cluster / "out.txt").read_text()
+
+
+def test_a_place_is_not_named_twice(write: Write) -> None:
+    source = Source("pool.yaml", b"consolidateAfter: 15m\nlimit: {\n")
+    first, second = source.span(0, 16), source.span(22, 27)
+    related = (Related(first, "consolidate_after"), Related(second, "max_size is not set"))
+    finding = Finding("a-rule", Severity.INFO, False, "m", source.span(0, 1), related, "x", None, "", ())
+    assert finding_text(finding).splitlines()[-2:] == [
+        "   = pool.yaml:1  consolidateAfter: 15m",
+        "   = pool.yaml:2  limit (max_size is not set)",
+    ]

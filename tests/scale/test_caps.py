@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.cli import cli
+from kcheck.config import settings
 from kcheck.config.config import Config
 
 if TYPE_CHECKING:
@@ -209,3 +210,20 @@ def test_fixed_pools_stay_at_a_cap(write: Callable[[Mapping[str, str]], Path]) -
     """The autoscaler takes no node of a pool that it does not scale: only the others shrink."""
     cluster = capacity(eks("--cores-total=0:1"), write)
     assert [one["needed"] for one in cluster["quotas"]] == [6]
+
+
+def test_quotas_are_listed_until_the_settings_declare_them(
+    check: Callable[..., Result], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    """By the code of the console; at least so much where it is not known whether the nodes are spot."""
+    spot = 'variable "spot" {}\n' + EKS.replace("instance_types", "capacity_type = var.spot\n  instance_types", 1)
+
+    def listed(files: dict[str, str]) -> list[str]:
+        write(files)
+        found = check({}, settings.load(["."])).findings
+        return [text for one in found if one.rule == "quota-needed" for text in one.details]
+
+    gpus = "L-417A185B (Running On-Demand P instances): "
+    assert [text.startswith(f"{gpus}at least ") for text in listed(eks() | {"main.tf": spot})].count(True) == 1
+    assert any(text.startswith(gpus) and text.endswith(" vCPUs") for text in listed(eks()))
+    assert not any(text.startswith(gpus) for text in listed(eks(quota=10**6)))
