@@ -43,18 +43,20 @@ Wanted: TypeAlias = "dict[str, Wanted]"
 _CHAIN = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*")
 _MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)")
 _INDEX = re.compile(r"[\w\])]\s*\[")
+_NESTED = re.compile(r"\(\s*(\w+)\s*,.*\b\1\.\w+\.(?:exists|all|filter|map)\(", re.DOTALL)
+"""A loop over the records of those that another loop goes over."""
 
 
 @cache
 def wanted(*expressions: Expression) -> Wanted:
     """The fields that expressions may look at, those of the subject below its name: all of them, and perhaps more.
 
-    Told by the text, which is a hundred times faster than by the tree; that is asked where there are brackets.
+    Told by the text, which is a hundred times faster than by the tree; that is asked where there are brackets, or a loop in a loop.
     """
     result: Wanted = {}
     for expression in expressions:
         text = expression.text
-        chains: Iterable[str] = _CHAIN.findall(text) if not _INDEX.search(text) else usage(expression).paths
+        chains: Iterable[str] = _CHAIN.findall(text) if not (_INDEX.search(text) or _NESTED.search(text)) else usage(expression).paths
         members = _MEMBER.findall(text) if "(" in text else ()
         for chain in chains:
             inner = result

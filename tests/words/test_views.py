@@ -74,6 +74,7 @@ def holds(looked_at: Wanted, path: str) -> bool:
         "wall.pools[0].max_count > 0",
         "autoscaler.cluster.pools.exists(p, p.autoscaled && p.nodes > 3)",
         'size(workload["templates"]) > 0 && workload["labels"]["team"] == ""',
+        "queue.jobs.exists(j, j.templates.exists(t, t.gpu_resource != null))",
         "(workload.batch ? workload.templates : workload.templates)[0].role == ''",
     ],
 )
