@@ -68,12 +68,6 @@ def cards(workload: Workload, _world: World) -> Value[str]:
     return computed(workload, kinds.pop() if len(kinds) == 1 else "accelerators")
 
 
-def gpu_resources(workload: Workload, _world: World) -> Value[tuple[str, ...]]:
-    """The resources by which its pods ask for accelerators, as far as they are known."""
-    names = (known(one.gpu) for template in workload.templates for one in template.containers)
-    return computed(workload, tuple(dict.fromkeys(filter(None, names))))
-
-
 def called_cards(template: PodTemplate) -> str:
     """What the accelerators of pods are called."""
     name = next((name for one in template.containers if (name := known(one.gpu))), "gpu")

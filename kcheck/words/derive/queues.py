@@ -7,7 +7,7 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
-from kcheck.model import CARDS, Namespace
+from kcheck.model import CARDS, Namespace, Queue
 from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
 from kcheck.words.derive.basics import computed, grouped
 from kcheck.words.derive.pools import autoscaled
@@ -15,7 +15,7 @@ from kcheck.words.derive.pools import autoscaled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.model import Admission, PriorityClass, Queue, Quota, Scheduler, Thing, Workload
+    from kcheck.model import Admission, PriorityClass, Quota, Scheduler, Thing, Workload
     from kcheck.scale.world import World
 
 PRIORITY = "kueue.x-k8s.io/priority-class"
@@ -102,16 +102,6 @@ def _is_example(queue: Queue, thing: Thing, world: World) -> bool:
         "files with jobs", "", lambda: {(w.place.source.path, known(w.queue)) for w in world.inventory.workloads}
     )
     return path != thing.place.source.path and (path, known(queue.name)) in used
-
-
-def target_in_code(queue: Queue, world: World) -> Value[bool]:
-    """Whether the ClusterQueue that a LocalQueue leads to is in the code."""
-    return mapped(queue.leads_to, lambda name: name in _by_name("ClusterQueue", world))
-
-
-def nearby_cluster_queues(queue: Queue, world: World) -> Value[tuple[str, ...]]:
-    """ClusterQueues in its folder or above it."""
-    return computed(queue, _near_names(queue, "ClusterQueue", world))
 
 
 def _leading(queue: Queue, world: World) -> list[Queue]:
@@ -216,26 +206,30 @@ def _of_name(workload: Workload, world: World) -> list[Queue]:
     return _by_name(_KINDS.get(known(workload.queue_system) or "", ""), world).get(str(known(workload.queue)), [])
 
 
-def queue_in_code(workload: Workload, world: World) -> Value[bool]:
-    """Whether the queue of a job is in the code, of Kueue for its namespace; `default` needs no definition."""
-    if not isinstance(workload.queue, Known):
-        return mapped(workload.queue, lambda _name: False)
-    found, space = _of_name(workload, world), known(workload.namespace)
-    if not found or space is None or equals(workload.queue_system, "volcano"):
-        return computed(workload, bool(found) or workload.queue.value == "default")
-    return computed(workload, any(known(one.namespace) in (space, None) for one in found))
+def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
+    """Whether the code has the queue that a job or a LocalQueue names: of Kueue for its namespace; `default` is there."""
+    if isinstance(one, Queue):
+        return mapped(one.leads_to, lambda name: name in _by_name("ClusterQueue", world))
+    if not isinstance(one.queue, Known):
+        return mapped(one.queue, lambda _name: False)
+    found, space = _of_name(one, world), known(one.namespace)
+    if not found or space is None or equals(one.queue_system, "volcano"):
+        return computed(one, bool(found) or one.queue.value == "default")
+    return computed(one, any(known(other.namespace) in (space, None) for other in found))
 
 
-def nearby_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
-    """Queues of its system in its folder or above it, and those of other namespaces with the name of its own."""
-    kind = _KINDS.get(known(workload.queue_system) or "", "")
-    near = _near_names(workload, kind, world)
+def nearby_queues(one: Queue | Workload, world: World) -> Value[tuple[str, ...]]:
+    """Queues that may be meant, in its folder or above it; for jobs also those of that name in other namespaces."""
+    if isinstance(one, Queue):
+        return computed(one, _near_names(one, "ClusterQueue", world))
+    kind = _KINDS.get(known(one.queue_system) or "", "")
+    near = _near_names(one, kind, world)
     if isinstance(near, Unknown):
         return near
-    spaces = [known(one.namespace) for one in _of_name(workload, world)]
-    elsewhere = [f"{space}/{known(workload.queue)}" for space in dict.fromkeys(spaces) if space is not None]
-    here = [name for name in near if not elsewhere or name != known(workload.queue)]
-    return computed(workload, (*here, *elsewhere)[:_MOST_NAMES])
+    spaces = [known(other.namespace) for other in _of_name(one, world)]
+    elsewhere = [f"{space}/{known(one.queue)}" for space in dict.fromkeys(spaces) if space is not None]
+    here = [name for name in near if not elsewhere or name != known(one.queue)]
+    return computed(one, (*here, *elsewhere)[:_MOST_NAMES])
 
 
 def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
@@ -283,23 +277,21 @@ def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
     return index.get(name, []) if name is not None else []
 
 
-def has(kind: str, *, others: bool = False) -> Callable[[Namespace | Quota, World], Value[bool]]:
-    """Whether a namespace, or another one, has a quota or a LimitRange; what names no namespace may be its own."""
+def quotas(one: Namespace | Quota, world: World) -> list[Quota]:
+    """The quotas and LimitRanges of a namespace; what names no namespace may be its own."""
+    own = known(_space(one)) or None
+    return [quota for quota in world.deployed.beside(one).limits if known(quota.namespace) in (own, None)]
 
-    def told(one: Namespace | Quota, world: World) -> Value[bool]:
-        own = known(_space(one)) or None
-        found = [quota for quota in world.deployed.beside(one).limits if quota.kind == kind]
-        # a driver's own quota on pods of a priority says nothing of teams
-        spaces = [
-            known(quota.namespace) for quota in found if not others or _COUNTED.intersection(known(quota.hard) or ())
-        ]
-        if kind == "ResourceQuota" and not others:  # Kueue's quota holds for those who wait in its queues
-            spaces += [
-                known(queue.namespace) for queue in world.deployed.beside(one).queues if queue.kind == "LocalQueue"
-            ]
-        return computed(one, any((space not in (own, None)) if others else space in (own, None) for space in spaces))
 
-    return told
+def others_have_quota(one: Namespace | Quota, world: World) -> Value[bool]:
+    """Whether another namespace has a quota; a driver's own one on pods of a priority says nothing of teams."""
+    own = known(_space(one)) or None
+    others = (
+        quota
+        for quota in world.deployed.beside(one).limits
+        if quota.kind == "ResourceQuota" and known(quota.namespace) not in (own, None)
+    )
+    return computed(one, any(_COUNTED.intersection(known(quota.hard) or ()) for quota in others))
 
 
 def quota_has(*keys: str) -> Callable[[Quota, World], Value[bool]]:

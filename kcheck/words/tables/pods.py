@@ -16,7 +16,7 @@ from kcheck.words.derive import (
     volumes,
 )
 from kcheck.words.tables.field import Field, flag, made, named, plain, record, records, simple
-from kcheck.words.tables.queues import APPLIED
+from kcheck.words.tables.queues import APPLIED, NAMED_QUEUE
 
 _CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
 _SCALE = made(
@@ -40,7 +40,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gpus", "int", "GPUs of one pod: the most that any of its pods has", "GPUs", nullable=False),
         made("all_gpus", "int", "GPUs of all its pods", jobs.all_gpus, "GPUs"),
         made("cards", "string", "the noun for its accelerators: GPUs, TPUs, accelerators", jobs.cards),
-        made("gpu_resources", "string", "the resources by which its pods request accelerators, such as nvidia.com/gpu", jobs.gpu_resources, kind="list"),
         made("gpu_pods", "int", "its pods with GPUs; all its pods where none has any", jobs.gpu_pods, "pods"),
         simple("pull_secrets", "bool", "whether it names pull secrets", nullable=False),
         simple("labels", "string", "its labels", kind="map", nullable=False),
@@ -51,8 +50,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
              gangs.volcano_gpus, "GPUs", nullable=True),
         simple("queue", "string", "the queue it waits in"),
         simple("queue_system", "string", "kueue or volcano"),
-        made("queue_in_code", "bool", "whether the code has its queue; of Kueue, for its namespace", queues.queue_in_code),
-        made("nearby_queues", "string", "queues of its system in its folder or above it, and those of its queue's name in other namespaces: the first five", queues.nearby_queues, kind="list"),
+        *NAMED_QUEUE,
         made("local_queues", "string", "Kueue's LocalQueues for its namespace, by name, of those applied with it", queues.local_queues, kind="list"),
         simple("priority", "string", "its priority class"),
         plain("hooked", "bool", "whether a tool such as Helm or Argo CD deletes it (a hook)"),

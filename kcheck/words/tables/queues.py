@@ -6,6 +6,13 @@ from kcheck.words.derive import bundles, gpus, queues
 from kcheck.words.tables.field import Field, made, named, plain, record, records, simple
 
 APPLIED = record("applied", "bundle", "what is applied together with it", bundles.itself)
+NAMED_QUEUE = (
+    made("queue_in_code", "bool", "whether the code has the queue that it names: a LocalQueue of its namespace, a Queue of Volcano, a ClusterQueue",
+         queues.queue_in_code),
+    made("nearby_queues", "string", "queues that it may mean, by name: those in its folder or above it, of a job also those of that name in other namespaces; the first five",
+         queues.nearby_queues, kind="list"),
+)  # fmt: skip
+"""The words of what names a queue: jobs, and the LocalQueues that lead to a ClusterQueue."""
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "priority_class": (
@@ -31,8 +38,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         named("its name"),
         simple("namespace", "string", "its namespace (LocalQueue)"),
         simple("leads_to", "string", "the ClusterQueue that a LocalQueue names"),
-        made("target_in_code", "bool", "whether a ClusterQueue of that name is in the code", queues.target_in_code),
-        made("nearby_cluster_queues", "string", "ClusterQueues in its folder or above it, by name: the first five", queues.nearby_cluster_queues, kind="list"),
+        *NAMED_QUEUE,
         made("resources", "string", "the resources that a ClusterQueue has quota for (coveredResources)", queues.resources, kind="list"),
         simple("selector", "string", "namespaceSelector of a ClusterQueue; empty takes jobs of all namespaces, null of none"),
         simple("preemption", "string", "preemption.withinClusterQueue as written"),
@@ -47,9 +53,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "kube_namespace": (
         made("name", "string", "its name; empty where a manifest names none", queues.space),
         records("workloads", "workload", "the workloads in it", queues.workloads),
-        made("has_quota", "bool", "whether it has a ResourceQuota, or a LocalQueue of Kueue", queues.has("ResourceQuota")),
-        made("others_have_quota", "bool", "whether another namespace that is applied with it has a ResourceQuota", queues.has("ResourceQuota", others=True)),
-        made("has_limit_range", "bool", "whether it has a LimitRange", queues.has("LimitRange")),
+        records("quotas", "quota", "its ResourceQuotas and LimitRanges, and those that name no namespace", queues.quotas),
+        made("others_have_quota", "bool", "whether another namespace that is applied with it has a ResourceQuota", queues.others_have_quota),
     ),
     "quota": (
         plain("kind", "string", "ResourceQuota or LimitRange"),
