@@ -56,7 +56,9 @@ def wanted(*expressions: Expression) -> Wanted:
     result: Wanted = {}
     for expression in expressions:
         text = expression.text
-        chains: Iterable[str] = _CHAIN.findall(text) if not (_INDEX.search(text) or _NESTED.search(text)) else usage(expression).paths
+        chains: Iterable[str] = (
+            _CHAIN.findall(text) if not (_INDEX.search(text) or _NESTED.search(text)) else usage(expression).paths
+        )
         members = _MEMBER.findall(text) if "(" in text else ()
         for chain in chains:
             inner = result

@@ -56,8 +56,10 @@ def others(image: Image, world: World) -> list[Image]:
     return [use for _, use in world.images.uses(image)[1:]]
 
 
-def mirror_name(image: Image, world: World) -> Value[str]:
-    """What the image is called on the mirror of the settings, else in a cache that the code makes; null without one."""
+def replacement(image: Image, world: World) -> Value[str]:
+    """What the image is called on a mirror, in a cache that the code makes, or on the successor of its registry."""
+    if (known(image.text) or "").startswith((_FORMER, *_FIRST)):  # a mirror of what is frozen is frozen too
+        return _successor(image)
     mirror = world.config.mirrors.get(known(image.registry) or "")
     reference = image_names.parse(known(image.text) or "")
     if mirror is not None and reference is not None:
@@ -114,10 +116,10 @@ def tag(image: Image, _world: World) -> Value[str]:
     return computed(image, ending.value.tag or None) if isinstance(ending, Known) else ending
 
 
-def successor(image: Image, _world: World) -> Value[str]:
+def _successor(image: Image) -> Value[str]:
     """The image on the registry that replaces a retired one; null where it is not known to be there."""
     text, ending = known(image.text) or "", images.ending(image.text)
-    if isinstance(ending, Unknown) and text.startswith((_FORMER, *_FIRST)):
+    if isinstance(ending, Unknown):
         return ending
     if not image.untagged and known(ending) == Ending("", ""):
         return computed(image, None)  # images are there by their versions
