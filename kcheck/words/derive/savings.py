@@ -28,21 +28,17 @@ _NOTHING = 5
 
 
 def idle(autoscaler: Autoscaler, world: World) -> Value[Cost]:
-    """What it saves to keep idle nodes no longer than is recommended."""
-    return _saved(autoscaler, world, unneeded_time=float(world.numbers.limits("any")["autoscaler.idle_time"].number))
+    """What it saves to keep idle nodes no longer than is recommended: by the cloud's faster profile, else by the time."""
+    cluster = known(autoscaler.cluster)
+    settings = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
+    recommended = float(world.numbers.limits("any")["autoscaler.idle_time"].number)
+    return _saved(autoscaler, world, **(settings or {"unneeded_time": recommended}))
 
 
 def deletion(autoscaler: Autoscaler, world: World) -> Value[Cost]:
     """What it saves to delete in batches that are large enough."""
     batch = known(scaling.sufficient_batch(autoscaler, world))
     return _saved(autoscaler, world, **({"batch": batch} if batch else {}))
-
-
-def profile(autoscaler: Autoscaler, world: World) -> Value[Cost]:
-    """What the cloud's faster profile saves; null where it has none."""
-    cluster = known(autoscaler.cluster)
-    settings = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
-    return _saved(autoscaler, world, **settings) if settings else computed(autoscaler, None)
 
 
 def tolerance(autoscaler: Autoscaler, world: World) -> Value[Cost]:
