@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.model import Thing
 from kcheck.source.units import as_text, minor_version
-from kcheck.source.values import Known, Unknown, Unset, Value, equals, mapped
+from kcheck.source.values import Known, Unknown, Unset, Value, mapped
 from kcheck.words.derive.basics import anyone, computed
 
 if TYPE_CHECKING:
@@ -72,17 +72,6 @@ def windows(cluster: Cluster, world: World) -> Value[bool]:
     pools = world.pools.of_cluster(cluster)
     found = [mapped(pool.system.os, lambda name: name.lower() == "windows") for pool in pools]
     return anyone(cluster, found, world.pools.all_of_cluster(cluster))
-
-
-def pods_apart(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether pods have an overlay, or all pools subnets of their own for their pods."""
-    if equals(cluster.network_mode, "overlay"):
-        return computed(cluster, value=True)
-    found = world.pools.all_of_cluster(cluster)
-    if isinstance(found, Unknown):
-        return found
-    apart = [not isinstance(pool.addresses.pod_subnets, Unset) for pool in found]
-    return computed(cluster, value=bool(apart) and all(apart))
 
 
 def services(cluster: Cluster, world: World) -> Value[int]:

@@ -54,7 +54,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("outbound_ports", "int", "outbound ports of one node; 0 where the cloud divides them (AKS)", "ports"),
         simple("data_plane", "string", "what forwards packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
         made("windows", "bool", "whether any of its pools runs Windows", control_plane.windows),
-        made("pods_apart", "bool", "whether pods have an overlay, or all pools subnets of their own for their pods", control_plane.pods_apart),
         simple("security_group", "string", "basic or enterprise (ACK)"),
         made("minor", "int", "minor version of Kubernetes", control_plane.minor, nullable=True),
         made("services", "int", "Services of the manifests that take an address (headless ones do not)", control_plane.services, "services"),
