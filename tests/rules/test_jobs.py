@@ -443,3 +443,16 @@ def test_the_job_that_is_named_is_the_one_without_room(check: Callable[..., Resu
     (finding,) = (finding for finding in result.findings if finding.rule == "pool-below-job")
     assert finding.message == "Job tall needs 10 nodes; pool gpu ends at 8"
     assert finding.details[0] == "10 pods with 8 GPUs each fill 10 nodes"
+
+
+IGNORED = (
+    "backoffLimit: 0\n  podFailurePolicy:\n    rules:\n"
+    "      - {action: Ignore, onPodConditions: [{type: DisruptionTarget}]}\n  completions: 16"
+)
+
+
+@pytest.mark.parametrize(("lines", "spared"), [("backoffLimit: 0\n  completions: 16", False), (IGNORED, True)])
+def test_a_job_without_retries_may_spare_evicted_pods(lines: str, spared: bool, check: Check) -> None:
+    result = check({"job.yaml": NVIDIA.replace("completions: 16", lines)})
+    (found,) = (one for one in result.findings if one.rule == "restart-policy-never-resumes")
+    assert ("Its podFailurePolicy ignores evicted pods, so only those that fail end it" in found.details) is spared

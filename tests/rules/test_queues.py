@@ -70,6 +70,34 @@ def test_a_queue_serves_its_own_namespace(namespace: str, told: bool, check: Che
     )
 
 
+def test_help_names_the_queues_of_the_namespace(check: Check) -> None:
+    files = {"job.yaml": job(NAMED), "queue.yaml": f"{queue('research', 'speech')}---\n{queue('small', 'vision')}"}
+    (found,) = (one for one in check(files).findings if one.rule == "queue-missing")
+    assert found.help == "name a LocalQueue of its namespace: small"
+
+
+QUOTA = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: a, namespace: vision}\nspec: {hard: {cpu: 8}}\n"
+RANGE = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: SPACE}\nspec: {limits: []}\n"
+
+
+def test_a_quota_without_limit_range_names_the_pods_it_refuses(check: Check) -> None:
+    (found,) = (
+        one for one in check({"job.yaml": job(), "quota.yaml": QUOTA}).findings if one.rule == "limit-range-missing"
+    )
+    assert found.details[-1] == "Job train has such a container"
+    requests = job().replace("{limits: {", "{requests: {cpu: 1}, limits: {")
+    (found,) = (
+        one for one in check({"job.yaml": requests, "quota.yaml": QUOTA}).findings if one.rule == "limit-range-missing"
+    )
+    assert found.details == ("Pods with a container that has no requests are refused",)
+
+
+@pytest.mark.parametrize(("space", "told"), [("vision", False), ("speech", True)])
+def test_a_limit_range_is_of_its_namespace(space: str, told: bool, check: Check) -> None:
+    found = check({"quota.yaml": QUOTA, "range.yaml": RANGE.replace("SPACE", space)})
+    assert ("limit-range-missing" in names(found)) is told
+
+
 @pytest.mark.parametrize(("more", "told"), [("suspend: true", False), ("suspend: false", True)])
 def test_what_starts_a_suspended_job_is_not_known(more: str, told: bool, check: Check) -> None:
     result = check({"job.yaml": job(more=more)})
