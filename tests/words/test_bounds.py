@@ -61,7 +61,7 @@ def test_what_holds_at_both_ends_is_decided(
     undecided = [one for one in result.undecided if one.rule == "subnet-too-small"]
     found = [one for one in result.findings if one.rule == "subnet-too-small"]
     assert (bool(undecided), bool(found)) == (expected is None, expected is True)
-    assert all("var.plugin has no default" in one.missing[0] for one in undecided)
+    assert all("var.plugin has no value" in one.missing[0] for one in undecided)
     assert all("400 nodes need 440 to 110,440 addresses; 251 are usable" in one.details for one in found)
     assert all(one.fix is None and "440 to 110,440 addresses" in one.help for one in found)
 
