@@ -32,7 +32,8 @@ def next_step(context: click.Context, report: Report) -> str:
         number = counted(fixes["unsafe"] if unsafe else fixes["safe"] + fixes["costs"], "fix", "fixes")
         flags = ["--unsafe-fixes", "--diff"] if unsafe else ["--diff"]
         steps.append(f"`{shlex.join(['kcheck', 'fix', *_given(context, names), *flags])}` shows {number}")
-    worst = max(findings, key=lambda finding: finding.severity)
+    told = [finding for finding in findings if not finding.about] or findings  # a file itself says enough
+    worst = max(told, key=lambda finding: finding.severity)
     names = {param.name for param in explain.command.params}
     steps.append(f"`{shlex.join(['kcheck', 'explain', worst.rule, *_given(context, names)])}`")
     return f"Next: {'; '.join(steps)}."

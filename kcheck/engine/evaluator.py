@@ -163,7 +163,7 @@ class Evaluator:
             found = (Related(other.written, _named(other, name)) for other in self.origins(place))
             related += [other for other in found if _line(other.span) != _line(span)]
         fix, help_text = self.fix(rule)
-        if fix is None or fix.safety == "unsafe":  # what is not changed without being asked for has other ways out
+        if fix is None:
             help_text = "\n".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
             rule=rule.name,

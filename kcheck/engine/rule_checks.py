@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
 
 LONGEST_HEADLINE = 100
-"""How many characters a message may have on the examples of a rule."""
+LONGEST_DETAIL = 120
+"""How many characters a message, or a sentence below it, may have on the examples of a rule."""
 
 _LEAST_WHY = 80
 _ADVICE = re.compile(r"(use|avoid|prefer|require|no|do|should|check|enable)-")

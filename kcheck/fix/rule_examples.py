@@ -14,7 +14,7 @@ from kcheck.config import settings
 from kcheck.config.config import parse_price
 from kcheck.engine import linter, missing_values, rule_words
 from kcheck.engine.evaluator import Evaluator
-from kcheck.engine.rule_checks import LONGEST_HEADLINE, failed_at
+from kcheck.engine.rule_checks import LONGEST_DETAIL, LONGEST_HEADLINE, failed_at
 from kcheck.engine.rule_words import Mistake
 from kcheck.files import save
 from kcheck.files.tree import Tree
@@ -25,11 +25,12 @@ from kcheck.words import raw_views
 from kcheck.words.subjects import things
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
     from kcheck.engine.rule import Example, Rule
+    from kcheck.source.findings import Finding
 
 _MOST_THINGS = 5
 """Of so many things it is said why a rule is silent about them."""
@@ -108,18 +109,23 @@ def fix_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) ->
     return [_mistake(example, "bad" if example.fixed is None else "fixed", text) for text in wrong]
 
 
-def headline_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
-    """Messages that are too long when they are filled in."""
+def findings(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Finding]:
+    """What a rule finds in `bad`."""
     if not example.bad:
         return []
     with _written(example.bad):
         result = linter.run(Tree(["."]), _config(example, folders))
+    return [finding for finding in result.findings if finding.rule == rule.name]
+
+
+def headline_failures(found: Iterable[Finding]) -> list[Mistake]:
+    """Headlines and details that are too long when they are filled in."""
+    texts = [("message", one.message, LONGEST_HEADLINE) for one in found]
+    texts += [("details", text, LONGEST_DETAIL) for one in found for text in one.details]
     return [
-        Mistake(
-            (("message",), "", 0), f"{len(finding.message)} characters, {LONGEST_HEADLINE} at most: {finding.message}"
-        )
-        for finding in result.findings
-        if finding.rule == rule.name and len(finding.message) > LONGEST_HEADLINE
+        Mistake(((key,), "", 0), f"{len(text)} characters, {most} at most: {text}")
+        for key, text, most in texts
+        if len(text) > most
     ]
 
 

@@ -322,14 +322,26 @@ resource "google_compute_subnetwork" "other" {
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        (gke(SECOND.replace("RANGE", '"10.17.0.0/20"')), "10.17.0.0/20, a secondary range of google_compute_subnet"),
+        (
+            gke(SECOND.replace("RANGE", '"10.17.0.0/20"')),
+            "a secondary range of google_compute_subnetwork.nodes (10.17.0.0/20)",
+        ),
         (
             gke(SECOND.replace("RANGE", "var.unknown")),
-            "where a secondary range of google_compute_subnetwork.nodes lies",
+            "a secondary range of google_compute_subnetwork.nodes (its range is not known)",
         ),
-        (gke(others=SUBNET % SECOND.replace("RANGE", '"10.18.0.0/20"')), "10.18.0.0/20, a secondary range of"),
-        (gke(others=(SUBNET % "").replace("10.2.", "10.19.")), "10.19.0.0/20, the subnet google_compute_subnetwork"),
-        (gke(plane='private_cluster_config {\nmaster_ipv4_cidr_block = "10.18.0.0/28"\n}'), "10.18.0.0/28, the contr"),
+        (
+            gke(others=SUBNET % SECOND.replace("RANGE", '"10.18.0.0/20"')),
+            "a secondary range of google_compute_subnetwork.other (10.18.0.0/20)",
+        ),
+        (
+            gke(others=(SUBNET % "").replace("10.2.", "10.19.")),
+            "the subnet google_compute_subnetwork.other (10.19.0.0/20)",
+        ),
+        (
+            gke(plane='private_cluster_config {\nmaster_ipv4_cidr_block = "10.18.0.0/28"\n}'),
+            "the control plane of google_container_cluster.train (10.18.0.0/28)",
+        ),
     ],
     ids=["second", "unknown", "elsewhere", "primary", "plane"],
 )
@@ -337,19 +349,19 @@ def test_a_range_of_pods_does_not_grow_over_others(check: Check, files: dict[str
     found = only("pod-range-too-small", check, files)
     assert found.fix is None
     assert told in found.help
-    assert found.help.endswith("choose a range that overlaps nothing")
+    assert found.help.startswith("choose a range for 256,256 addresses that overlaps nothing; ")
 
 
 def test_a_range_of_pods_does_not_grow_over_what_google_gives_to_subnets(check: Check) -> None:
     files = {"main.tf": gke(auto="true")["main.tf"].replace("10.16.0.0", "10.131.0.0")}
-    assert "10.128.0.0/9, the subnets of google_compute_network.main" in only("pod-range-too-small", check, files).help
+    assert "the subnets of google_compute_network.main (10.128.0.0/9)" in only("pod-range-too-small", check, files).help
 
 
 def test_a_range_of_pods_stays_among_private_addresses(check: Check) -> None:
     files = {"main.tf": gke()["main.tf"].replace("10.16.0.0", "192.168.64.0")}
     found = only("pod-range-too-small", check, files)
     assert found.fix is None
-    assert "private addresses around 192.168.64.0/18" in found.help
+    assert "the end of the private addresses (RFC 1918) is in the way of a wider 192.168.64.0/18" in found.help
 
 
 def test_a_module_s_ranges_count_though_no_cluster_names_them(check: Check) -> None:
@@ -399,8 +411,8 @@ resource "azurerm_kubernetes_cluster" "main" {
 @pytest.mark.parametrize(
     ("services", "subnet", "told"),
     [
-        ("10.246.0.0/16", "", "10.246.0.0/16, the services' range"),
-        ("10.0.0.0/16", "vnet_subnet_id = var.subnet", "where the network of system lies is not known"),
+        ("10.246.0.0/16", "", "the services' range of azurerm_kubernetes_cluster.main (10.246.0.0/16)"),
+        ("10.0.0.0/16", "vnet_subnet_id = var.subnet", "the network of system (its range is not known)"),
         ("10.0.0.0/16", "", ""),
     ],
 )
@@ -447,9 +459,9 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
     ("pod", "services", "told"),
     [
         ("32", 'service_cidr = "172.21.0.0/20"', ""),
-        ("32", "", "where the services' range of alicloud_cs_managed_kubernetes.main lies is not known"),
-        ("32", 'service_cidr = "10.33.0.0/20"', "10.33.0.0/20, the services' range"),
-        ("16", 'service_cidr = "10.18.0.0/20"', "10.18.0.0/20, the services' range"),
+        ("32", "", "the services' range of alicloud_cs_managed_kubernetes.main (its range is not known)"),
+        ("32", 'service_cidr = "10.33.0.0/20"', "(10.33.0.0/20) is in the way"),
+        ("16", 'service_cidr = "10.18.0.0/20"', "(10.18.0.0/20) is in the way"),
     ],
 )
 def test_pods_of_ack_do_not_grow_over_services(check: Check, pod: str, services: str, told: str) -> None:
@@ -466,7 +478,7 @@ networking: {podSubnet: 10.100.0.0/18}
 """
     found = only("pod-range-too-small", check, {"kubeadm.yaml": kubeadm})
     assert found.fix is None
-    assert "10.96.0.0/12, the services' range" in found.help
+    assert "the services' range of ClusterConfiguration/kubernetes (10.96.0.0/12)" in found.help
 
 
 # --- shared memory

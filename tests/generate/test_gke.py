@@ -63,7 +63,7 @@ def test_kinds_of_machines_come_out_clean(given: dict[str, Any]) -> None:
     ("given", "told"),
     [
         ({"machines": ["ct5p-hightpu-4t"]}, "the accelerators of ct5p-hightpu-4t are not NVIDIA's"),
-        ({"machines": ["n1-standard-8"], "gpus": 1}, "n1-standard-8 has no GPUs of its own"),
+        ({"machines": ["n1-standard-8"], "gpus": 1}, "n1-standard-8 has no built-in GPUs"),
     ],
 )
 def test_accelerators_that_are_not_made_are_refused(given: dict[str, Any], told: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
+from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,6 +35,14 @@ EXAMPLES = [
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_fires_on_bad(rule: Rule, example: Example) -> None:
     assert located(rule, rule_examples.bad_failures(rule, example)) == []
+
+
+def test_headlines_and_details_are_short() -> None:
+    """At most 100 and 120 characters; half of the headlines have no more than 12 words."""
+    examples = [(rule, example) for rule in RULES for example in rule.documentation.examples]
+    found = [finding for rule, example in examples for finding in rule_examples.findings(rule, example)]
+    assert [problem.message for problem in rule_examples.headline_failures(found)] == []
+    assert median(len(finding.message.split()) for finding in found) <= 12
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)

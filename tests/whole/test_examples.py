@@ -72,13 +72,13 @@ def test_model_of_an_example(example: str) -> None:
     golden(f"{example}.model.json", model.as_json(model.collect(Tree([example]), settings.load((example,), None))))
 
 
-def subnet_message(text: str, tmp_path: Path) -> str:
+def subnet_message(text: str, tmp_path: Path) -> tuple[str, ...]:
     """What subnet-too-small says of eks-training with another text for the VPC CNI."""
     for path in sorted((ROOT / "examples" / "eks-training").glob("*.*")):
         content = path.read_text()
         (tmp_path / path.name).write_text(content.replace("      before_compute = true\n", text))
     result = linter.run(Tree([str(tmp_path)]), Config())
-    return next(finding.message for finding in result.findings if finding.rule == "subnet-too-small")
+    return next((one.message, *one.details) for one in result.findings if one.rule == "subnet-too-small")
 
 
 def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) -> None:
@@ -87,13 +87,19 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
     With the CNI's defaults a node with a pod holds two interfaces; with prefixes its own address and two of 16.
     """
     assert subnet_message("      before_compute = true\n", tmp_path) == (
-        "10.0.0.0/20 has 4,091 usable addresses, its pools need 24,020 at 607 nodes: cpu (600 + 100 surge) / 3 subnets x 100 + "
-        "gpu (3 by default + 2 surge) x 100 + system (4 + 6 surge) / 3 subnets x 30 = 24,020; it is full at node 92"
+        "Subnet 10.0.0.0/20 is full at 92 of 607 nodes",
+        "607 nodes need 24,020 addresses; 4,091 are usable",
+        "cpu: 600 + 100 surge nodes over 3 subnets x 100 = 23,400 addresses",
+        "gpu: 3 (default) + 2 surge nodes x 100 = 500 addresses",
+        "system: 4 + 6 surge nodes over 3 subnets x 30 = 120 addresses",
     )
     prefixes = '      configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })\n'
     assert subnet_message(prefixes, tmp_path) == (
-        "10.0.0.0/20 has 4,091 usable addresses, its pools need 8,019 at 607 nodes: cpu (600 + 100 surge) / 3 subnets x 33 + "
-        "gpu (3 by default + 2 surge) x 33 + system (4 + 6 surge) / 3 subnets x 33 = 8,019; it is full at node 266"
+        "Subnet 10.0.0.0/20 is full at 266 of 607 nodes",
+        "607 nodes need 8,019 addresses; 4,091 are usable",
+        "cpu: 600 + 100 surge nodes over 3 subnets x 33 = 7,722 addresses",
+        "gpu: 3 (default) + 2 surge nodes x 33 = 165 addresses",
+        "system: 4 + 6 surge nodes over 3 subnets x 33 = 132 addresses",
     )
 
 

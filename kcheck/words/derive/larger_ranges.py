@@ -184,7 +184,7 @@ def _widen(pod_range: PodRange, world: World) -> _Widening:
         return _Widening(f"/{min(network.prefixlen, sufficient_prefix(needed, 0))}")
     wide = around(network, needed)
     if wide is None:
-        return _Widening(obstacle="the end of the private addresses")
+        return _Widening(obstacle="the end of the private addresses", other="RFC 1918")
     for what, value in _beside(pod_range, world):
         other = parse_cidr(value.value) if isinstance(value, Known) else None
         if other is None or other.overlaps(wide):

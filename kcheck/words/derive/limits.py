@@ -35,7 +35,7 @@ def nodes(wall: Wall, world: World) -> Value[int]:
         high = max(low, aim.low - 1 if high is None else min(high, aim.low - 1))
     elif wall.short is False and aim.high is not None:
         low = max(low, aim.high)
-    why = wall.why if wall.nodes is None else _target_reason(wall, world) or wall.why
+    why = wall.why or _target_reason(wall, world) or wall.arithmetic
     if wall.nodes is None and high is None:
         return Unknown(why)
     return computed(wall, low) if low == high else Bounded(why, Origin((wall.place,)), bounds=Interval(low, high))

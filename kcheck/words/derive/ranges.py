@@ -89,8 +89,8 @@ def shares(place: Place, world: World) -> list[Share] | Unknown:
     ordered = sorted(found.least, key=lambda one: -one.addresses(one.nodes))
     return [
         Share(
-            one.pool, one.nodes, surge_nodes(one.surge, one.nodes), one.subnets, one.per_node,
-            one.addresses(one.nodes), one.by_default,
+            one.pool, one.nodes, surge=surge_nodes(one.surge, one.nodes), subnets=one.subnets, per_node=one.per_node,
+            addresses=one.addresses(one.nodes), by_default=one.by_default,
         )
         for one in ordered
     ]  # fmt: skip
