@@ -92,6 +92,8 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
         "cpu: 600 + 100 surge nodes over 3 subnets x 100 = 23,400 addresses",
         "gpu: 3 (default) + 2 surge nodes x 100 = 500 addresses",
         "system: 4 + 6 surge nodes over 3 subnets x 30 = 120 addresses",
+        "With ENABLE_PREFIX_DELEGATION of the vpc-cni add-on, a node would take about 33 addresses",
+        "With MINIMUM_IP_TARGET and WARM_IP_TARGET, a node would take about as many as it has pods",
     )
     prefixes = '      configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })\n'
     assert subnet_message(prefixes, tmp_path) == (
