@@ -87,8 +87,9 @@ class _Sharing:
         others = {user: self.wanting.get((finding.rule, user)) for user in self.uses[key].get(change.place, ())}
         content = [user for user, own in others.items() if own is None or (own.small and not finding.small)]
         if content:
-            what = "the place is" if change.origin.missing else "the value is"
-            return f"{what} shared with {content[0]}, which is fine with it; give this {change.subject} its own"
+            sets = f"{change.key} would also be set for" if change.origin.missing else f"{_called(change)} also sets"
+            own = f"use a value of its own for this {change.subject.replace('_', ' ')}"
+            return f"Not fixed: {sets} {content[0]}, which is fine with it\n{own}"
         missing = change.origin.missing
         span = missing.container if missing else change.origin.written
         if edit.is_anchored(span):
@@ -97,6 +98,12 @@ class _Sharing:
             name, count = uses(span, missing.path[0] if missing else "")
             wanting = len(self.owners[finding.rule, change.place])
             if count > wanting:
-                use = f"`&{name}` is used {count} times, {wanting} of them want this"
-                return f"{use}; give this {change.subject} its own"
+                use = f"Not fixed: `&{name}` is used {count} times, and {wanting} of them should change"
+                return f"{use}\nuse a value of its own for this {change.subject.replace('_', ' ')}"
         return ""
+
+
+def _called(change: Change) -> str:
+    """What the code calls a value: the variable that gives it, else its attribute or key."""
+    kind, _, name = (change.origin.path or ("",))[0].partition(" ")
+    return f"var.{name.strip(chr(34))}" if kind == "variable" else change.key

@@ -148,8 +148,10 @@ class View:
 
     def _note_bounds(self, field: Field, bounds: Interval, where: str, record: dict[str, object]) -> None:
         """Remember both ends of a number: what holds at both holds between them, as it is compared only once."""
+        if bounds.low > _LARGEST:
+            return
         self.bounds[where] = bounds
-        high = _LARGEST if bounds.high is None else bounds.high
+        high = _LARGEST if bounds.high is None else min(bounds.high, _LARGEST)
         self.choices.append(Choice(where, record, field.name, [bounds.low, high]))
 
     def choose(self, usage: Usage) -> Iterator[None]:

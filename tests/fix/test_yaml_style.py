@@ -580,7 +580,7 @@ def test_anchored_map_gets_a_key_if_all_want_it(other: int, write: Write) -> Non
         (why,) = helped((DNS,))
         assert (
             why
-            == "the place is shared with a.yaml:PyTorchJob/b/Worker, which is fine with it; give this template its own"
+            == "Not fixed: dnsPolicy would also be set for a.yaml:PyTorchJob/b/Worker, which is fine with it\nuse a value of its own for this template"
         )
         return
     new = text.replace("hostNetwork: true\n", "hostNetwork: true\n            dnsPolicy: ClusterFirstWithHostNet\n")
@@ -592,11 +592,11 @@ def test_anchored_map_gets_a_key_if_all_want_it(other: int, write: Write) -> Non
     [
         pytest.param(
             items("&pull Always", "*pull", tag="latest"), PULL,
-            "the value is shared with a.yaml:Job/job-1/train, which is fine with it; give this container its own", id="value",
+            "Not fixed: imagePullPolicy also sets a.yaml:Job/job-1/train, which is fine with it\nuse a value of its own for this container", id="value",
         ),
         pytest.param(
             job("", JOB.replace("registry.example.com/train:1.4", "&i k8s.gcr.io/pause:3.5\n          env: [{name: A, value: *i}]")),
-            RETIRED, "`&i` is used 2 times, 1 of them want this; give this image its own", id="what kcheck knows nothing of",
+            RETIRED, "Not fixed: `&i` is used 2 times, and 1 of them should change\nuse a value of its own for this image", id="what kcheck knows nothing of",
         ),
     ],
 )  # fmt: skip

@@ -9,6 +9,8 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.files.tree import Tree
+from kcheck.source.interval import Bounded, Interval
+from kcheck.words.subjects import SUBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,6 +66,22 @@ def test_what_holds_at_both_ends_is_decided(
     assert all("var.plugin has no value" in one.missing[0] for one in undecided)
     assert all("400 nodes need 440 to 110,440 addresses; 251 are usable" in one.details for one in found)
     assert all(one.fix is None and "440 to 110,440 addresses" in one.help for one in found)
+
+
+def test_bounds_beyond_all_numbers_leave_it_undecided(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CEL has numbers of 64 bits."""
+
+    def read(_thing: object, _world: object) -> Bounded:
+        return Bounded("a range of any size", None, bounds=Interval(1, 10**21))
+
+    fields = tuple(one._replace(read=read) if one.name == "addresses_needed" else one for one in SUBJECTS["subnet"])
+    monkeypatch.setitem(SUBJECTS, "subnet", fields)
+    write({"main.tf": AKS.format(prefix=24, nodes=10)})
+    result = linter.run(Tree(["."]), Config())
+    assert not result.bugs
+    assert "subnet-too-small" in {one.rule for one in result.undecided}
 
 
 def test_a_target_known_from_below_grades(write: Callable[[Mapping[str, str]], Path]) -> None:
