@@ -373,7 +373,7 @@ def test_a_shared_value_is_not_changed_for_one_of_its_users(write: Callable[[Map
     text = rule("!has(resource.values.kept)", "resource.values.tag", fix=change)
     assert mended(text, "main.tf", SHARED, write) == []
     (finding,) = linter.run(Tree(["main.tf"]), CONFIG).findings
-    assert "shared with aws_s3_bucket.b" in finding.help
+    assert "also sets aws_s3_bucket.b" in finding.help
     assert mended(
         rule("resource.values.tag == 'old'", "resource.values.tag", fix=change), "main.tf", SHARED, write
     ) == ['  tag = "new"']
