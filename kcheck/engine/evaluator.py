@@ -236,7 +236,7 @@ class Evaluator:
             shown_value = unknown if value is cel.UNDECIDED else shown(value, kind.unit)
             counted = single and parts[-1] == " "  # {workload.gpus} {workload.cards}
             parts.append(singular(f" {shown_value}")[1:] if counted else shown_value)
-            single = value == 1 and type(value) is int
+            single = parts[-1].removeprefix("at least ").removeprefix("at most ") == "1"
         return " ".join("".join(parts).split()), complete
 
     def hole(self, text: str, each: tuple[str, dict[str, object]] | None) -> object:
