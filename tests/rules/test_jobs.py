@@ -452,7 +452,7 @@ IGNORED = (
 
 
 @pytest.mark.parametrize(("lines", "spared"), [("backoffLimit: 0\n  completions: 16", False), (IGNORED, True)])
-def test_a_job_without_retries_may_spare_evicted_pods(lines: str, spared: bool, check: Check) -> None:
+def test_a_job_without_retries_may_spare_evicted_pods(lines: str, spared: bool, check: Callable[..., Result]) -> None:
     result = check({"job.yaml": NVIDIA.replace("completions: 16", lines)})
     (found,) = (one for one in result.findings if one.rule == "restart-policy-never-resumes")
     assert ("Its podFailurePolicy ignores evicted pods, so only those that fail end it" in found.details) is spared
