@@ -169,7 +169,7 @@ def test_shared_value_is_changed_only_if_all_agree(write: Callable[[Mapping[str,
     assert fixed(folder) == []
     found = linter.run(Tree(["."]), Config()).findings
     finding = next(finding for finding in found if finding.rule == "free-control-plane")
-    assert "shared with aks/azurerm_kubernetes_cluster.dev" in finding.help
+    assert "var.tier also sets aks/azurerm_kubernetes_cluster.dev, which is fine with it" in finding.help
     (folder / "small.tf").write_text(large)
     assert fixed(folder) == ["main.tf"]
 
