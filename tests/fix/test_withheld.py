@@ -594,7 +594,7 @@ def test_upgrades_of_smaller_pools_are_worth_knowing(check: Check, nodes: int, s
     found = only("slow-upgrades", check, {"main.tf": code.replace("800", str(nodes))}, Config())
     assert found.severity.word == severity
     assert found.message == f"Upgrade of pool pool takes {nodes} rounds for {nodes} nodes"
-    assert found.details == ("It replaces 1 node at a time; a round takes about 10 minutes",)
+    assert found.details == ("It replaces 1 node at a time; each round drains, replaces and boots them",)
 
 
 def test_the_default_of_a_module_is_not_changed_for_one_pool(check: Check) -> None:

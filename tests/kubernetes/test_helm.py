@@ -365,7 +365,7 @@ def test_a_chart_that_is_known_to_be_on_docker_hub(read: Read, check: Check) -> 
     (first, *_) = check({}).findings
     assert (first.rule, first.severity, first.span.begin.line) == ("docker-hub-image", Severity.INFO, 2)
     assert first.message == (
-        "Application volcano needs an unknown number of anonymous pulls from Docker Hub at once; 100 are allowed"
+        "Application volcano needs an unknown number of anonymous Docker Hub pulls; 100 in 6 hours are allowed"
     )
     assert first.details == (
         "docker.io/volcanosh/vc-webhook-manager is on Docker Hub: 100 pulls in 6 hours for each public address",
@@ -532,7 +532,7 @@ def test_rendered_manifests_point_at_templates_and_values(check: Check) -> None:
         ("train/values.yaml", 2, "pytorch/pytorch:2.5"),  # of one
     ]
     assert [place.span.begin.line for place in found[0].related if place.message.startswith("also ")] == [15]  # of two
-    assert all(f.message.startswith("Job train needs 750 anonymous pulls") for f in found)
+    assert all(f.message.startswith("Job train needs 750 anonymous Docker Hub pulls") for f in found)
     assert all("It is pulled on 250 nodes, and so are other images of the pod" in f.details for f in found)
     assert {f.severity for f in found} == {Severity.ERROR}
 

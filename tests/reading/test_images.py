@@ -135,7 +135,7 @@ def test_without_a_cluster_each_file_is_told(check: Check) -> None:
 def test_a_workload_that_signs_in_does_not_hide_others(check: Check) -> None:
     secret = job("ubuntu:24.04", "big", 400) + "      imagePullSecrets: [{name: hub}]\n"
     (finding,) = hub(check({"main.tf": AKS, "a.yaml": secret, "b.yaml": job("ubuntu:24.04", "small", 200)}))
-    assert finding.message.startswith("Job small needs 200 anonymous pulls")
+    assert finding.message.startswith("Job small needs 200 anonymous Docker Hub pulls")
 
 
 def test_nodes_of_gke_ask_a_public_cache_first(check: Check) -> None:
@@ -143,7 +143,7 @@ def test_nodes_of_gke_ask_a_public_cache_first(check: Check) -> None:
     assert finding.severity.word == "info"  # Docker's own images are there for sure
     (finding,) = hub(check({"main.tf": GKE.format(config=""), "job.yaml": job("acme/train:1")}))
     assert finding.severity.word == "warning"
-    assert "GKE nodes ask mirror.gcr.io first; what it has does not count" in finding.details
+    assert "GKE nodes ask mirror.gcr.io first; images it has cached do not count" in finding.details
 
 
 HOSTS = """    containerd_config {
@@ -358,9 +358,9 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 @pytest.mark.parametrize(
     ("spec", "severity", "words"),
     [
-        ("nodeSelector: {kubernetes.io/os: linux}", "error", "needs 1,000 anonymous pulls"),
-        (ELSEWHERE, "error", "needs 1,000 anonymous pulls"),
-        ("nodeSelector: {kubernetes.io/os: linux, team: vision}", "info", "needs an unknown number of anonymous pulls"),
+        ("nodeSelector: {kubernetes.io/os: linux}", "error", "needs 1,000 anonymous Docker Hub pulls"),
+        (ELSEWHERE, "error", "needs 1,000 anonymous Docker Hub pulls"),
+        ("nodeSelector: {kubernetes.io/os: linux, team: vision}", "info", "needs an unknown number of anonymous Docker Hub pulls"),
     ],
 )  # fmt: skip
 def test_a_daemon_set_is_only_where_its_labels_are(spec: str, severity: str, words: str, check: Check) -> None:
@@ -390,7 +390,7 @@ def test_an_image_that_is_never_pulled_is_left_alone(check: Check) -> None:
 
 def test_what_is_left_of_the_pulls_is_told(check: Check) -> None:
     (finding,) = hub(check({"job.yaml": job("ubuntu:24.04", pods=65)}))
-    assert finding.message == "Job train needs 65 anonymous pulls from Docker Hub at once; 100 are allowed"
+    assert finding.message == "Job train needs 65 anonymous Docker Hub pulls; 100 in 6 hours are allowed"
     assert "Retries and other images of these nodes share the remaining 35 pulls" in finding.details
 
 

@@ -334,7 +334,7 @@ spec:
 def test_nodes_that_join_have_the_labels_that_they_are_given(check: Check) -> None:
     files = {"kubeadm.yaml": KUBEADM, "join.yaml": JOIN, "agent.yaml": AGENT}
     (message,) = told(check(files, Config(nodes={"": 400})), "docker-hub-image")
-    assert message.startswith("DaemonSet agent needs 400 anonymous pulls")
+    assert message.startswith("DaemonSet agent needs 400 anonymous Docker Hub pulls")
 
 
 OF_A_VARIABLE = """variable "image" {}

@@ -192,7 +192,7 @@ def test_a_quota_of_the_settings_is_told_and_lowers_the_target(write: Callable[[
     output = CliRunner().invoke(cli, ["check", ".", "--format", "json"], catch_exceptions=False).stdout
     found = {finding["rule"]: finding["message"] for finding in json.loads(output)["findings"]}
     assert "subnet-too-small" not in found
-    message = "Quota L-417A185B (Running On-Demand P instances) ends the cluster at 13 of 603 nodes"
+    message = "Quota L-417A185B (Running On-Demand P instances) limits the cluster to 13 of 603 nodes"
     assert found["account-quota-too-low"] == message
 
 

@@ -44,8 +44,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("by_default", "bool", "whether its size is a default that nobody wrote"),
     ),
     "wall": (
-        made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit ...", lambda w, _w: basics.computed(w, w.mechanism)),
-        made("scope", "string", "the cluster, pool, subnet or range that it ends", lambda w, _w: basics.computed(w, w.scope)),
+        made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit, quota ...", lambda w, _w: basics.computed(w, w.mechanism)),
+        made("scope", "string", "the cluster, pool, subnet, range or quota that is full", lambda w, _w: basics.computed(w, w.scope)),
         made("kind", "string", "hard, quota or recommended", lambda w, _w: basics.computed(w, w.kind)),
         made("limit", "int", "the number of the limit; null where it differs by account and the settings do not say it", limits.number, nullable=True),
         made("nodes", "int", "nodes of the cluster when it is met", limits.nodes, "nodes", bounded=True),
