@@ -604,7 +604,7 @@ def test_the_default_of_a_module_is_not_changed_for_one_pool(check: Check) -> No
     call = 'module "train" {\n  source = "./train"\n}\n'
     found = only("slow-upgrades", check, {"main.tf": call, "train/main.tf": variable + code})
     assert found.fix is None
-    assert "where this pool's module is called" in found.help
+    assert "where the module of this pool is called" in found.help
 
 
 # --- zones of Google
