@@ -31,11 +31,15 @@ _MOST_RECORDS = 4
 
 
 def limits_view(cloud: str, world: World) -> dict[str, object]:
-    """The limits as rules see them: limits.group.name of the cloud at hand, limits.cloud.group.name of any."""
+    """The limits as rules see them: limits.group.name of the cloud at hand, limits.cloud.group.name of any.
+
+    Only rules of the user's own name a cloud: without them the profiles of other clouds are not read.
+    """
+    named = owners() if world.config.rules else ()
     return world.remember(
         "limits view",
         cloud,
-        lambda: {**{owner: _limits_view(owner, world) for owner in owners()}, **_limits_view(cloud, world)},
+        lambda: {**{owner: _limits_view(owner, world) for owner in named}, **_limits_view(cloud, world)},
     )
 
 
@@ -93,11 +97,13 @@ class Evaluator:
 
     def agreed(self, condition: cel.Expression) -> bool | None:
         """The truth of a condition whatever of its candidates a value is; None where that matters."""
-        found = {
-            cel.condition(condition, self.new_activation(self.view.data))
-            for _ in self.view.choose(cel.usage(condition))
-        }
+        found = {cel.condition(condition, activation) for activation in self.candidates(condition)}
         return found.pop() if len(found) == 1 else None
+
+    def candidates(self, expression: cel.Expression) -> Iterator[cel.Activation]:
+        """The data with each value that an expression looks at being one of what it may be, in all combinations."""
+        for _ in self.view.choose(cel.usage(expression)):
+            yield self.new_activation(self.view.data)
 
     def value(self, expression: str, activation: cel.Activation | None = None) -> object:
         """The value of an expression; None where it is not known."""
@@ -146,8 +152,7 @@ class Evaluator:
         compiled = cel.compile(grade.of, self.variables)
         found = [self.value(grade.of)]
         if found == [None]:
-            choices = self.view.choose(cel.usage(compiled))
-            found = [self.value(grade.of, self.new_activation(self.view.data)) for _ in choices]
+            found = [self.value(grade.of, activation) for activation in self.candidates(compiled)]
         numbers = [int(value) for value in found if isinstance(value, int | float)]
         return Interval(min(numbers), max(numbers)) if numbers and len(numbers) == len(found) else None
 
@@ -257,14 +262,10 @@ class Evaluator:
         for one in sentences:
             if one.where and self.value(one.where) is not True:
                 continue
-            if not one.each:
-                text, complete = self.filled(one.say)
-                if complete and text:
-                    yield text
-                continue
-            found = self.records(one.each)
-            for number in found[:_MOST_RECORDS]:
-                text, complete = self.filled(one.say, (one.each, self.view.record(number)))
+            found = self.records(one.each) if one.each else []
+            records = [(one.each, self.view.record(number)) for number in found[:_MOST_RECORDS]]
+            for each in records if one.each else (None,):
+                text, complete = self.filled(one.say, each)
                 if complete and text:
                     yield text
             if len(found) > _MOST_RECORDS:

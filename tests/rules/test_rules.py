@@ -16,6 +16,7 @@ from kcheck.engine.rule_checks import located
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix, rule_examples
+from kcheck.numbers.clouds import owners
 from kcheck.source.findings import SAFETIES
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ EXAMPLES = [
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_fires_on_bad(rule: Rule, example: Example) -> None:
     assert located(rule, rule_examples.bad_failures(rule, example)) == []
+
+
+def test_rules_name_no_cloud_in_limits() -> None:
+    """The profiles of other clouds are not read for them."""
+    named = {path.split(".")[1] for rule in RULES for path in rule_words.used(rule) if path.startswith("limits.")}
+    assert not named & set(owners())
 
 
 def test_headlines_and_details_are_short() -> None:
