@@ -10,7 +10,7 @@ from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder
 from kcheck.simulate.model import Cloud
 
-_BESIDE = ("bandwidth", "karpenter_call")
+_BESIDE = ("bandwidth", "karpenter_call", "karpenter_loop")
 
 
 class Parameter(NamedTuple):
@@ -26,11 +26,19 @@ class Parameter(NamedTuple):
     sources: tuple[str, ...] = ()
 
 
+class LoopTime(NamedTuple):
+    """Work of an autoscaler in a loop: seconds, and seconds for each node."""
+
+    loop: float
+    loop_per_node: float
+
+
 @cache
 def _file(cloud: str) -> tuple[dict[str, Parameter], dict[str, dict[str, float]]]:
     """The parameters that a file has by name, and its bundles."""
     data = profiles.load_yaml(os.path.join(folder(cloud), "simulation.yaml"))
     bundles = data.pop("bundles", {})
+    data.pop("loops", None)
     found = {
         name: Parameter(name, **{**fields, "sources": tuple(fields.get("sources", ()))})
         for name, fields in data.items()
@@ -49,7 +57,15 @@ def profile_settings(cloud: str, name: str) -> dict[str, float]:
     return _file(cloud)[1].get(name, {})
 
 
-def cloud_parameters(cloud: str, **changed: float) -> Cloud:
-    """The parameters of a cloud for a run, with some `changed`."""
+@cache
+def loop_times(minor: int) -> tuple[LoopTime, LoopTime]:
+    """The quickest and the slowest loops that a version of the cluster autoscaler is believed to have."""
+    loops = profiles.load_yaml(os.path.join(folder("any"), "simulation.yaml"))["loops"]
+    own = next(one for one in loops if minor <= one["until"])
+    return LoopTime(*own["quick"]), LoopTime(*own["slow"])
+
+
+def cloud_parameters(cloud: str, loop: LoopTime, **changed: float) -> Cloud:
+    """The parameters of a cloud for a run whose autoscaler works so long in a loop, with some `changed`."""
     found = {name: one.value for name, one in parameters(cloud).items() if name not in _BESIDE}
-    return Cloud(name=cloud, **(found | changed))  # type: ignore[arg-type] # flags are among them
+    return Cloud(name=cloud, **(found | loop._asdict() | changed))  # type: ignore[arg-type] # flags are among them

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck.scale import placement, walls
 from kcheck.simulate import parameters
 from kcheck.simulate.model import Case, Job, Pool, Settings
+from kcheck.simulate.parameters import LoopTime
 from kcheck.source.units import minor_version
 from kcheck.source.values import Known, Unset, known, number
 
@@ -48,7 +49,8 @@ _SWITCHES = {
 class Scenario:
     """A requested run with its assumptions. `price` is in thousandths of a US dollar per hour.
 
-    `wall` is the first one that stops the cluster, where it is below what the job wants.
+    `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
+    of its autoscaler's version; `quick` are the quickest, None where there is but one time.
     """
 
     case: Case
@@ -57,6 +59,14 @@ class Scenario:
     price: int | None
     assumed: tuple[str, ...]
     wall: Wall | None = None
+    quick: LoopTime | None = None
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The run with the slowest loops that its autoscaler is believed to have, and with the quickest."""
+        if self.quick is None:
+            return (self.case,)
+        return self.case, replace(self.case, cloud=replace(self.case.cloud, **self.quick._asdict()))
 
     @property
     def without_wall(self) -> Scenario:
@@ -114,12 +124,18 @@ def build_scenario(
     seconds = duration or DURATION
     if duration is None:
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
-    cloud = parameters.cloud_parameters(cluster.cloud)
+    quick: LoopTime | None
     if chosen and all(known(pool.mode) == "Karpenter" for pool in chosen):
         settings, notes = _karpenter(world, chosen, count), [_UNCALIBRATED]
-        cloud = replace(cloud, serial=False, delete_call=parameters.parameters(cluster.cloud)["karpenter_call"].value)
+        own_parameters = parameters.parameters(cluster.cloud)
+        quick, slow = None, LoopTime(own_parameters["karpenter_loop"].value, 0)
+        cloud = parameters.cloud_parameters(
+            cluster.cloud, slow, serial=False, delete_call=own_parameters["karpenter_call"].value
+        )
     else:
         settings, notes = _settings(world, cluster)
+        quick, slow = parameters.loop_times(settings.minor)
+        cloud = parameters.cloud_parameters(cluster.cloud, slow)
     assumed += notes
     if image:
         bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
@@ -140,7 +156,7 @@ def build_scenario(
     if wall is not None:
         case = replace(case, ceiling=wall.number)
     price = world.numbers.price(chosen[0] if chosen else None)
-    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall)
+    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall, quick)
 
 
 def _standing_nodes(pool: NodePool) -> int:

@@ -99,7 +99,7 @@ def test_job_and_pools_and_settings_are_those_of_the_code(write: Callable[[Mappi
     assert case.job.duration == 1200
     assert [(pool.name, pool.most) for pool in case.pools] == [("gpu", 200)]
     assert (case.settings.minor, case.settings.unneeded_time, case.settings.batch) == (33, 300, 10)
-    assert case.cloud == parameters.cloud_parameters("aks")
+    assert case.cloud == parameters.cloud_parameters("aks", parameters.loop_times(33)[1])
     assert one.wall is None
 
 
