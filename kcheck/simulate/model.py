@@ -144,9 +144,10 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Case:
-    """The inputs of a run: a job, `others` beside it. `system_nodes` exist and are healthy; walls allow `ceiling` nodes.
+    """The inputs of a run: a job, and `others` beside it.
 
-    `pulls` are those that a registry allows in a `window` of seconds, each pod taking `pulls_each`; 0 for no limit.
+    `system_nodes` exist and are healthy; walls allow `ceiling` nodes. `pulls` are those that a registry allows in a
+    `window` of seconds, each pod taking `pulls_each`; 0 for no limit.
     """
 
     pools: tuple[Pool, ...]

@@ -32,6 +32,13 @@ class Pod:
         self.working = NEVER
         self.done = False
 
+    @property
+    def place(self) -> Node:
+        """The node that it is on."""
+        if self.node is None:
+            raise ValueError("the pod is on no node")
+        return self.node
+
 
 class Work:
     """A job on its way: pods that have started, and that are done."""
@@ -42,6 +49,11 @@ class Work:
         self.admitted = False
         self.started = self.finished = 0
         self.first_start = self.done = NEVER
+
+    @property
+    def left(self) -> int:
+        """Pods that are not done."""
+        return len(self.pods) - self.finished
 
 
 class Pods:
@@ -107,12 +119,15 @@ class Pods:
             self._make(now, work)
 
     def _admit(self, now: float, queue: Queue) -> None:
-        """Admit jobs of a queue as far as its nodes suffice, those of high priority first, the others in turn."""
+        """Admit jobs of a queue as far as its nodes suffice, those of high priority first, the others in turn.
+
+        Pods that are done give their quota back (reclaimable pods of Kueue).
+        """
         own = [work for work in self.works if work.job.queue == queue.name and work.done == NEVER]
         for work in sorted(own, key=lambda one: (-one.job.priority, one.job.at)):
             if work.admitted or work.job.at > now:
                 continue
-            room = queue.nodes - sum(one.job.pods for one in own if one.admitted)
+            room = queue.nodes - sum(one.left for one in own if one.admitted)
             if queue.preempts and room < work.job.pods:
                 room += self._preempt_jobs(now, own, work.job, work.job.pods - room)
             if room >= work.job.pods:
@@ -121,13 +136,13 @@ class Pods:
     def _preempt_jobs(self, now: float, works: list[Work], job: Job, nodes: int) -> int:
         """Stop jobs of lower priority for another, the lowest first: nodes of the quota that it gets."""
         lower = sorted((one for one in works if one.admitted and one.job.priority < job.priority), key=_priority)
-        if sum(one.job.pods for one in lower) < nodes:
+        if sum(one.left for one in lower) < nodes:
             return 0
         found = 0
         for work in lower:
             if found >= nodes:
                 break
-            found += work.job.pods
+            found += work.left
             work.admitted = False
             for pods in self.waiting.values():
                 for pod in [pod for pod in pods if pod.work is work]:
@@ -239,8 +254,7 @@ class Pods:
         if together and work.started < len(work.pods):
             return
         for one in work.pods if together else (pod,):
-            assert one.node is not None
-            one.node.spend("wait", now)
+            one.place.spend("wait", now)
             one.working = now
             self._later(now + work.job.duration, self._finish, one, one.life)
 
@@ -254,8 +268,8 @@ class Pods:
         work.finished += 1
         if work.finished == len(work.pods):
             work.done, work.admitted = now, False
-            if work.job.queue in self._queues:
-                self._admit(now, self._queues[work.job.queue])
+        if work.job.queue in self._queues:
+            self._admit(now, self._queues[work.job.queue])
         self.free(now, node)
 
     # --- what takes pods from their nodes
@@ -268,8 +282,7 @@ class Pods:
         self._again(now, pod)
 
     def _take_away(self, now: float, pod: Pod) -> Node:
-        node = pod.node
-        assert node is not None
+        node = pod.place
         self.fleet.busy -= 1
         pod.node = node.pod = None
         node.spend("wait" if pod.working == NEVER else "work", now)
