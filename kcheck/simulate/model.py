@@ -59,6 +59,8 @@ class Settings:
     client_qps: float = 5
     client_burst: float = 10
     taint_delay: float = 5
+    soft_taints: int = 10
+    soft_taint_time: float = 3
     batcher_interval: float = 0
     parallel_drain: bool | None = None
     salvo: bool = False
@@ -108,7 +110,10 @@ class Cloud:
     linger: float
     loop: float
     loop_per_node: float
+    loop_deleting: float
+    loop_sigma: float
     taint_requests: float
+    event_requests: float
     affinity_check: float
     fit_check: float
     create_rate: float

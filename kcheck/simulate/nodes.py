@@ -100,12 +100,16 @@ class Group:
 
 @dataclass
 class Fleet:
-    """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer."""
+    """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer.
+
+    `untainted` are unneeded nodes that are not marked as such yet, beside some that went since.
+    """
 
     groups: list[Group]
     nodes: list[Node] = field(default_factory=list)
     idle: deque[Node] = field(default_factory=deque)
     unneeded: deque[Node] = field(default_factory=deque)
+    untainted: deque[Node] = field(default_factory=deque)
     registered: int = 0
     unready: int = 0
     ready: int = 0

@@ -10,10 +10,19 @@ from kcheck.simulate.cloud import REGISTERED_AT, Provider, draws
 from kcheck.simulate.karpenter import Karpenter
 from kcheck.simulate.model import PHASES, Case, Event, Point, Run, Summary
 from kcheck.simulate.nodes import NEVER, Fleet, Group, Node
+from kcheck.simulate.requests import Client
 from kcheck.simulate.scaler import Scaler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from kcheck.simulate.scaler import Step
+
+_TAINTERS = 5
+"""Nodes that the autoscaler taints at the same time (core/scaledown/actuation/actuator.go)."""
+
+_STATUS_REQUESTS = 2
+"""Requests that write the autoscaler's status at the end of a loop (clusterstate/utils/status.go)."""
 
 _MOMENT = 1e-6
 """Seconds after a pod was seen, so that no rounding says that it was not."""
@@ -32,6 +41,8 @@ class _Simulation:
         self.scaler = (Karpenter if case.settings.karpenter else Scaler)(case, self.fleet, self._hold)
         self.provider = Provider(case.cloud, case.seed)
         self.queue: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
+        self.client = Client(case.settings.client_qps, case.settings.client_burst)
+        self.productive = False
         self.number = 0
         self.bound = self.started = self.finished = 0
         self.next_start = 0.0
@@ -279,15 +290,29 @@ class _Simulation:
         old = min(seen, self._count(now - settings.new_pod_delay)) if settings.new_pod_delay else seen
         pending = max(0, seen - self.bound)
         oldest = now - self._created(self.bound) if pending else 0
-        step = self.scaler.run(now, pending, max(0, old - self.bound), oldest)
+        step = self.scaler.scale_up(now, pending, max(0, old - self.bound), oldest)
         for what, pool, nodes in self.scaler.events:
             self.events.append(Event(now, what, pool, nodes))
         self.scaler.events.clear()
         for group, number in step.asked:
             self._ask(now, group, number)
-        if step.deleted:
-            self._delete(now + step.work, step.deleted)
-        fleet = self.fleet
+        if step.asked:
+            self.client.queue(now + step.work, sum(number for _, number in step.asked))
+        self._at(now + step.work, self._end_loop, now, seen, step)
+
+    def _end_loop(self, now: float, began: float, seen: int, step: Step) -> None:
+        """The second half of a loop, when it has thought: deletions, then taints that tell pods to stay away."""
+        settings, fleet, cloud = self.case.settings, self.fleet, self.cloud
+        deleted = self.scaler.scale_down(began) if step.deletes else []
+        end = now
+        if deleted:
+            requests = round(cloud.taint_requests * len(deleted))
+            end, _ = self.client.send(now, requests, workers=_TAINTERS if settings.modern else 1)
+            self.client.queue(end, cloud.event_requests * len(deleted))
+            self._delete(end, deleted)
+        if settings.soft_taints and not settings.karpenter:
+            end = self._taint_softly(end)
+            end, _ = self.client.send(end, _STATUS_REQUESTS)
         self.timeline.append(
             Point(
                 time=now,
@@ -301,11 +326,29 @@ class _Simulation:
         )
         if self._over():
             return
-        end = now + step.work
         wait = settings.scan_interval
+        productive = bool(step.asked or deleted)
         if settings.eager:
-            wait = 0 if step.asked or step.deleted else min(wait, self._unschedulable(seen, end))
+            if productive or (self.productive and settings.minor >= 33):
+                wait = 0
+            else:
+                wait = min(wait, self._unschedulable(seen, end))
+        self.productive = productive
         self._at(end + wait, self._loop)
+
+    def _taint_softly(self, now: float) -> float:
+        """Mark some of the unneeded nodes as candidates for deletion: when that is done.
+
+        core/scaledown/actuation/softtaint.go
+        """
+        settings, waiting = self.case.settings, self.fleet.untainted
+        while waiting and (waiting[0].tainted < NEVER or waiting[0].since == NEVER):
+            waiting.popleft()
+        number = min(settings.soft_taints, len(waiting))
+        end, sent = self.client.send(now, number, until=now + settings.soft_taint_time)
+        for _ in range(sent):
+            waiting.popleft()
+        return end
 
     def _unschedulable(self, seen: int, now: float) -> float:
         """Seconds until another pod becomes unschedulable (loop/trigger.go)."""

@@ -36,7 +36,9 @@ _FIELDS = {
 
 _SECONDS = {"backoff": "initial-node-group-backoff-duration", "backoff_most": "max-node-group-backoff-duration",
             "backoff_reset": "node-group-backoff-reset-timeout", "taint_delay": "node-delete-delay-after-taint",
-            "batcher_interval": "node-deletion-batcher-interval", "startup_time": "max-node-startup-time"}  # fmt: skip
+            "batcher_interval": "node-deletion-batcher-interval", "soft_taint_time": "max-bulk-soft-taint-time",
+            "startup_time": "max-node-startup-time"}  # fmt: skip
+_COUNTS = {"client_burst": "kube-client-burst", "soft_taints": "max-bulk-soft-taint-count"}
 _SWITCHES = {
     "frequent_loops": "frequent-loops-enabled",
     "parallel_drain": "parallel-drain",
@@ -243,8 +245,7 @@ def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
             continue
         result |= {key: float(seconds(text)) for key, one in _SECONDS.items() if one == name}
         result |= {key: text == "true" for key, one in _SWITCHES.items() if one == name}
-        if name == "kube-client-burst":
-            result["client_burst"] = float(text)
+        result |= {key: int(text) for key, one in _COUNTS.items() if one == name and text.isdecimal()}
     return result
 
 
