@@ -26,6 +26,7 @@ class Environment:
     nodes: int | None = None
     price: int | None = None
     workspace: str = ""
+    simulation: dict[str, str | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Config:
     command line; `env_vars` says that TF_VAR_* of the environment count. `render` is helm where charts are to be
     rendered, with the files of `helm_values`. `per_path_ignores` maps patterns of paths to rules and groups; nothing
     silences those that are `not_ignorable`. `baseline` is the file of what was known before.
-    `module_dirs` are folders with copies of modules that others publish.
+    `module_dirs` are folders with copies of modules that others publish. `simulation` maps measured delays to
+    durations, rates and shares as they are written.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
@@ -75,6 +77,7 @@ class Config:
     variables: dict[str, str] = field(default_factory=dict)
     env_vars: bool = False
     module_dirs: tuple[str, ...] = ()
+    simulation: dict[str, str | float] = field(default_factory=dict)
 
     def environment(self, root: str, name: str) -> Environment | None:
         """The environment of that name for a root module."""

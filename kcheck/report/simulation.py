@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from kcheck.simulate.model import PHASES
@@ -50,7 +51,7 @@ def as_text(outcome: SimulationResult) -> str:
         lines.append(f"  {share(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
     lines += ["", *chart(outcome.middle.timeline, summary.total), ""]
     lines += [f"  assumed: {text}" for text in outcome.scenario.assumed]
-    lines += [] if outcome.scenario.case.settings.karpenter else [f"  {_MODEL}"]
+    lines += _measured(outcome.scenario)
     return "\n".join(lines) + "\n"
 
 
@@ -89,6 +90,17 @@ def _stop_reasons(scenario: Scenario) -> Iterator[str]:
     if scenario.case.pulls:
         pulls, hours = scenario.case.pulls, scenario.case.window / 3600
         yield f"  Docker Hub has pulls for {counted(pulls, 'fresh node')} in {hours:g} hours; a mirror has them for all"
+
+
+def _measured(scenario: Scenario) -> list[str]:
+    """Which delays were measured, and what the others are worth."""
+    delays = scenario.measured
+    if delays is None or not delays.notes:
+        return [] if scenario.case.settings.karpenter else [f"  {_MODEL}"]
+    lines = [f"measured: {', '.join(delays.notes)} ({delays.place})"]
+    if delays.missing:
+        lines.append(f"not measured: {', '.join(delays.missing)}; docs/simulate.md says how far off these may be")
+    return [line for text in lines for line in wrap(text, 110, initial_indent="  ", subsequent_indent="    ")]
 
 
 def share(outcome: SimulationResult, phase: str) -> float:
@@ -184,6 +196,7 @@ def _data(outcome: SimulationResult, savings: list[Saving] | None) -> dict[str, 
         "binding": deciding_factors(outcome),
         "held": {name: round(seconds) for name, seconds in summary.held.items()},
         "assumed": list(scenario.assumed),
+        "measured": list(scenario.measured.notes) if scenario.measured else [],
         "events": [{"time": round(e.time), "what": e.what, "pool": e.pool, "nodes": e.nodes} for e in run.events],
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }

@@ -7,7 +7,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from kcheck.scale import placement, walls
-from kcheck.simulate import parameters
+from kcheck.simulate import measured, parameters
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.simulate.parameters import LoopTime
 from kcheck.source.units import minor_version
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
+    from kcheck.simulate.measured import Measured
 
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
@@ -52,7 +53,8 @@ class Scenario:
     """A requested run with its assumptions. `price` is in thousandths of a US dollar per hour.
 
     `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
-    of its autoscaler's version; `quick` are the quickest, None where there is but one time.
+    of its autoscaler's version; `quick` are the quickest, None where there is but one time. `measured` are the delays
+    that were measured in this cluster, if any.
     """
 
     case: Case
@@ -62,6 +64,7 @@ class Scenario:
     assumed: tuple[str, ...]
     wall: Wall | None = None
     quick: LoopTime | None = None
+    measured: Measured | None = None
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -139,15 +142,16 @@ def build_scenario(
         quick, slow = parameters.loop_times(settings.minor)
         cloud = parameters.cloud_parameters(cluster.cloud, slow)
     assumed += notes
+    delays = measured.with_measured(world.config, cluster, cloud, quick)
     if image:
         bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
-        cloud = replace(cloud, pull=image / bandwidth)
+        delays = delays._replace(cloud=replace(delays.cloud, pull=image / bandwidth))
     case = Case(
         own,
         Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)),
             gpu=any(known(pool.machine.gpu) for pool in chosen),
             anti_affinity=bool(template and known(template.spread))),
-        settings, cloud,
+        settings, delays.cloud,
         system_nodes=sum(_standing_nodes(pool) for pool in near if pool not in chosen),
     )  # fmt: skip
     hub = _pull_budget(world, cluster, count)
@@ -158,7 +162,7 @@ def build_scenario(
     if wall is not None:
         case = replace(case, ceiling=wall.number)
     price = world.numbers.price(chosen[0] if chosen else None)
-    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall, quick)
+    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall, delays.quick, delays)
 
 
 def _standing_nodes(pool: NodePool) -> int:
