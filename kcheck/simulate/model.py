@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kcheck.numbers.machines import Price
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,7 @@ class Pool:
     most: int
     least: int = 0
     existing: int = 0
+    price: Price | None = None
 
 
 @dataclass(frozen=True)
@@ -169,12 +173,19 @@ PHASES = ("boot", "wait", "work", "idle", "queue", "delete")
 its deletion, being deleted."""
 
 
+class Use(NamedTuple):
+    """The nodes that a run had of a pool, and the seconds for which they are paid, all together."""
+
+    nodes: int
+    paid: float
+
+
 @dataclass
 class Summary:
     """The result of a run: seconds since the job was created, paid seconds by phase.
 
     `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
-    setting held the run up.
+    setting held the run up. `uses` are those of the pools of its case.
     """
 
     total: float
@@ -187,6 +198,7 @@ class Summary:
     launched: int
     paid: float
     phases: dict[str, float]
+    uses: tuple[Use, ...]
     held: dict[str, float] = field(default_factory=dict)
 
     def overspend(self, job: Job) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.simulate.cloud import REGISTERED_AT, Provider, draws
 from kcheck.simulate.karpenter import Karpenter
-from kcheck.simulate.model import PHASES, Case, Event, Point, Run, Summary
+from kcheck.simulate.model import PHASES, Case, Event, Point, Run, Summary, Use
 from kcheck.simulate.nodes import NEVER, Fleet, Group, Node
 from kcheck.simulate.requests import Client
 from kcheck.simulate.scaler import Scaler
@@ -379,7 +379,7 @@ class _Simulation:
         done = max([0.0, *(node.done for node in nodes if node.start < NEVER and node.done < NEVER)])
         finished = self.finished == self.job.pods and self._over()
         phases = dict.fromkeys(PHASES, 0.0)
-        paid = 0.0
+        paid_of: dict[int, list[float]] = {id(group): [] for group in self.fleet.groups}
         until = max(end, done, self.timeline[-1].time if self.timeline else 0)
         for node in nodes:
             last = node.gone if node.gone < NEVER else until
@@ -397,7 +397,9 @@ class _Simulation:
                 at = upto
             phases["wait"] -= node.earlier
             phases["work"] += node.earlier
-            paid += self.provider.paid(last - node.launched)
+            paid_of[id(node.pool)].append(self.provider.paid(last - node.launched))
+        uses = tuple(Use(len(paid_of[id(group)]), sum(paid_of[id(group)])) for group in self.fleet.groups)
+        paid = sum(use.paid for use in uses)
         readies = [node.ready for node in nodes if node.ready < NEVER]
         starts = [node.start for node in nodes if node.start < NEVER]
         rounding = paid - sum(phases.values())
@@ -406,6 +408,7 @@ class _Simulation:
             total=max(end, done) if finished else until, finished=finished, first_ready=min(readies, default=NEVER),
             last_ready=max(readies, default=NEVER), last_start=max(starts, default=NEVER), last_done=done,
             pods_done=self.finished, launched=len(nodes), paid=paid, phases=phases, held=self.held,
+            uses=uses,
         )  # fmt: skip
 
     def _removable(self, node: Node) -> float:
