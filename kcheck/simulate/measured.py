@@ -18,7 +18,8 @@ FIELDS = {
     "boot": "boot", "boot_spread": "boot_sigma", "stragglers": "stragglers", "straggler_delay": "straggler_mean",
     "never_ready": "lost", "launch_rate": "launch_rate", "pod_start_rate": "pod_rate", "image_pull": "pull",
     "delete_call": "delete_call", "delete_latency": "delete_latency", "slow_deletes": "late",
-    "slow_delete_latency": "delete_tail", "loop": "loop", "loop_per_node": "loop_per_node",
+    "slow_delete_latency": "delete_tail", "spot_interruptions": "interruptions",
+    "loop": "loop", "loop_per_node": "loop_per_node",
 }  # fmt: skip
 """Key of `simulation` in kcheck.yaml -> the parameter of a run."""
 
@@ -83,4 +84,6 @@ def _number(value: str | float) -> float:
 def _shown(name: str, value: str | float) -> str:
     if isinstance(value, str):
         return shown_seconds(_number(value))
+    if name == "spot_interruptions":
+        return f"{value:g} per hour"
     return f"{value:g}/s" if name.endswith("_rate") else f"{value * 100:.3g}%"

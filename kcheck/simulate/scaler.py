@@ -45,7 +45,7 @@ class Scaler:
         self.events: list[tuple[str, str, int]] = []
 
     def scale_up(self, now: float, pending: int, old: int, oldest: float) -> Step:
-        """Begin a loop: `pending` pods wait for a node, `old` of them long enough; the first one is `oldest` seconds old."""
+        """Begin a loop: `pending` pods wait, `old` of them long enough to count; the first is `oldest` seconds old."""
         fleet, settings, cloud = self.fleet, self.settings, self.cloud
         period = self.period = now - self.last_loop if self.last_loop > -NEVER else 0
         self.last_loop = now

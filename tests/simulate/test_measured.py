@@ -45,14 +45,14 @@ def test_every_delay_replaces_a_parameter(write: Callable[[Mapping[str, str]], P
     text = (
         "simulation: {boot: 1m35s, stragglers: 0.02, straggler_delay: 90s, never_ready: 0, launch_rate: 7.5, "
         "pod_start_rate: 3, image_pull: 12s, delete_call: 500ms, delete_latency: 70s, slow_deletes: 0.1, "
-        "slow_delete_latency: 10m, loop: 250ms, loop_per_node: 2.5ms}\n"
+        "slow_delete_latency: 10m, spot_interruptions: 0.02, loop: 250ms, loop_per_node: 2.5ms}\n"
     )
     (one,) = scenarios(write, {"kcheck.yaml": text, "main.tf": CLUSTER})
     cloud = one.case.cloud
     assert (cloud.boot, cloud.stragglers, cloud.straggler_mean, cloud.lost) == (95, 0.02, 90, 0)
     assert (cloud.launch_rate, cloud.pod_rate, cloud.pull) == (7.5, 3, 12)
     assert (cloud.delete_call, cloud.delete_latency, cloud.late, cloud.delete_tail) == (0.5, 70, 0.1, 600)
-    assert (cloud.loop, cloud.loop_per_node) == (0.25, 0.0025)
+    assert (cloud.loop, cloud.loop_per_node, cloud.interruptions) == (0.25, 0.0025, 0.02)
 
 
 def test_what_is_not_measured_is_the_profiles(write: Callable[[Mapping[str, str]], Path]) -> None:
