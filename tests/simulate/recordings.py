@@ -11,6 +11,7 @@ from kcheck.simulate.run import _Simulation
 
 if TYPE_CHECKING:
     from kcheck.simulate.model import Case
+    from kcheck.simulate.nodes import Node
 
 _BEGIN = 1_795_000_000
 
@@ -20,6 +21,11 @@ def simulated(case: Case) -> _Simulation:
     run = _Simulation(case)
     run.run()
     return run
+
+
+def start(node: Node) -> float:
+    """When the pod of a node began to work."""
+    return node.ready + node.spent["wait"]
 
 
 def as_events(run: _Simulation, *, new_api: bool = False) -> str:
@@ -67,7 +73,7 @@ def as_events(run: _Simulation, *, new_api: bool = False) -> str:
         pull = f"{run.cloud.pull:g}s"
         text = f'Successfully pulled image "registry.example.com/work:1" in {pull} ({pull} including waiting). Image size: 1 bytes.'
         add(node.ready + run.cloud.pull, "Pulled", "Pod", pod, text, "kubelet")
-        add(node.start, "Started", "Pod", pod, "Started container work", "kubelet")
+        add(start(node), "Started", "Pod", pod, "Started container work", "kubelet")
         add(
             node.tainted,
             "ScaleDown",
@@ -104,7 +110,7 @@ def as_answer(run: _Simulation, step: int = 15) -> str:
     for time in range(0, int(end) + 120, step):
         ready = sum(node.ready <= time < node.gone for node in nodes)
         young = sum(node.launched <= time < node.ready for node in nodes)
-        idle = sum(node.done <= time < node.gone for node in nodes)
+        idle = sum(start(node) + node.spent["work"] <= time < node.gone for node in nodes)
         loops = [point for point in run.timeline if point.time <= time]
         work = sum(cloud.loop + cloud.loop_per_node * _registered(run, point.time) for point in loops)
         work += sum(9 for event in run.events if event.time <= time)  # loops that do something take longer
@@ -141,7 +147,8 @@ def as_table(run: _Simulation) -> str:
     ]
     for node in run.fleet.nodes:
         times = (
-            node.launched, node.registered, node.ready, node.ready, node.start, node.done,
+            node.launched, node.registered, node.ready, node.ready, start(node),
+            start(node) + node.spent["work"],
             node.tainted + run.case.settings.taint_delay, node.gone - run.cloud.delete_latency, node.gone,
         )  # fmt: skip
         lines.append(",".join("" if time == NEVER else f"{time:.1f}" for time in times))
