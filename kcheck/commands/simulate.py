@@ -36,13 +36,14 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--record",
+    multiple=True,
     metavar="FILE",
     type=click.Path(),
-    help="Only print the delays of a real run as settings, from its events, metrics or a CSV file; - reads stdin.",
+    help="Only print the delays of a real run as settings, from its events, metrics or a CSV file; may be repeated.",
 )
 def command(
     paths: tuple[str, ...], config: Config, duration: str | None, image_size: str | None, format_: str, what_if: bool,
-    record: str | None,
+    record: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Simulate the largest job of each cluster below PATH with a model of its autoscaler and cloud.
 
@@ -51,7 +52,7 @@ def command(
     """
     from kcheck.report import picture, simulation
 
-    if record is not None:
+    if record:
         click.echo(_recorded(record, paths), nl=False)
         return
 
@@ -75,11 +76,11 @@ def command(
     click.echo("\n".join(parts), nl=False)
 
 
-def _recorded(file: str, paths: tuple[str, ...]) -> str:
+def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
     """The delays of a recorded run as settings.
 
     Raises:
-        click.UsageError: the file is no recording, or tells no delay.
+        click.UsageError: a file is no recording, or none of them tells a delay.
     """
     from kcheck.simulate.recording import measures, read, section
     from kcheck.simulate.recording.model import RecordingError
@@ -87,8 +88,8 @@ def _recorded(file: str, paths: tuple[str, ...]) -> str:
     if paths:
         raise click.UsageError("--record reads FILE alone; leave out PATH")
     try:
-        recording = read.read_file(file)
-        return section.as_section(recording, measures.measures(recording))
+        recordings = [read.read_file(file) for file in files]
+        return section.as_section(recordings, measures.merged(map(measures.measures, recordings)))
     except RecordingError as error:
         raise click.UsageError(f"--record {error}") from error
 

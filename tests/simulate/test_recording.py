@@ -97,7 +97,7 @@ spec:
 def recorded(text: str, loops: str | None = None) -> dict[str, float]:
     """The delays of a recording: seconds, rates and shares, as its section has them."""
     recording = read.read_text(text, loops)
-    found = yaml.safe_load(section.as_section(recording, measures.measures(recording)))["simulation"]
+    found = yaml.safe_load(section.as_section([recording], measures.measures(recording)))["simulation"]
     return {name: float(exact_seconds(value)) if isinstance(value, str) else value for name, value in found.items()}
 
 
@@ -211,7 +211,7 @@ def test_metrics_of_a_run_give_its_delays() -> None:
 def test_samples_that_are_far_apart_say_less() -> None:
     text = as_answer(course(), step=60)
     recording = read.read_text(text)
-    printed = section.as_section(recording, measures.measures(recording))
+    printed = section.as_section([recording], measures.measures(recording))
     assert "boot" not in recorded(text)
     assert "# boot not found: about " in printed
     assert "but times are only exact to 60 s" in printed
@@ -259,6 +259,21 @@ def test_growth_that_many_pods_tell_of_counts_once() -> None:
     recording = read.read_text(listed(*items))
     assert len(recording.requests) == 4, "two of each time"
     assert recorded(listed(*items))["boot"] == pytest.approx(50)
+
+
+def test_each_delay_is_that_of_the_first_file_that_tells_it(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"events.json": as_events(course()), "metrics.json": as_answer(course(), step=15), "snapshot.txt": HISTOGRAM})
+    code, out, _ = record("events.json", "--record", "metrics.json", "--record", "snapshot.txt")
+    assert code == 0
+    found = yaml.safe_load(out)["simulation"]
+    alone = yaml.safe_load(record("events.json")[1])["simulation"]
+    assert {name: found[name] for name in alone} == alone
+    assert exact_seconds(found["loop_per_node"]) == pytest.approx(0.006, rel=0.05)
+    assert "events of 400 nodes and " in out
+    assert "loop not found" not in out
+    found = yaml.safe_load(record("snapshot.txt", "--record", "metrics.json")[1])["simulation"]
+    assert found["loop"] == "750ms"
+    assert "loop_per_node" not in found, "of another loop"
 
 
 def test_nodes_of_a_controller_that_started_again_are_not_new() -> None:
@@ -330,7 +345,9 @@ def test_a_snapshot_of_metrics_gives_the_median_loop() -> None:
     assert recorded(HISTOGRAM) == {"loop": 0.75}
     assert recorded("\n".join(line for line in HISTOGRAM.splitlines() if "bucket" not in line)) == {"loop": 5}
     recording = read.read_text(HISTOGRAM)
-    assert "does not say which of them had nothing to do" in section.as_section(recording, measures.measures(recording))
+    assert "does not say which of them had nothing to do" in section.as_section(
+        [recording], measures.measures(recording)
+    )
 
 
 # --- what is printed, and what is refused
@@ -420,7 +437,7 @@ _JUNK = st.recursive(
 def test_any_text_is_recorded_or_refused(text: str) -> None:
     try:
         recording = read.read_text(text, "start\n1\n12\n")
-        printed = section.as_section(recording, measures.measures(recording))
+        printed = section.as_section([recording], measures.measures(recording))
     except RecordingError:
         return
     schemas.check(schemas.document(Source("a.yaml", printed.encode())), "settings", "setting", "the settings")

@@ -52,6 +52,18 @@ def measures(recording: Recording) -> list[Measure]:
     return [_plausible(found[name]) for name in FIELDS if name in found]
 
 
+def merged(parts: Iterable[list[Measure]]) -> list[Measure]:
+    """Each delay from the first recording that tells it; the two of a loop from the same one."""
+    found: dict[str, Measure] = {}
+    for part in parts:
+        there = {one.name for one in found.values() if one.value is not None}
+        there |= {"loop_per_node"} if "loop" in there else set()
+        found |= {
+            one.name: one for one in part if one.name not in there and (one.value is not None or one.name not in found)
+        }
+    return [found[name] for name in FIELDS if name in found]
+
+
 def _plausible(one: Measure) -> Measure:
     """The same, unless it can be no delay."""
     if one.value is None or 0 <= one.value <= _LONGEST:

@@ -15,16 +15,17 @@ _RATES = ("launch_rate", "pod_start_rate")
 _SHARES = ("stragglers", "never_ready", "slow_deletes")
 
 
-def as_section(recording: Recording, found: list[Measure]) -> str:
+def as_section(recordings: list[Recording], found: list[Measure]) -> str:
     """The section `simulation` with a comment for each delay, missing ones included.
 
     Raises:
         RecordingError: there is none.
     """
+    what = " and ".join(recording.what for recording in recordings)
     if all(one.value is None for one in found):
         why = "; ".join(dict.fromkeys(one.note for one in found))
-        raise RecordingError(f"no delay found in {recording.what}: {why}")
-    lines = ["# Measured delays for kcheck.yaml.", f"# Recorded: {recording.what}.", "simulation:"]
+        raise RecordingError(f"no delay found in {what}: {why}")
+    lines = ["# Measured delays for kcheck.yaml.", f"# Recorded: {what}.", "simulation:"]
     for one in found:
         if one.value is not None:
             lines += wrap(one.note, 110, initial_indent="  # ", subsequent_indent="  # ")
