@@ -162,7 +162,9 @@ def build_scenario(
     if wall is not None:
         case = replace(case, ceiling=wall.number)
     price = world.numbers.price(chosen[0] if chosen else None)
-    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall, delays.quick, delays)
+    return Scenario(
+        case, cluster, job, price.mills if price else None, tuple(assumed), wall, quick=delays.quick, measured=delays
+    )
 
 
 def _standing_nodes(pool: NodePool) -> int:
