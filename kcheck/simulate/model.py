@@ -105,7 +105,8 @@ class Cloud:
 
     Instances of a pool start at `launch_rate` and are ready `boot` later (median of a lognormal distribution with
     `boot_sigma`), `straggler_mean` more for a share of `stragglers`; a share of `lost` ones never joins. `serial` says
-    that deletions of all pools go one after the other, each for `delete_call`; else a pool's batch is one call. A
+    that deletions of all pools go one after the other, each for `delete_call`; else a pool's batch is one call.
+    `shrinks_first` says that a pool's size falls when the call begins, not when it ends. A
     node is paid for until `delete_latency` after its call, or `delete_tail` for a share of `late`. A spot machine is
     taken away `interruptions` times an hour.
     """
@@ -120,6 +121,7 @@ class Cloud:
     pod_rate: float
     pull: float
     serial: bool
+    shrinks_first: bool
     delete_call: float
     delete_latency: float
     late: float

@@ -184,14 +184,18 @@ class _Simulation:
             node.tainted = now
         wait = settings.taint_delay + settings.batcher_interval if settings.modern and settings.minor >= 26 else 0
         for end, node in self.provider.calls(nodes, now + wait):
+            self.clock.at(now + wait if self.cloud.shrinks_first else end, self._shrink, node)
             self.clock.at(end, self._accept, node)
+
+    def _shrink(self, _now: float, node: Node) -> None:
+        """The size that the pool is meant to have falls."""
+        node.pool.target -= 1
+        node.pool.ready -= 1
 
     def _accept(self, now: float, node: Node) -> None:
         """The cloud has taken the call."""
         self.scaler.in_progress -= 1
         node.pool.leaving -= 1
-        node.pool.target -= 1
-        node.pool.ready -= 1
         latency = self.provider.latency()
         if (
             self.cloud.lookup
