@@ -285,6 +285,24 @@ def test_nodes_of_a_controller_that_started_again_are_not_new() -> None:
     assert "launch_rate" not in found
 
 
+def test_machines_that_never_came_do_not_make_later_ones_slow() -> None:
+    items = []
+    for begin, new in ((0, 30), (3400, 33)):
+        items.append(
+            event(
+                begin, "TriggeredScaleUp", "p", f"pod triggered scale-up: [{{gpu {new - 30}->{new} (max: 99)}}]", "Pod"
+            )
+        )
+        for i in range(30 if begin else 27):
+            items += [
+                event(begin + 40 + i, "RegisteredNode", f"n{begin}-{i}"),
+                event(begin + 60 + i, "NodeReady", f"n{begin}-{i}"),
+            ]
+    found = recorded(listed(*items))
+    assert found["boot"] == pytest.approx(60, abs=2)
+    assert found["stragglers"] == 0
+
+
 def test_rate_of_several_pools_is_not_that_of_one() -> None:
     grown = "pod triggered scale-up: [{a 0->20 (max: 20)} {b 0->20 (max: 20)}]"
     items = [event(0, "TriggeredScaleUp", "p", grown, "Pod")]

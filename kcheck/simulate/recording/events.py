@@ -54,7 +54,8 @@ def shrunk(data: dict[str, object]) -> object:
     if reason not in REASONS or time is None:
         return None
     text = str(data.get("message", data.get("note", "")))[:_LONGEST]
-    return Event(time, reason, str(about.get("kind")), f"{about.get('namespace', '')}/{about.get('name')}", text)
+    kind, name = str(about.get("kind")), str(about.get("name"))
+    return Event(time, reason, kind, name if kind == "Node" else f"{about.get('namespace')}/{name}", text)
 
 
 def _time(data: dict[str, object]) -> float | None:

@@ -24,6 +24,9 @@ _ENOUGH = 3
 _PAUSE = 60
 """Seconds without a new node after which the next one belongs to another scale-up."""
 
+_GIVEN_UP = 1800
+"""Seconds after which a machine that was asked for is not expected any more."""
+
 _SLOW = 2
 """By how much the median is exceeded by what counts as slow."""
 
@@ -130,16 +133,19 @@ def _boot(recording: Recording) -> list[Measure]:
 
 def _boots_in_order(recording: Recording) -> list[float]:
     """Boot times, where only requests are known: machines start one after the other, and the first is ready first."""
-    readies = sorted(node.ready for node in recording.nodes if node.ready is not None)
-    requests = sorted(recording.requests)
-    readies = readies[len(readies) - len([ready for ready in readies if requests and ready >= requests[0]]) :]
     rate = _pace(_joined(recording))
-    gap = 1 / rate.per_second if rate else 0
-    start, boots = float("-inf"), []
-    for request, ready in zip(requests, readies, strict=False):
-        start = max(request, start) + gap
-        boots.append(ready - start)
-    return sorted(boot for boot in boots if boot > 0)
+    start, launches = float("-inf"), []
+    for request in sorted(recording.requests):
+        start = max(request, start) + (1 / rate.per_second if rate else 0)
+        launches.append(start)
+    boots, at = [], 0
+    for ready in sorted(node.ready for node in recording.nodes if node.ready is not None):
+        while at < len(launches) and ready - launches[at] > _GIVEN_UP:
+            at += 1
+        if at < len(launches) and ready > launches[at]:
+            boots.append(ready - launches[at])
+            at += 1
+    return sorted(boots)
 
 
 def _joined(recording: Recording) -> list[float]:
