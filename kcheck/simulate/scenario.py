@@ -165,7 +165,7 @@ def build_scenario(
     wall = _stopping_wall(world, cluster, count + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.number)
-    return Scenario(case, cluster, job, tuple(assumed), wall, delays.quick, delays)
+    return Scenario(case, cluster, job, tuple(assumed), wall, quick=delays.quick, measured=delays)
 
 
 def _delays(
