@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from kcheck.scale import placement, walls
+from kcheck.scale import walls
 from kcheck.simulate import parameters
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.simulate.parameters import LoopTime
@@ -103,13 +103,13 @@ def build_scenario(
     near = world.pools.of_cluster(cluster)
     pools = [pool for pool in near if number(pool.size.max_nodes, 0) and known(pool.size.autoscaled)]
     if template is not None:
-        chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
+        chosen = [pool for pool in pools if world.pools.fit(template, pool).fits is not False] or pools
     else:
         chosen = ([] if everything else [pool for pool in pools if known(pool.machine.gpu)]) or pools
     if not chosen and not nodes:
         return f"{cluster.address} has no autoscaled pool of known size; set --nodes N to run a job on N nodes"
     sizes = [number(pool.size.max_nodes, 0) for pool in chosen]
-    count = nodes or (_nodes_for_pods(template, chosen[0]) if template else sum(sizes))
+    count = nodes or (world.pools.nodes_for(template, chosen[0]) if template else sum(sizes))
     if nodes and 0 < sum(sizes) < nodes:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
@@ -184,12 +184,6 @@ def _largest_job(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate]
         if number(template.count, 0) > 1
     ]
     return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
-
-
-def _nodes_for_pods(template: PodTemplate, pool: NodePool) -> int:
-    """Nodes that the pods of a job fill, by their GPUs."""
-    pods, each, own = number(template.count, 0), number(template.gpus, 0), number(pool.machine.gpus, 0)
-    return ceil(pods * each / own) if each and own else pods
 
 
 def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
