@@ -34,9 +34,15 @@ def coming(workload: Workload, world: World) -> Value[int]:
         found = _growing(template, world)
         if isinstance(found, Unknown) or not isinstance(template.count, Known):
             return Unknown(reason_of(found if isinstance(found, Unknown) else template.count))
-        ready = sum(number(pool.size.min_nodes, 0) * (placement.per_node(template, pool) or 1) for pool in found)
+        ready = sum(number(pool.size.min_nodes, 0) * _most_per_node(template, pool, world) for pool in found)
         sum_ += max(0, template.count.value - ready) if found else 0
     return computed(workload, sum_)
+
+
+def _most_per_node(template: PodTemplate, pool: NodePool, world: World) -> int:
+    """Pods for which a node may have room."""
+    each = world.pools.per_node(template, pool)
+    return (each.high if each else None) or 1
 
 
 def time_to_stop(template: PodTemplate, world: World) -> Value[int]:

@@ -6,7 +6,6 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.scale import placement
 from kcheck.source.values import Known, Unknown, Unset, Value, known, number
 from kcheck.words.derive import money
 from kcheck.words.derive.basics import computed, is_default
@@ -82,10 +81,12 @@ def daily_cost(workload: Workload, world: World) -> Value[money.Cost]:
         if not number(one.gpus, 0):
             continue
         pool = only(one, world)
-        each = None if pool is None or isinstance(pool, Unknown) else placement.per_node(one, pool)
-        if not each or isinstance(pool, Unknown):
+        if pool is None or isinstance(pool, Unknown):
             return computed(workload, None)
-        shares.append((pool, -(-number(one.count, 0) // each)))
+        each = world.pools.per_node(one, pool)
+        if each is None or not each.exact:
+            return computed(workload, None)
+        shares.append((pool, -(-number(one.count, 0) // each.exact)))
     return computed(workload, money.cost(shares, world, DAY) if shares else None)
 
 
