@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from kcheck.simulate.model import PHASES
@@ -51,7 +52,7 @@ def as_text(outcome: SimulationResult) -> str:
         lines.append(f"  {share(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
     lines += ["", *chart(outcome.middle.timeline, summary.total), ""]
     lines += [f"  assumed: {text}" for text in outcome.scenario.assumed]
-    lines += [] if outcome.scenario.case.settings.karpenter else [f"  {_MODEL}"]
+    lines += _measured(outcome.scenario)
     return "\n".join(lines) + "\n"
 
 
@@ -103,6 +104,17 @@ def _stop_reasons(scenario: Scenario) -> Iterator[str]:
         yield f"  Docker Hub has pulls for {counted(pulls, 'fresh node')} in {hours:g} hours; a mirror has them for all"
 
 
+def _measured(scenario: Scenario) -> list[str]:
+    """Which delays were measured, and what the others are worth."""
+    delays = scenario.measured
+    if delays is None or not delays.notes:
+        return [] if scenario.case.settings.karpenter else [f"  {_MODEL}"]
+    lines = [f"measured: {', '.join(delays.notes)} ({delays.place})"]
+    if delays.missing:
+        lines.append(f"not measured: {', '.join(delays.missing)}; docs/simulate.md says how far off these may be")
+    return [line for text in lines for line in wrap(text, 110, initial_indent="  ", subsequent_indent="    ")]
+
+
 def share(outcome: SimulationResult, phase: str) -> float:
     """Minutes of a phase, of a node on average."""
     summary = outcome.middle.summary
@@ -143,7 +155,8 @@ def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
 def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
     """What each fix saves, and all of them, as a table, and how to make them."""
     if savings and not (outcome.without_wall or outcome).middle.summary.finished:
-        done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min" for one in savings]
+        done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min"
+                for one in savings if one.after is not None]  # fmt: skip
         return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
     if not savings:
         return "\n  what if: none of kcheck's fixes changes this run\n"
@@ -154,7 +167,8 @@ def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
         name = "all of these" if len(one.rules) > 1 else one.rules[0]
         if one.saved is not None:
             lines.append(f"  {name:30} {_saved(one.saved, priced=priced)}  {one.safety}")
-    return "\n".join([*lines, "", f"  {_command(savings)}"]) + "\n"
+    fixes = [one for one in savings if one.after is not None]
+    return "\n".join([*lines, *(["", f"  {_command(fixes)}"] if fixes else [])]) + "\n"
 
 
 def _saved(saved: Saving, *, priced: bool) -> str:
@@ -192,7 +206,7 @@ def as_json(outcomes: Iterable[tuple[SimulationResult, list[FixSaving] | None]])
 def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[str, object]:
     scenario, run, job = outcome.scenario, outcome.middle, outcome.scenario.case.job
     summary = run.summary
-    paid, spent = cost(outcome.case, summary), outcome.dollars
+    spent = outcome.dollars
     data: dict[str, object] = {
         "cluster": scenario.cluster.id,
         "nodes": job.pods,
@@ -208,7 +222,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "node_hours": round(summary.paid / 3600, 2),
         "node_hours_least": round(outcome.node_hours.least, 2),
         "node_hours_most": round(outcome.node_hours.most, 2),
-        "dollars": None if paid is None else round(paid, 2),
+        "dollars": None if spent is None else round(cost(outcome.case, summary), 2),
         "dollars_least": None if spent is None else round(spent.least, 2),
         "dollars_most": None if spent is None else round(spent.most, 2),
         "unpriced_nodes": outcome.unpriced,
@@ -217,6 +231,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "binding": deciding_factors(outcome),
         "held": {name: round(seconds) for name, seconds in summary.held.items()},
         "assumed": list(scenario.assumed),
+        "measured": list(scenario.measured.notes) if scenario.measured else [],
         "events": [{"time": round(e.time), "what": e.what, "pool": e.pool, "nodes": e.nodes} for e in run.events],
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }

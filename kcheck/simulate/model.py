@@ -17,18 +17,35 @@ class Pool:
     most: int
     least: int = 0
     existing: int = 0
+    spot: bool = False
     price: Price | None = None
 
 
 @dataclass(frozen=True)
 class Job:
-    """`pods` pods, one per node, each with `duration` seconds of work. A gang starts to work when all pods run."""
+    """`pods` pods, one per node, each with `duration` seconds of work. A gang starts to work when all pods run.
+
+    It is submitted `at` a time, to a `queue` if it has one. Pods of higher `priority` come first, and take nodes away.
+    """
 
     pods: int
     duration: float
     gang: bool = False
     anti_affinity: bool = False
     gpu: bool = False
+    name: str = ""
+    at: float = 0
+    priority: int = 0
+    queue: str = ""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue of Kueue or Volcano: its jobs get `nodes` nodes at most; `preempts` stops lower ones for a higher one."""
+
+    name: str
+    nodes: int
+    preempts: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,8 +109,10 @@ class Cloud:
 
     Instances of a pool start at `launch_rate` and are ready `boot` later (median of a lognormal distribution with
     `boot_sigma`), `straggler_mean` more for a share of `stragglers`; a share of `lost` ones never joins. `serial` says
-    that deletions of all pools go one after the other, each for `delete_call`; else a pool's batch is one call. A
-    node is paid for until `delete_latency` after its call, or `delete_tail` for a share of `late`.
+    that deletions of all pools go one after the other, each for `delete_call`; else a pool's batch is one call.
+    `shrinks_first` says that a pool's size falls when the call begins, not when it ends. A
+    node is paid for until `delete_latency` after its call, or `delete_tail` for a share of `late`. A spot machine is
+    taken away `interruptions` times an hour.
     """
 
     name: str
@@ -106,6 +125,7 @@ class Cloud:
     pod_rate: float
     pull: float
     serial: bool
+    shrinks_first: bool
     delete_call: float
     delete_latency: float
     late: float
@@ -120,6 +140,7 @@ class Cloud:
     event_requests: float
     affinity_check: float
     fit_check: float
+    interruptions: float
     create_rate: float
     create_burst: float
     schedule_rate: float
@@ -129,9 +150,10 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Case:
-    """The inputs of a run. `system_nodes` exist and are healthy; walls allow `ceiling` nodes.
+    """The inputs of a run: a job, and `others` beside it.
 
-    `pulls` are those that a registry allows in a `window` of seconds, each pod taking `pulls_each`; 0 for no limit.
+    `system_nodes` exist and are healthy; walls allow `ceiling` nodes. `pulls` are those that a registry allows in a
+    `window` of seconds, each pod taking `pulls_each`; 0 for no limit.
     """
 
     pools: tuple[Pool, ...]
@@ -145,6 +167,18 @@ class Case:
     pulls_each: int = 1
     window: float = 21600
     horizon: float = 172800
+    others: tuple[Job, ...] = ()
+    queues: tuple[Queue, ...] = ()
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """All jobs of the run."""
+        return (self.job, *self.others)
+
+    @property
+    def work(self) -> float:
+        """Seconds of nodes that the work itself takes."""
+        return sum(job.pods * job.duration for job in self.jobs)
 
 
 class Point(NamedTuple):
@@ -180,12 +214,21 @@ class Use(NamedTuple):
     paid: float
 
 
+class JobTimes(NamedTuple):
+    """When the first pod of a job started, and when its last one was done; infinite if it was not."""
+
+    name: str
+    start: float
+    done: float
+
+
 @dataclass
 class Summary:
     """The result of a run: seconds since the job was created, paid seconds by phase.
 
     `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
-    setting held the run up. `uses` are those of the pools of its case.
+    setting held the run up. `lost` seconds of work were done in vain, on `interrupted` spot nodes and for other jobs.
+    `uses` are those of the pools of its case.
     """
 
     total: float
@@ -200,6 +243,9 @@ class Summary:
     phases: dict[str, float]
     uses: tuple[Use, ...]
     held: dict[str, float] = field(default_factory=dict)
+    jobs: tuple[JobTimes, ...] = ()
+    interrupted: int = 0
+    lost: float = 0
 
     def overspend(self, job: Job) -> float:
         """Paid time by the time of the work itself."""

@@ -61,8 +61,8 @@ class SimulationResult(NamedTuple):
     @property
     def dollars(self) -> Range | None:
         """The cost of these runs, without nodes that have no price; None without any price."""
-        found = [cost(self.scenario.case, run.summary) for run in self.runs]
-        return None if None in found else range_of(one for one in found if one is not None)
+        case = self.scenario.case
+        return range_of(cost(case, run.summary) for run in self.runs) if is_priced(case) else None
 
     @property
     def unpriced(self) -> int:
@@ -77,12 +77,15 @@ def range_of(numbers: Iterable[float]) -> Range:
     return Range(min(found), max(found))
 
 
-def cost(case: Case, summary: Summary) -> float | None:
-    """US dollars that the nodes of a run cost, without those that have no price; None if none has one."""
-    pairs = [(pool.price, use.paid) for pool, use in zip(case.pools, summary.uses, strict=True)]
-    if all(price is None for price, _ in pairs):
-        return None
-    return sum(price.mills * paid for price, paid in pairs if price is not None) / 3_600_000
+def is_priced(case: Case) -> bool:
+    """Whether any of its nodes has a price."""
+    return any(pool.price is not None for pool in case.pools)
+
+
+def cost(case: Case, summary: Summary) -> float:
+    """US dollars that the nodes of a run cost, without those that have no price."""
+    pairs = zip(case.pools, summary.uses, strict=True)
+    return sum(pool.price.mills * use.paid for pool, use in pairs if pool.price is not None) / 3_600_000
 
 
 def run_scenario(scenario: Scenario) -> SimulationResult:

@@ -45,7 +45,7 @@ class Scaler:
         self.events: list[tuple[str, str, int]] = []
 
     def scale_up(self, now: float, pending: int, old: int, oldest: float) -> Step:
-        """Begin a loop: `pending` pods wait for a node, `old` of them long enough; the first one is `oldest` seconds old."""
+        """Begin a loop: `pending` pods wait, `old` of them long enough to count; the first is `oldest` seconds old."""
         fleet, settings, cloud = self.fleet, self.settings, self.cloud
         period = self.period = now - self.last_loop if self.last_loop > -NEVER else 0
         self.last_loop = now
@@ -213,20 +213,22 @@ class Scaler:
         """Nodes unneeded for long enough, within a batch and the pools' minima."""
         settings, fleet = self.settings, self.fleet
         result: list[Node] = []
-        cooling: list[Node] = []
+        later: list[Node] = []
         last = {id(group): group.last_deletion for group in fleet.groups}
         while fleet.unneeded and len(result) < most and now - fleet.unneeded[0].since > settings.unneeded_time:
             node = fleet.unneeded.popleft()
             group = node.pool
             if self.local and self._cooling(now, group.last_increase, last[id(group)]):
-                cooling.append(node)
-            elif group.target - group.leaving <= group.pool.least:
+                later.append(node)
+            elif group.target <= group.pool.least:
                 group.kept.append(node)
+            elif group.target - group.leaving <= group.pool.least:  # "node group min size reached"
+                later.append(node)
             else:
                 group.leaving += 1
                 self.last_delete = group.last_deletion = now
                 result.append(node)
-        fleet.unneeded.extendleft(reversed(cooling))
+        fleet.unneeded.extendleft(reversed(later))
         if len(result) == most and fleet.unneeded and now - fleet.unneeded[0].since > settings.unneeded_time:
             self.hold("max-scale-down-parallelism", settings.scan_interval)
         return result

@@ -7,7 +7,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from kcheck.scale import placement, walls
-from kcheck.simulate import parameters
+from kcheck.simulate import measured, parameters
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.simulate.parameters import LoopTime
 from kcheck.source.units import minor_version
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
+    from kcheck.simulate.measured import Measured
+    from kcheck.simulate.model import Cloud
 
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
 
-_SEEDS = 2, 3
-"""Draws of chance with each time of the loops, of large runs and of others: large ones take long."""
-
-_LARGE = 500
+SEEDS = range(3)
+"""Draws of chance with each time of the loops: their spread is small beside what the model does not know."""
 
 _UNCALIBRATED = "Karpenter is a small model that is not calibrated"
 
@@ -57,7 +57,8 @@ class Scenario:
     """A requested run with its assumptions.
 
     `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
-    of its autoscaler's version; `quick` are the quickest, None where there is but one time.
+    of its autoscaler's version; `quick` are the quickest, None where there is but one time. `measured` are the delays
+    that were measured in this cluster, if any.
     """
 
     case: Case
@@ -66,6 +67,7 @@ class Scenario:
     assumed: tuple[str, ...]
     wall: Wall | None = None
     quick: LoopTime | None = None
+    measured: Measured | None = None
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -77,8 +79,7 @@ class Scenario:
     @property
     def draws(self) -> tuple[Case, ...]:
         """The runs that stand for it: several by chance with each time of the loops."""
-        seeds = range(_SEEDS[self.case.job.pods <= _LARGE])
-        return tuple(replace(case, seed=seed) for case in self.cases for seed in seeds)
+        return tuple(replace(case, seed=seed) for case in self.cases for seed in SEEDS)
 
     @property
     def without_wall(self) -> Scenario:
@@ -101,14 +102,14 @@ class Scenario:
         return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
-def build_scenario(
-    world: World, cluster: Cluster, *, duration: float | None = None, image: float | None = None
-) -> Scenario | str:
+def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     """The run of the largest job, or of as many pods as nodes are asked for; a text if impossible.
 
-    Without a job, of as many as its pools have nodes. `duration` is in seconds, `image` in MiB.
+    Without a job, of as many as its pools have nodes. It is the only run of a cluster: for what `check` says of money,
+    for `simulate` and its --what-if.
     """
     assumed: list[str] = []
+    duration = world.config.run.duration
     nodes = _requested_nodes(world, cluster)
     job, template = _largest_job(world, cluster) or (None, None)
     near = world.pools.of_cluster(cluster)
@@ -148,15 +149,13 @@ def build_scenario(
         quick, slow = parameters.loop_times(settings.minor)
         cloud = parameters.cloud_parameters(cluster.cloud, slow)
     assumed += notes
-    if image:
-        bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
-        cloud = replace(cloud, pull=image / bandwidth)
+    delays = measured.with_measured(world.config, cluster, cloud, quick)
     case = Case(
         own,
         Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)),
             gpu=any(known(pool.machine.gpu) for pool in chosen),
             anti_affinity=bool(template and known(template.spread))),
-        settings, cloud,
+        settings, _with_image(delays.cloud, world.config.run.image),
         system_nodes=sum(_standing_nodes(pool) for pool in near if pool not in chosen),
     )  # fmt: skip
     hub = _pull_budget(world, cluster, count)
@@ -166,13 +165,18 @@ def build_scenario(
     wall = _stopping_wall(world, cluster, count + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.number)
-    return Scenario(case, cluster, job, tuple(assumed), wall, quick)
+    return Scenario(case, cluster, job, tuple(assumed), wall, delays.quick, delays)
 
 
 def _requested_nodes(world: World, cluster: Cluster) -> int | None:
     """Nodes of the run that --nodes asks for; what an environment is meant to reach says nothing of a job."""
     own = world.sizes.requested_by_name(cluster)
     return world.config.nodes.get("") if own is None else own
+
+
+def _with_image(cloud: Cloud, size: float | None) -> Cloud:
+    """A cloud whose new nodes pull an image of that many MiB."""
+    return replace(cloud, pull=size / parameters.parameters(cloud.name)["bandwidth"].value) if size else cloud
 
 
 def _standing_nodes(pool: NodePool) -> int:
@@ -182,7 +186,7 @@ def _standing_nodes(pool: NodePool) -> int:
 
 def _pool(pool: NodePool, most: int, world: World) -> Pool:
     least = number(pool.size.min_nodes, 0)
-    return Pool(known(pool.name) or pool.address, most, least, least, world.numbers.price(pool))
+    return Pool(known(pool.name) or pool.address, most, least, least, price=world.numbers.price(pool))
 
 
 def _scaled_sizes(sizes: list[int], nodes: int) -> list[int]:

@@ -105,12 +105,21 @@ def seconds(text: str) -> int:
     Raises:
         ValueError: it is not a duration.
     """
+    return int(exact_seconds(text))
+
+
+def exact_seconds(text: str) -> Fraction:
+    """A Go duration such as `1m30s` or `500ms` in seconds.
+
+    Raises:
+        ValueError: it is not a duration.
+    """
     parts = _DURATION.findall(text)
     if text == "0":
-        return 0
+        return Fraction(0)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"`{text}` is not a duration such as 10m or 30s")
-    return int(sum(Fraction(number) * _SECONDS[unit] for number, unit in parts))
+    return sum((Fraction(number) * _SECONDS[unit] for number, unit in parts), Fraction(0))
 
 
 _QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,3})|([numkMGTPE]i?|Ki)?)")
