@@ -78,7 +78,7 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
         f"last pod starts at {summary.last_start / 60:.1f}, work ends at {summary.last_done / 60:.1f}"
     )
     hours = between(*(node_hours(rough(bound * 3600)) for bound in outcome.node_hours))
-    yield f"  {hours} paid{_cost(outcome)}: {summary.overspend(job):.1f} times the work itself"
+    yield f"  {hours} paid{_cost(outcome)}: {summary.overspend(scenario.case):.1f} times the work itself"
 
 
 def _minutes(least: float, most: float) -> str:
@@ -226,7 +226,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "dollars_least": None if spent is None else round(spent.least, 2),
         "dollars_most": None if spent is None else round(spent.most, 2),
         "unpriced_nodes": outcome.unpriced,
-        "overspend": round(summary.overspend(job), 2),
+        "overspend": round(summary.overspend(scenario.case), 2),
         "phases": {phase: round(summary.phases[phase]) for phase in PHASES},
         "binding": deciding_factors(outcome),
         "held": {name: round(seconds) for name, seconds in summary.held.items()},

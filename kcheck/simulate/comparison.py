@@ -65,15 +65,11 @@ def compare(before: Scenario, after: Scenario) -> Saving | None:
 
 def _nodes(case: Case) -> tuple[int, ...]:
     """The nodes that a run has of each pool; those that take the place of others do not count."""
-    pods = _pods(case)
+    pods = case.pods
     small = case if pods <= _LARGEST else _smaller(case, _LARGEST)
     launched = [use.nodes for use in _summary(small).uses]
-    share = pods / _pods(small) * min(1, _pods(small) / max(1, sum(launched)))
+    share = pods / small.pods * min(1, small.pods / max(1, sum(launched)))
     return tuple(round(nodes * share) for nodes in launched)
-
-
-def _pods(case: Case) -> int:
-    return sum(job.pods for job in case.jobs)
 
 
 def _estimate(numbers: Sequence[float]) -> Estimate:
@@ -86,7 +82,7 @@ _Difference: TypeAlias = "tuple[float, float, float]"
 
 def _difference(before: Case, after: Case) -> _Difference | None:
     """The difference of runs; of too many nodes as it grows from half of the most that are simulated to these."""
-    nodes = _pods(before)
+    nodes = before.pods
     if nodes <= _LARGEST:
         return _simulated(before, after)
     half, full = (_simulated(_smaller(before, size), _smaller(after, size)) for size in (_LARGEST // 2, _LARGEST))
@@ -116,12 +112,12 @@ def _simulated(before: Case, after: Case) -> _Difference | None:
 
 def _smaller(case: Case, nodes: int) -> Case:
     """A case with fewer nodes, its pools in proportion, and nothing left to chance, which would grow too."""
-    share = nodes / _pods(case)
+    share = nodes / case.pods
     pools = tuple(replace(pool, most=ceil(pool.most * share), least=0, existing=0) for pool in case.pools)
-    calm = replace(case.cloud, lost=0, stragglers=0, late=0, boot_sigma=0, loop_sigma=0)
-    job, *others = (replace(one, pods=ceil(one.pods * share)) for one in case.jobs)
-    queues = tuple(replace(queue, nodes=ceil(queue.nodes * share)) for queue in case.queues)
-    return replace(case, job=job, others=tuple(others), queues=queues, pools=pools, cloud=calm)
+    calm = replace(case.cloud, lost=0, stragglers=0, late=0, boot_sigma=0, loop_sigma=0, interruptions=0)
+    first, *others = (replace(job, pods=max(1, round(job.pods * share))) for job in case.jobs)
+    queues = tuple(replace(queue, nodes=max(1, round(queue.nodes * share))) for queue in case.queues)
+    return replace(case, job=first, others=tuple(others), queues=queues, pools=pools, cloud=calm)
 
 
 @lru_cache(maxsize=1024)

@@ -176,6 +176,11 @@ class Case:
         return (self.job, *self.others)
 
     @property
+    def pods(self) -> int:
+        """Pods of all jobs."""
+        return sum(job.pods for job in self.jobs)
+
+    @property
     def work(self) -> float:
         """Seconds of nodes that the work itself takes."""
         return sum(job.pods * job.duration for job in self.jobs)
@@ -207,13 +212,6 @@ PHASES = ("boot", "wait", "work", "idle", "queue", "delete")
 its deletion, being deleted."""
 
 
-class Use(NamedTuple):
-    """The nodes that a run had of a pool, and the seconds for which they are paid, all together."""
-
-    nodes: int
-    paid: float
-
-
 class JobTimes(NamedTuple):
     """When the first pod of a job started, and when its last one was done; infinite if it was not."""
 
@@ -222,13 +220,20 @@ class JobTimes(NamedTuple):
     done: float
 
 
+class Use(NamedTuple):
+    """The nodes that a run had of a pool, and the seconds for which they are paid, all together."""
+
+    nodes: int
+    paid: float
+
+
 @dataclass
 class Summary:
     """The result of a run: seconds since the job was created, paid seconds by phase.
 
     `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
-    setting held the run up. `lost` seconds of work were done in vain, on `interrupted` spot nodes and for other jobs.
-    `uses` are those of the pools of its case.
+    setting held the run up. `uses` are those of the pools of its case. `lost` seconds of work were done in vain, on
+    `interrupted` spot nodes and for other jobs.
     """
 
     total: float
@@ -247,9 +252,9 @@ class Summary:
     interrupted: int = 0
     lost: float = 0
 
-    def overspend(self, job: Job) -> float:
+    def overspend(self, case: Case) -> float:
         """Paid time by the time of the work itself."""
-        return self.paid / (job.pods * job.duration)
+        return self.paid / case.work
 
 
 @dataclass

@@ -118,7 +118,7 @@ def _wait(case: Case, run: Run) -> str:
     if run.summary.held.get(_PULLS, 0) >= 1:
         return _PULLS
     readies = sorted(run.readies)
-    starting = case.job.pods / case.cloud.pod_rate if case.cloud.pod_rate else 0
+    starting = case.pods / case.cloud.pod_rate if case.cloud.pod_rate else 0
     half, last = (readies[len(readies) // 2], readies[-1]) if readies else (0, 0)
     if case.job.gang and last - half > max(starting, case.cloud.pull):
         if any(event.what == "never joined" for event in run.events):

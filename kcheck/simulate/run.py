@@ -329,7 +329,7 @@ class _Simulation:
         return Summary(
             total=max(end, done) if finished else until, finished=finished, first_ready=min(readies, default=NEVER),
             last_ready=max(readies, default=NEVER), last_start=pods.last_start, last_done=done,
-            pods_done=pods.finished, launched=len(nodes), paid=paid, phases=phases, held=self.held,
+            pods_done=pods.finished, launched=len(nodes), paid=paid, phases=phases, uses=uses, held=self.held,
             jobs=tuple(JobTimes(one.job.name, one.first_start, one.done) for one in pods.works),
-            interrupted=self.interrupted, lost=pods.lost, uses=uses,
+            interrupted=self.interrupted, lost=pods.lost,
         )  # fmt: skip

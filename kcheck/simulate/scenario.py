@@ -7,14 +7,14 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from kcheck.scale import placement, walls
-from kcheck.simulate import measured, parameters
+from kcheck.simulate import jobs, measured, parameters
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.simulate.parameters import LoopTime
 from kcheck.source.units import minor_version
 from kcheck.source.values import Known, Unset, known, number
 
 if TYPE_CHECKING:
-    from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
+    from kcheck.model import Autoscaler, Cluster, NodePool, Workload
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
     from kcheck.simulate.measured import Measured
@@ -111,7 +111,8 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     assumed: list[str] = []
     duration = world.config.run.duration
     nodes = _requested_nodes(world, cluster)
-    job, template = _largest_job(world, cluster) or (None, None)
+    together = jobs.largest(world, cluster)
+    job, template = together.jobs[0] if together else (None, None)
     near = world.pools.of_cluster(cluster)
     pools = [pool for pool in near if number(pool.size.max_nodes, 0) and known(pool.size.autoscaled)]
     if template is not None:
@@ -121,7 +122,15 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     if not chosen and not nodes:
         return f"{cluster.address} has no autoscaled pool of known size; set --nodes N to run a job on N nodes"
     sizes = [number(pool.size.max_nodes, 0) for pool in chosen]
-    count = nodes or (_nodes_for_pods(template, chosen[0]) if template else sum(sizes))
+    seconds = duration or DURATION
+    first = chosen[0] if chosen else None
+    own_jobs, queues = jobs.simulated(jobs.on_pools(together, chosen), world, first, seconds) if together else ([], ())
+    if nodes or not own_jobs:
+        gang, apart = bool(job and isinstance(job.gang, Known)), bool(template and known(template.spread))
+        own_jobs, queues = [Job(nodes or sum(sizes), seconds, gang, anti_affinity=apart)], ()
+    if together is not None and own_jobs[1:]:
+        assumed.append(together.note)
+    count = sum(one.pods for one in own_jobs)
     if nodes and 0 < sum(sizes) < nodes:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
@@ -133,30 +142,16 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         assumed.append(f"one pool of {count:,} nodes, because the code has none of known size")
     if job is None:
         assumed.append(f"the code has no job: {count:,} pods, one per node")
-    seconds = duration or DURATION
     if duration is None:
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
-    quick: LoopTime | None
-    if chosen and all(known(pool.mode) == "Karpenter" for pool in chosen):
-        settings, notes = _karpenter(world, chosen, count), [_UNCALIBRATED]
-        own_parameters = parameters.parameters(cluster.cloud)
-        quick, slow = None, LoopTime(own_parameters["karpenter_loop"].value, 0)
-        cloud = parameters.cloud_parameters(
-            cluster.cloud, slow, serial=False, delete_call=own_parameters["karpenter_call"].value
-        )
-    else:
-        settings, notes = autoscaler_settings(world.autoscaling.autoscaler(cluster), cluster)
-        quick, slow = parameters.loop_times(settings.minor)
-        cloud = parameters.cloud_parameters(cluster.cloud, slow)
+    settings, notes, delays = _delays(world, cluster, chosen, count)
     assumed += notes
-    delays = measured.with_measured(world.config, cluster, cloud, quick)
     case = Case(
         own,
-        Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)),
-            gpu=any(known(pool.machine.gpu) for pool in chosen),
-            anti_affinity=bool(template and known(template.spread))),
+        replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
         settings, _with_image(delays.cloud, world.config.run.image),
         system_nodes=sum(_standing_nodes(pool) for pool in near if pool not in chosen),
+        others=tuple(own_jobs[1:]), queues=queues,
     )  # fmt: skip
     hub = _pull_budget(world, cluster, count)
     if hub is not None:
@@ -166,6 +161,23 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     if wall is not None:
         case = replace(case, ceiling=wall.number)
     return Scenario(case, cluster, job, tuple(assumed), wall, delays.quick, delays)
+
+
+def _delays(
+    world: World, cluster: Cluster, pools: list[NodePool], nodes: int
+) -> tuple[Settings, list[str], measured.Measured]:
+    """The settings of the autoscaler with what is assumed of them, and how fast it and its cloud are."""
+    quick: LoopTime | None
+    if pools and all(known(pool.mode) == "Karpenter" for pool in pools):
+        settings, notes = _karpenter(world, pools, nodes), [_UNCALIBRATED]
+        own = parameters.parameters(cluster.cloud)
+        quick, slow = None, LoopTime(own["karpenter_loop"].value, 0)
+        cloud = parameters.cloud_parameters(cluster.cloud, slow, serial=False, delete_call=own["karpenter_call"].value)
+    else:
+        settings, notes = autoscaler_settings(world.autoscaling.autoscaler(cluster), cluster)
+        quick, slow = parameters.loop_times(settings.minor)
+        cloud = parameters.cloud_parameters(cluster.cloud, slow)
+    return settings, notes, measured.with_measured(world.config, cluster, cloud, quick)
 
 
 def _requested_nodes(world: World, cluster: Cluster) -> int | None:
@@ -186,30 +198,13 @@ def _standing_nodes(pool: NodePool) -> int:
 
 def _pool(pool: NodePool, most: int, world: World) -> Pool:
     least = number(pool.size.min_nodes, 0)
-    return Pool(known(pool.name) or pool.address, most, least, least, price=world.numbers.price(pool))
+    spot, price = known(pool.market.spot) is True, world.numbers.price(pool)
+    return Pool(known(pool.name) or pool.address, most, least, least, spot, price)
 
 
 def _scaled_sizes(sizes: list[int], nodes: int) -> list[int]:
     """Pool sizes that add up to that many nodes, in proportion."""
     return [ceil(size * nodes / sum(sizes)) for size in sizes]
-
-
-def _largest_job(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | None:
-    """The job with most pods, and these."""
-    every = [
-        (job, template)
-        for job in world.deployed.on(cluster).workloads
-        if job.batch and not job.per_node
-        for template in job.templates
-        if number(template.count, 0) > 1
-    ]
-    return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
-
-
-def _nodes_for_pods(template: PodTemplate, pool: NodePool) -> int:
-    """Nodes that the pods of a job fill, by their GPUs."""
-    pods, each, own = number(template.count, 0), number(template.gpus, 0), number(pool.machine.gpus, 0)
-    return ceil(pods * each / own) if each and own else pods
 
 
 def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:

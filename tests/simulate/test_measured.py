@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 
 from kcheck.config import settings
+from kcheck.config.config import RunRequest
 from kcheck.files.tree import Tree
 from kcheck.reading import inventory
 from kcheck.scale.world import World
