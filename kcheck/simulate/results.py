@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.simulate.run import simulate
@@ -140,12 +141,15 @@ def _queue(case: Case, held: dict[str, float]) -> str:
     after = held.get("scale-down-delay-after-add", 0)
     if after > held.get("max-scale-down-parallelism", 0):
         return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"
-    loop = settings.scan_interval + cloud.loop + cloud.loop_per_node * case.job.pods
-    rates = {
-        f"{settings.batch} nodes per loop (max-scale-down-parallelism), one loop in {loop:.0f} s": settings.batch / loop
-    }
+    pause = 0 if settings.eager else settings.scan_interval
+    gap = pause + cloud.loop + cloud.loop_per_node * case.pods
+    if settings.modern:  # a batch waits until the calls of the one before have returned
+        gap = max(gap, settings.taint_delay + cloud.delete_call)
+    batches = f"{settings.batch} nodes at a time (max-scale-down-parallelism), about every {gap:.0f} s"
+    rates = {batches: settings.batch / gap if gap else inf}
     if settings.client_qps:
-        rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / cloud.taint_requests
+        requests = cloud.taint_requests + cloud.event_requests
+        rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / requests
     if cloud.serial and cloud.delete_call:
         rates[f"the cloud's calls, one node in {cloud.delete_call:g} s"] = 1 / cloud.delete_call
     return min(rates, key=lambda name: rates[name])
