@@ -11,9 +11,7 @@ from kcheck.commands import options
 if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.fix.what_if import FixSaving
-    from kcheck.scale.world import World
     from kcheck.simulate.results import SimulationResult
-    from kcheck.simulate.scenario import Scenario
 
 
 @click.command("simulate", short_help="Simulate a job: how long it takes, what it costs, and which settings cost it.")
@@ -49,14 +47,17 @@ def command(
     Without a job in the code: one pod per node, for --nodes or for the maxima of the pools. Exits with 0, or with 2 on
     wrong usage.
     """
+    from dataclasses import replace
+
+    from kcheck.config.config import RunRequest
     from kcheck.report import picture, simulation
 
     if record:
         click.echo(_recorded(record, paths), nl=False)
         return
 
-    image, seconds = _size(image_size), _seconds(duration)
-    found, left = options.with_usage_errors(lambda: _results(paths, config, seconds, image))
+    config = replace(config, run=RunRequest(_seconds(duration), _size(image_size), jobs=True))
+    found, left = options.with_usage_errors(lambda: _results(paths, config))
     for why in left:
         click.echo(f"kcheck: {why}", err=True)
     if not found:
@@ -67,7 +68,7 @@ def command(
     if format_ in ("svg", "html"):
         click.echo(picture.as_svg(found[0]) if format_ == "svg" else picture.as_html(found), nl=False)
         return
-    pairs = [(one, _savings(paths, config, one, seconds, image) if what_if else None) for one in found]
+    pairs = [(one, _savings(paths, config, one) if what_if else None) for one in found]
     if format_ == "json":
         click.echo(simulation.as_json(pairs), nl=False)
         return
@@ -93,25 +94,14 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
         raise click.UsageError(f"--record {error}") from error
 
 
-def _savings(
-    paths: tuple[str, ...], config: Config, outcome: SimulationResult, seconds: float | None, image: float | None
-) -> list[FixSaving]:
+def _savings(paths: tuple[str, ...], config: Config, outcome: SimulationResult) -> list[FixSaving]:
     """What fixes save of a run."""
     from kcheck.fix import what_if
-    from kcheck.simulate import scenario
 
-    def again(world: World) -> Scenario | str:
-        own = [one for one in world.inventory.clusters if one.id == outcome.scenario.cluster.id]
-        if not own:
-            return "the cluster is gone"
-        return scenario.build_scenario(world, own[0], duration=seconds, image=image)
-
-    return what_if.savings(list(paths) or ["."], config, outcome, again)
+    return what_if.savings(list(paths) or ["."], config, outcome)
 
 
-def _results(
-    paths: tuple[str, ...], config: Config, seconds: float | None, image: float | None
-) -> tuple[list[SimulationResult], list[str]]:
+def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:
     """The runs of every cluster, and why some have none."""
     from kcheck.engine import rules
     from kcheck.reading import inventory
@@ -122,7 +112,7 @@ def _results(
     world = World(inventory.read(options.read_tree(paths, config), config).inventory, config)
     found, left = [], []
     for cluster in world.inventory.clusters:
-        one = scenario.build_scenario(world, cluster, duration=seconds, image=image)
+        one = scenario.build_scenario(world, cluster)
         if isinstance(one, str):
             left.append(one)
         else:

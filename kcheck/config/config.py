@@ -41,6 +41,18 @@ class Accepted:
 
 
 @dataclass(frozen=True)
+class RunRequest:
+    """What is asked of simulated runs: seconds of work of each pod, MiB of images that a new node pulls.
+
+    With `jobs` every cluster is for jobs, whatever its code says: somebody asks how one would run.
+    """
+
+    duration: float | None = None
+    image: float | None = None
+    jobs: bool = False
+
+
+@dataclass(frozen=True)
 class Config:
     """The effective settings of one run. All paths are relative to the working directory.
 
@@ -77,6 +89,7 @@ class Config:
     variables: dict[str, str] = field(default_factory=dict)
     env_vars: bool = False
     module_dirs: tuple[str, ...] = ()
+    run: RunRequest = RunRequest()
     simulation: dict[str, str | float] = field(default_factory=dict)
 
     def environment(self, root: str, name: str) -> Environment | None:

@@ -163,7 +163,8 @@ def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
 def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
     """What each fix saves, and all of them, as a table, and how to make them."""
     if savings and not (outcome.without_wall or outcome).middle.summary.finished:
-        done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min" for one in savings]
+        done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min"
+                for one in savings if one.after is not None]  # fmt: skip
         return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
     if not savings:
         return "\n  what if: none of kcheck's fixes changes this run\n"
@@ -174,7 +175,8 @@ def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
         name = "all of these" if len(one.rules) > 1 else one.rules[0]
         if one.saved is not None:
             lines.append(f"  {name:30} {_saved(one.saved, priced=priced)}  {one.safety}")
-    return "\n".join([*lines, "", f"  {_command(savings)}"]) + "\n"
+    fixes = [one for one in savings if one.after is not None]
+    return "\n".join([*lines, *(["", f"  {_command(fixes)}"] if fixes else [])]) + "\n"
 
 
 def _saved(saved: Saving, *, priced: bool) -> str:
@@ -212,7 +214,7 @@ def as_json(outcomes: Iterable[tuple[SimulationResult, list[FixSaving] | None]])
 def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[str, object]:
     scenario, run, job = outcome.scenario, outcome.middle, outcome.scenario.case.job
     summary = run.summary
-    paid, spent = cost(outcome.case, summary), outcome.dollars
+    spent = outcome.dollars
     data: dict[str, object] = {
         "cluster": scenario.cluster.id,
         "nodes": scenario.case.pods,
@@ -228,7 +230,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "node_hours": round(summary.paid / 3600, 2),
         "node_hours_least": round(outcome.node_hours.least, 2),
         "node_hours_most": round(outcome.node_hours.most, 2),
-        "dollars": None if paid is None else round(paid, 2),
+        "dollars": None if spent is None else round(cost(outcome.case, summary), 2),
         "dollars_least": None if spent is None else round(spent.least, 2),
         "dollars_most": None if spent is None else round(spent.most, 2),
         "unpriced_nodes": outcome.unpriced,

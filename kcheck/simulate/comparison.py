@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from kcheck.simulate.results import cost, range_of
+from kcheck.simulate.results import cost, is_priced
 from kcheck.simulate.run import simulate
+from kcheck.simulate.scenario import SEEDS
 from kcheck.source.units import rough
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ _LARGEST = 1000
 
 
 class Estimate(NamedTuple):
-    """A number that runs give: the least, the most, and the mean; of money in thousandths of a dollar."""
+    """A number with the quickest loops of the autoscaler and with the slowest: the least, the most, and their mean."""
 
     least: int
     most: int
@@ -47,27 +50,17 @@ class Saving(NamedTuple):
 
 
 def compare(before: Scenario, after: Scenario) -> Saving | None:
-    """What a scenario saves against one of the same nodes; None where no pair of runs comes to its end."""
-    nodes = before.case.pods
-    pairs = list(zip(before.draws, after.draws, strict=True))
-    found = [one for one in (_difference(*pair, nodes) for pair in pairs) if one is not None]
-    if not found:
+    """What a scenario saves against one of the same nodes; None where runs do not come to their end."""
+    found = [_difference(one, other) for one, other in zip(before.cases, after.cases, strict=True)]
+    sure = [one for one in found if one is not None]
+    if not sure or len(sure) < len(found):
         return None
-    money = [one.mills for one in found if one.mills is not None]
     return Saving(
-        nodes=_nodes(before.draws[0]),
-        time=_estimate([one.time for one in found]),
-        node_time=_estimate([one.paid for one in found]),
-        money=_estimate(money) if len(money) == len(found) else None,
+        nodes=_nodes(before.case),
+        time=_estimate([one[0] for one in sure]),
+        node_time=_estimate([one[1] for one in sure]),
+        money=_estimate([one[2] for one in sure]) if is_priced(before.case) else None,
     )
-
-
-class _Difference(NamedTuple):
-    """What one run saves against another: seconds, paid seconds, thousandths of a dollar."""
-
-    time: float
-    paid: float
-    mills: float | None
 
 
 def _nodes(case: Case) -> tuple[int, ...]:
@@ -80,30 +73,41 @@ def _nodes(case: Case) -> tuple[int, ...]:
 
 
 def _estimate(numbers: Sequence[float]) -> Estimate:
-    least, most = range_of(numbers)
-    return Estimate(rough(least), rough(most), rough(sum(numbers) / len(numbers)))
+    return Estimate(rough(min(numbers)), rough(max(numbers)), rough(sum(numbers) / len(numbers)))
 
 
-def _difference(before: Case, after: Case, nodes: int) -> _Difference | None:
-    """The difference of two runs; of too many nodes as it grows from half of the most that are simulated to these."""
+_Difference: TypeAlias = "tuple[float, float, float]"
+"""What runs save against others: seconds, paid seconds, thousandths of a dollar."""
+
+
+def _difference(before: Case, after: Case) -> _Difference | None:
+    """The difference of runs; of too many nodes as it grows from half of the most that are simulated to these."""
+    nodes = before.pods
     if nodes <= _LARGEST:
         return _simulated(before, after)
     half, full = (_simulated(_smaller(before, size), _smaller(after, size)) for size in (_LARGEST // 2, _LARGEST))
     if half is None or full is None:
         return None
-    share = (nodes - _LARGEST) / (_LARGEST - _LARGEST // 2)
-    paid = 2 * half.paid, full.paid
-    mills = None if half.mills is None or full.mills is None else (2 * half.mills, full.mills)
-    return _Difference(
-        _grown((half.time, full.time), share),
-        _grown(paid, share) * nodes / _LARGEST,
-        None if mills is None else _grown(mills, share) * nodes / _LARGEST,
+    steps = (nodes - _LARGEST) / (_LARGEST - _LARGEST // 2)
+    time = full[0] + steps * (full[0] - half[0])
+    paid, mills = (nodes / _LARGEST * (full[i] + steps * (full[i] - 2 * half[i])) for i in (1, 2))
+    return time, paid, mills
+
+
+def _simulated(before: Case, after: Case) -> _Difference | None:
+    """The median difference of any two draws; None where one of them does not come to its end.
+
+    Not of those of one seed: which batch of deletions just misses a loop is not what a setting decides.
+    """
+    runs = [[_summary(replace(case, seed=seed)) for seed in SEEDS] for case in (before, after)]
+    if not all(run.finished for own in runs for run in own):
+        return None
+    pairs = list(product(*runs))
+    return (
+        median(one.total - other.total for one, other in pairs),
+        median(one.paid - other.paid for one, other in pairs),
+        median(cost(before, one) - cost(after, other) for one, other in pairs) * 1000,
     )
-
-
-def _grown(found: tuple[float, float], share: float) -> float:
-    """What comes after two numbers, so many of their distances further."""
-    return found[1] + (found[1] - found[0]) * share
 
 
 def _smaller(case: Case, nodes: int) -> Case:
@@ -114,15 +118,6 @@ def _smaller(case: Case, nodes: int) -> Case:
     first, *others = (replace(job, pods=max(1, round(job.pods * share))) for job in case.jobs)
     queues = tuple(replace(queue, nodes=max(1, round(queue.nodes * share))) for queue in case.queues)
     return replace(case, job=first, others=tuple(others), queues=queues, pools=pools, cloud=calm)
-
-
-def _simulated(before: Case, after: Case) -> _Difference | None:
-    one, other = _summary(before), _summary(after)
-    if not one.finished or not other.finished:
-        return None
-    costs = cost(before, one), cost(after, other)
-    mills = None if costs[0] is None or costs[1] is None else (costs[0] - costs[1]) * 1000
-    return _Difference(one.total - other.total, one.paid - other.paid, mills)
 
 
 @lru_cache(maxsize=1024)

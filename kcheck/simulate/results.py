@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.simulate.run import simulate
@@ -61,8 +62,8 @@ class SimulationResult(NamedTuple):
     @property
     def dollars(self) -> Range | None:
         """The cost of these runs, without nodes that have no price; None without any price."""
-        found = [cost(self.scenario.case, run.summary) for run in self.runs]
-        return None if None in found else range_of(one for one in found if one is not None)
+        case = self.scenario.case
+        return range_of(cost(case, run.summary) for run in self.runs) if is_priced(case) else None
 
     @property
     def unpriced(self) -> int:
@@ -77,12 +78,15 @@ def range_of(numbers: Iterable[float]) -> Range:
     return Range(min(found), max(found))
 
 
-def cost(case: Case, summary: Summary) -> float | None:
-    """US dollars that the nodes of a run cost, without those that have no price; None if none has one."""
-    pairs = [(pool.price, use.paid) for pool, use in zip(case.pools, summary.uses, strict=True)]
-    if all(price is None for price, _ in pairs):
-        return None
-    return sum(price.mills * paid for price, paid in pairs if price is not None) / 3_600_000
+def is_priced(case: Case) -> bool:
+    """Whether any of its nodes has a price."""
+    return any(pool.price is not None for pool in case.pools)
+
+
+def cost(case: Case, summary: Summary) -> float:
+    """US dollars that the nodes of a run cost, without those that have no price."""
+    pairs = zip(case.pools, summary.uses, strict=True)
+    return sum(pool.price.mills * use.paid for pool, use in pairs if pool.price is not None) / 3_600_000
 
 
 def run_scenario(scenario: Scenario) -> SimulationResult:
@@ -137,12 +141,15 @@ def _queue(case: Case, held: dict[str, float]) -> str:
     after = held.get("scale-down-delay-after-add", 0)
     if after > held.get("max-scale-down-parallelism", 0):
         return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"
-    loop = settings.scan_interval + cloud.loop + cloud.loop_per_node * case.job.pods
-    rates = {
-        f"{settings.batch} nodes per loop (max-scale-down-parallelism), one loop in {loop:.0f} s": settings.batch / loop
-    }
+    pause = 0 if settings.eager else settings.scan_interval
+    gap = pause + cloud.loop + cloud.loop_per_node * case.pods
+    if settings.modern:  # a batch waits until the calls of the one before have returned
+        gap = max(gap, settings.taint_delay + cloud.delete_call)
+    batches = f"{settings.batch} nodes at a time (max-scale-down-parallelism), about every {gap:.0f} s"
+    rates = {batches: settings.batch / gap if gap else inf}
     if settings.client_qps:
-        rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / cloud.taint_requests
+        requests = cloud.taint_requests + cloud.event_requests
+        rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / requests
     if cloud.serial and cloud.delete_call:
         rates[f"the cloud's calls, one node in {cloud.delete_call:g} s"] = 1 / cloud.delete_call
     return min(rates, key=lambda name: rates[name])

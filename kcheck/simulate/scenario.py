@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
     from kcheck.simulate.measured import Measured
+    from kcheck.simulate.model import Cloud
 
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
 
-_SEEDS = 2, 3
-"""Draws of chance with each time of the loops, of large runs and of others: large ones take long."""
-
-_LARGE = 500
+SEEDS = range(3)
+"""Draws of chance with each time of the loops: their spread is small beside what the model does not know."""
 
 _UNCALIBRATED = "Karpenter is a small model that is not calibrated"
 
@@ -80,8 +79,7 @@ class Scenario:
     @property
     def draws(self) -> tuple[Case, ...]:
         """The runs that stand for it: several by chance with each time of the loops."""
-        seeds = range(_SEEDS[self.case.pods <= _LARGE])
-        return tuple(replace(case, seed=seed) for case in self.cases for seed in seeds)
+        return tuple(replace(case, seed=seed) for case in self.cases for seed in SEEDS)
 
     @property
     def without_wall(self) -> Scenario:
@@ -104,14 +102,14 @@ class Scenario:
         return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
-def build_scenario(
-    world: World, cluster: Cluster, *, duration: float | None = None, image: float | None = None
-) -> Scenario | str:
+def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     """The run of the largest job, or of as many pods as nodes are asked for; a text if impossible.
 
-    Without a job, of as many as its pools have nodes. `duration` is in seconds, `image` in MiB.
+    Without a job, of as many as its pools have nodes. It is the only run of a cluster: for what `check` says of money,
+    for `simulate` and its --what-if.
     """
     assumed: list[str] = []
+    duration = world.config.run.duration
     nodes = _requested_nodes(world, cluster)
     together = jobs.largest(world, cluster)
     job, template = together.jobs[0] if together else (None, None)
@@ -149,13 +147,10 @@ def build_scenario(
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
     settings, notes, delays = _delays(world, cluster, chosen, count)
     assumed += notes
-    if image:
-        bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
-        delays = delays._replace(cloud=replace(delays.cloud, pull=image / bandwidth))
     case = Case(
         own,
         replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
-        settings, delays.cloud,
+        settings, _with_image(delays.cloud, world.config.run.image),
         system_nodes=sum(_standing_nodes(pool) for pool in near if pool not in chosen),
         others=tuple(own_jobs[1:]), queues=queues,
     )  # fmt: skip
@@ -190,6 +185,11 @@ def _requested_nodes(world: World, cluster: Cluster) -> int | None:
     """Nodes of the run that --nodes asks for; what an environment is meant to reach says nothing of a job."""
     own = world.sizes.requested_by_name(cluster)
     return world.config.nodes.get("") if own is None else own
+
+
+def _with_image(cloud: Cloud, size: float | None) -> Cloud:
+    """A cloud whose new nodes pull an image of that many MiB."""
+    return replace(cloud, pull=size / parameters.parameters(cloud.name)["bandwidth"].value) if size else cloud
 
 
 def _standing_nodes(pool: NodePool) -> int:

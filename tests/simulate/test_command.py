@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.cli import cli
-from kcheck.config.config import Config
+from kcheck.config.config import Config, RunRequest
 from kcheck.files.tree import Tree
 from kcheck.reading import inventory
 from kcheck.report import simulation
@@ -81,9 +81,9 @@ def found(
     write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], nodes: int | None = None, **asked: Any
 ) -> scenario.Scenario:
     write(files)
-    config = Config(nodes={"": nodes} if nodes else {})
+    config = Config(nodes={"": nodes} if nodes else {}, run=RunRequest(**asked))
     world = World(inventory.read(Tree(["."]), config).inventory, config)
-    one = scenario.build_scenario(world, world.inventory.clusters[0], **asked)
+    one = scenario.build_scenario(world, world.inventory.clusters[0])
     assert isinstance(one, scenario.Scenario)
     return one
 

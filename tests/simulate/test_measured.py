@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 
 from kcheck.config import settings
+from kcheck.config.config import RunRequest
 from kcheck.files.tree import Tree
 from kcheck.reading import inventory
 from kcheck.scale.world import World
@@ -33,9 +35,9 @@ simulation: {boot: 90s, loop: 1s}
 
 def scenarios(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], **asked: Any) -> list[Scenario]:
     write(files)
-    config = settings.load(["."])
+    config = replace(settings.load(["."]), run=RunRequest(**asked))
     world = World(inventory.read(Tree(["."]), config).inventory, config)
-    found = [scenario.build_scenario(world, cluster, **asked) for cluster in world.inventory.clusters]
+    found = [scenario.build_scenario(world, cluster) for cluster in world.inventory.clusters]
     return [one for one in found if not isinstance(one, str)]
 
 

@@ -29,8 +29,9 @@ _NOTHING = 5
 
 
 class Saving(NamedTuple):
-    """What a change saves of a simulated run; the rates are those of the run's nodes, by cost."""
+    """What a change saves of a simulated run, as it was `found`; the rates are those of the run's nodes, by cost."""
 
+    found: comparison.Saving
     nodes: int
     node_time: Value[int]
     money: Value[int]
@@ -115,6 +116,7 @@ def _saved(autoscaler: Autoscaler, world: World, change: Callable[[Case], Case])
         if pool.price is not None and nodes:
             kinds[pool.price] += nodes
     saving = Saving(
+        found=found,
         nodes=sum(found.nodes),
         node_time=_bounded(autoscaler, found.node_time),
         money=_bounded(autoscaler, found.money),
