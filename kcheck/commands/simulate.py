@@ -10,8 +10,7 @@ from kcheck.commands import options
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
-    from kcheck.fix.what_if import Saving
-    from kcheck.model import Cluster
+    from kcheck.fix.what_if import FixSaving
     from kcheck.scale.world import World
     from kcheck.simulate.results import SimulationResult
     from kcheck.simulate.scenario import Scenario
@@ -96,7 +95,7 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
 
 def _savings(
     paths: tuple[str, ...], config: Config, outcome: SimulationResult, seconds: float | None, image: float | None
-) -> list[Saving]:
+) -> list[FixSaving]:
     """What fixes save of a run."""
     from kcheck.fix import what_if
     from kcheck.simulate import scenario
@@ -105,9 +104,7 @@ def _savings(
         own = [one for one in world.inventory.clusters if one.id == outcome.scenario.cluster.id]
         if not own:
             return "the cluster is gone"
-        return scenario.build_scenario(
-            world, own[0], nodes=_requested_nodes(world, own[0]), duration=seconds, image=image
-        )
+        return scenario.build_scenario(world, own[0], duration=seconds, image=image)
 
     return what_if.savings(list(paths) or ["."], config, outcome, again)
 
@@ -125,20 +122,12 @@ def _results(
     world = World(inventory.read(options.read_tree(paths, config), config).inventory, config)
     found, left = [], []
     for cluster in world.inventory.clusters:
-        one = scenario.build_scenario(
-            world, cluster, nodes=_requested_nodes(world, cluster), duration=seconds, image=image
-        )
+        one = scenario.build_scenario(world, cluster, duration=seconds, image=image)
         if isinstance(one, str):
             left.append(one)
         else:
             found.append(results.run_scenario(one))
     return found, left
-
-
-def _requested_nodes(world: World, cluster: Cluster) -> int | None:
-    """Nodes of the run that --nodes asks for; what the cluster is meant to reach says nothing of a job."""
-    own = world.sizes.requested_by_name(cluster)
-    return world.config.nodes.get("") if own is None else own
 
 
 def _seconds(text: str | None) -> float | None:

@@ -91,6 +91,13 @@ def _queue(world: World, job: Workload) -> QueueInCode | None:
     return next((one for one in near if one.kind == "ClusterQueue" and target and known(one.name) == target), None)
 
 
+def on_pools(found: Jobs, pools: list[NodePool]) -> Jobs:
+    """The largest job with those others that some of the pools take."""
+    first, *others = found.jobs
+    fitting = [pair for pair in others if any(placement.fit(pair[1], pool).fits is not False for pool in pools)]
+    return found._replace(jobs=(first, *fitting))
+
+
 def nodes(template: PodTemplate, pool: NodePool | None) -> int:
     """Nodes that the pods of a job fill; one each where nothing is known of the pool."""
     pods = number(template.count, 0)

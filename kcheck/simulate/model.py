@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kcheck.numbers.machines import Price
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,7 @@ class Pool:
     least: int = 0
     existing: int = 0
     spot: bool = False
+    price: Price | None = None
 
 
 @dataclass(frozen=True)
@@ -172,6 +176,11 @@ class Case:
         return (self.job, *self.others)
 
     @property
+    def pods(self) -> int:
+        """Pods of all jobs."""
+        return sum(job.pods for job in self.jobs)
+
+    @property
     def work(self) -> float:
         """Seconds of nodes that the work itself takes."""
         return sum(job.pods * job.duration for job in self.jobs)
@@ -211,12 +220,20 @@ class JobTimes(NamedTuple):
     done: float
 
 
+class Use(NamedTuple):
+    """The nodes that a run had of a pool, and the seconds for which they are paid, all together."""
+
+    nodes: int
+    paid: float
+
+
 @dataclass
 class Summary:
     """The result of a run: seconds since the job was created, paid seconds by phase.
 
     `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
-    setting held the run up. `lost` seconds of work were done in vain, on `interrupted` spot nodes and for other jobs.
+    setting held the run up. `uses` are those of the pools of its case. `lost` seconds of work were done in vain, on
+    `interrupted` spot nodes and for other jobs.
     """
 
     total: float
@@ -229,14 +246,15 @@ class Summary:
     launched: int
     paid: float
     phases: dict[str, float]
+    uses: tuple[Use, ...]
     held: dict[str, float] = field(default_factory=dict)
     jobs: tuple[JobTimes, ...] = ()
     interrupted: int = 0
     lost: float = 0
 
-    def overspend(self, job: Job) -> float:
+    def overspend(self, case: Case) -> float:
         """Paid time by the time of the work itself."""
-        return self.paid / (job.pods * job.duration)
+        return self.paid / case.work
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.simulate.clock import Clock
 from kcheck.simulate.cloud import REGISTERED_AT, Provider, draws
 from kcheck.simulate.karpenter import Karpenter
-from kcheck.simulate.model import PHASES, Event, JobTimes, Point, Run, Summary
+from kcheck.simulate.model import PHASES, Event, JobTimes, Point, Run, Summary, Use
 from kcheck.simulate.nodes import NEVER, Fleet, Group, Node
 from kcheck.simulate.pods import Pods
 from kcheck.simulate.requests import Client
@@ -311,7 +311,7 @@ class _Simulation:
         done = pods.last_done
         finished = pods.finished == pods.number and self._over()
         phases = dict.fromkeys(PHASES, 0.0)
-        paid = 0.0
+        paid_of: dict[int, list[float]] = {id(group): [] for group in self.fleet.groups}
         until = max(end, done, self.timeline[-1].time if self.timeline else 0)
         for node in nodes:
             last = node.gone if node.gone < NEVER else until
@@ -320,14 +320,16 @@ class _Simulation:
             node.close(last, self.case.settings.unneeded_time)
             for name in PHASES:
                 phases[name] += node.spent[name]
-            paid += self.provider.paid(last - node.launched)
+            paid_of[id(node.pool)].append(self.provider.paid(last - node.launched))
+        uses = tuple(Use(len(paid_of[id(group)]), sum(paid_of[id(group)])) for group in self.fleet.groups)
+        paid = sum(use.paid for use in uses)
         readies = [node.ready for node in nodes if node.ready < NEVER]
         rounding = paid - sum(phases.values())
         phases["delete"] += rounding
         return Summary(
             total=max(end, done) if finished else until, finished=finished, first_ready=min(readies, default=NEVER),
             last_ready=max(readies, default=NEVER), last_start=pods.last_start, last_done=done,
-            pods_done=pods.finished, launched=len(nodes), paid=paid, phases=phases, held=self.held,
+            pods_done=pods.finished, launched=len(nodes), paid=paid, phases=phases, uses=uses, held=self.held,
             jobs=tuple(JobTimes(one.job.name, one.first_start, one.done) for one in pods.works),
             interrupted=self.interrupted, lost=pods.lost,
         )  # fmt: skip

@@ -7,20 +7,25 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from kcheck.scale import placement, walls
-from kcheck.simulate import measured, parameters
+from kcheck.simulate import jobs, measured, parameters
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.simulate.parameters import LoopTime
 from kcheck.source.units import minor_version
 from kcheck.source.values import Known, Unset, known, number
 
 if TYPE_CHECKING:
-    from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
+    from kcheck.model import Autoscaler, Cluster, NodePool, Workload
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
     from kcheck.simulate.measured import Measured
 
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
+
+_SEEDS = 2, 3
+"""Draws of chance with each time of the loops, of large runs and of others: large ones take long."""
+
+_LARGE = 500
 
 _UNCALIBRATED = "Karpenter is a small model that is not calibrated"
 
@@ -50,7 +55,7 @@ _SWITCHES = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """A requested run with its assumptions. `price` is in thousandths of a US dollar per hour.
+    """A requested run with its assumptions.
 
     `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
     of its autoscaler's version; `quick` are the quickest, None where there is but one time. `measured` are the delays
@@ -60,7 +65,6 @@ class Scenario:
     case: Case
     cluster: Cluster
     job: Workload | None
-    price: int | None
     assumed: tuple[str, ...]
     wall: Wall | None = None
     quick: LoopTime | None = None
@@ -72,6 +76,12 @@ class Scenario:
         if self.quick is None:
             return (self.case,)
         return self.case, replace(self.case, cloud=replace(self.case.cloud, **self.quick._asdict()))
+
+    @property
+    def draws(self) -> tuple[Case, ...]:
+        """The runs that stand for it: several by chance with each time of the loops."""
+        seeds = range(_SEEDS[self.case.pods <= _LARGE])
+        return tuple(replace(case, seed=seed) for case in self.cases for seed in seeds)
 
     @property
     def without_wall(self) -> Scenario:
@@ -95,76 +105,90 @@ class Scenario:
 
 
 def build_scenario(
-    world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None,
-    image: float | None = None, everything: bool = False,
-) -> Scenario | str:  # fmt: skip
-    """The run of the largest job, or of `nodes` pods with a node each; a text if impossible.
+    world: World, cluster: Cluster, *, duration: float | None = None, image: float | None = None
+) -> Scenario | str:
+    """The run of the largest job, or of as many pods as nodes are asked for; a text if impossible.
 
-    `duration` is in seconds, `image` in MiB; with `everything` the run takes all pools that are scaled, whatever jobs
-    there are.
+    Without a job, of as many as its pools have nodes. `duration` is in seconds, `image` in MiB.
     """
     assumed: list[str] = []
-    job, template = (None if everything else _largest_job(world, cluster)) or (None, None)
+    nodes = _requested_nodes(world, cluster)
+    together = jobs.largest(world, cluster)
+    job, template = together.jobs[0] if together else (None, None)
     near = world.pools.of_cluster(cluster)
     pools = [pool for pool in near if number(pool.size.max_nodes, 0) and known(pool.size.autoscaled)]
     if template is not None:
         chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
     else:
-        chosen = ([] if everything else [pool for pool in pools if known(pool.machine.gpu)]) or pools
+        chosen = [pool for pool in pools if known(pool.machine.gpu)] or pools
     if not chosen and not nodes:
         return f"{cluster.address} has no autoscaled pool of known size; set --nodes N to run a job on N nodes"
     sizes = [number(pool.size.max_nodes, 0) for pool in chosen]
-    count = nodes or (_nodes_for_pods(template, chosen[0]) if template else sum(sizes))
+    seconds = duration or DURATION
+    first = chosen[0] if chosen else None
+    own_jobs, queues = jobs.simulated(jobs.on_pools(together, chosen), world, first, seconds) if together else ([], ())
+    if nodes or not own_jobs:
+        gang, apart = bool(job and isinstance(job.gang, Known)), bool(template and known(template.spread))
+        own_jobs, queues = [Job(nodes or sum(sizes), seconds, gang, anti_affinity=apart)], ()
+    if together is not None and own_jobs[1:]:
+        assumed.append(together.note)
+    count = sum(one.pods for one in own_jobs)
     if nodes and 0 < sum(sizes) < nodes:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
         assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, assumed to have room for {nodes:,}")
         sizes = _scaled_sizes(sizes, nodes)
-    own = tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True))
+    own = tuple(_pool(pool, size, world) for pool, size in zip(chosen, sizes, strict=True))
     if not own:
-        own = (Pool("nodes", count),)
+        own = (Pool("nodes", count, price=world.numbers.price(None)),)
         assumed.append(f"one pool of {count:,} nodes, because the code has none of known size")
     if job is None:
         assumed.append(f"the code has no job: {count:,} pods, one per node")
-    seconds = duration or DURATION
     if duration is None:
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
-    quick: LoopTime | None
-    if chosen and all(known(pool.mode) == "Karpenter" for pool in chosen):
-        settings, notes = _karpenter(world, chosen, count), [_UNCALIBRATED]
-        own_parameters = parameters.parameters(cluster.cloud)
-        quick, slow = None, LoopTime(own_parameters["karpenter_loop"].value, 0)
-        cloud = parameters.cloud_parameters(
-            cluster.cloud, slow, serial=False, delete_call=own_parameters["karpenter_call"].value
-        )
-    else:
-        settings, notes = _settings(world, cluster)
-        quick, slow = parameters.loop_times(settings.minor)
-        cloud = parameters.cloud_parameters(cluster.cloud, slow)
+    settings, notes, delays = _delays(world, cluster, chosen, count)
     assumed += notes
-    delays = measured.with_measured(world.config, cluster, cloud, quick)
     if image:
         bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
         delays = delays._replace(cloud=replace(delays.cloud, pull=image / bandwidth))
     case = Case(
         own,
-        Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)),
-            gpu=any(known(pool.machine.gpu) for pool in chosen),
-            anti_affinity=bool(template and known(template.spread))),
+        replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
         settings, delays.cloud,
         system_nodes=sum(_standing_nodes(pool) for pool in near if pool not in chosen),
+        others=tuple(own_jobs[1:]), queues=queues,
     )  # fmt: skip
     hub = _pull_budget(world, cluster, count)
-    if hub is not None and not everything:
+    if hub is not None:
         window = world.numbers.limits("any")["docker_hub.window"].number * 3600
         case = replace(case, pulls=hub, window=window)
     wall = _stopping_wall(world, cluster, count + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.number)
-    price = world.numbers.price(chosen[0] if chosen else None)
-    return Scenario(
-        case, cluster, job, price.mills if price else None, tuple(assumed), wall, quick=delays.quick, measured=delays
-    )
+    return Scenario(case, cluster, job, tuple(assumed), wall, delays.quick, measured=delays)
+
+
+def _delays(
+    world: World, cluster: Cluster, pools: list[NodePool], nodes: int
+) -> tuple[Settings, list[str], measured.Measured]:
+    """The settings of the autoscaler with what is assumed of them, and how fast it and its cloud are."""
+    quick: LoopTime | None
+    if pools and all(known(pool.mode) == "Karpenter" for pool in pools):
+        settings, notes = _karpenter(world, pools, nodes), [_UNCALIBRATED]
+        own = parameters.parameters(cluster.cloud)
+        quick, slow = None, LoopTime(own["karpenter_loop"].value, 0)
+        cloud = parameters.cloud_parameters(cluster.cloud, slow, serial=False, delete_call=own["karpenter_call"].value)
+    else:
+        settings, notes = autoscaler_settings(world.autoscaling.autoscaler(cluster), cluster)
+        quick, slow = parameters.loop_times(settings.minor)
+        cloud = parameters.cloud_parameters(cluster.cloud, slow)
+    return settings, notes, measured.with_measured(world.config, cluster, cloud, quick)
+
+
+def _requested_nodes(world: World, cluster: Cluster) -> int | None:
+    """Nodes of the run that --nodes asks for; what an environment is meant to reach says nothing of a job."""
+    own = world.sizes.requested_by_name(cluster)
+    return world.config.nodes.get("") if own is None else own
 
 
 def _standing_nodes(pool: NodePool) -> int:
@@ -172,32 +196,15 @@ def _standing_nodes(pool: NodePool) -> int:
     return number(pool.size.min_nodes if known(pool.size.autoscaled) else pool.size.max_nodes, 0)
 
 
-def _pool(pool: NodePool, most: int) -> Pool:
+def _pool(pool: NodePool, most: int, world: World) -> Pool:
     least = number(pool.size.min_nodes, 0)
-    return Pool(known(pool.name) or pool.address, most, least, least)
+    spot, price = known(pool.market.spot) is True, world.numbers.price(pool)
+    return Pool(known(pool.name) or pool.address, most, least, least, spot, price)
 
 
 def _scaled_sizes(sizes: list[int], nodes: int) -> list[int]:
     """Pool sizes that add up to that many nodes, in proportion."""
     return [ceil(size * nodes / sum(sizes)) for size in sizes]
-
-
-def _largest_job(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | None:
-    """The job with most pods, and these."""
-    every = [
-        (job, template)
-        for job in world.deployed.on(cluster).workloads
-        if job.batch and not job.per_node
-        for template in job.templates
-        if number(template.count, 0) > 1
-    ]
-    return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
-
-
-def _nodes_for_pods(template: PodTemplate, pool: NodePool) -> int:
-    """Nodes that the pods of a job fill, by their GPUs."""
-    pods, each, own = number(template.count, 0), number(template.gpus, 0), number(pool.machine.gpus, 0)
-    return ceil(pods * each / own) if each and own else pods
 
 
 def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
@@ -215,17 +222,17 @@ def _nodes_of(budget: str, nodes: int) -> int:
     return ceil(nodes * int(text[:-1]) / 100) if text.endswith("%") else int(text) if text.isdigit() else nodes
 
 
-def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
-    """The settings of the cluster's autoscaler, with what is assumed where they are unknown."""
-    own = world.autoscaling.autoscaler(cluster)
-    minor = minor_version(known(cluster.version) or "")
+def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tuple[Settings, list[str]]:
+    """The settings of a cluster's autoscaler, with what is assumed where they are unknown."""
+    minor = minor_version(known(cluster.version) or "") if cluster is not None else None
     if own is None:
         usual = Settings(minor=minor) if minor else Settings()
         return usual, ["an autoscaler with the defaults of its version"]
     if isinstance(own.version, Known):
         minor = minor_version(own.version.value) or minor
     base = Settings(minor=minor) if minor else Settings()
-    changed: dict[str, Any] = dict(parameters.profile_settings(cluster.cloud, known(own.profile) or ""))
+    profile = parameters.profile_settings(cluster.cloud, known(own.profile) or "") if cluster is not None else {}
+    changed: dict[str, Any] = dict(profile)
     notes = [f"{known(own.profile)} stands for autoscaler settings that its cloud does not publish"] if changed else []
     changed |= _known_settings(own, base)
     unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))

@@ -165,6 +165,20 @@ def money(mills: int) -> str:
     return f"${dollars(mills)}"
 
 
+def rough(number: float) -> int:
+    """A number with three significant digits, as estimates have."""
+    step: int = 10 ** max(0, len(str(abs(round(number)))) - 3)
+    return round(number / step) * step
+
+
+def between(low: str, high: str) -> str:
+    """Two texts of one unit as a range: 2 to 9 node-hours, $5 to $7; one of them where they are the same."""
+    unit = low.rpartition(" ")[2]
+    if low == high:
+        return low
+    return f"{low.removesuffix(f' {unit}')} to {high}" if high.endswith(f" {unit}") else f"{low} to {high}"
+
+
 _SHOWN = {
     "seconds": readable, "whole seconds": readable, "memory": size, "millicores": cores, "node-seconds": node_hours,
     "mills": money,

@@ -77,9 +77,12 @@ spec:
 """
 
 
-def found(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], **asked: Any) -> scenario.Scenario:
+def found(
+    write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], nodes: int | None = None, **asked: Any
+) -> scenario.Scenario:
     write(files)
-    world = World(inventory.read(Tree(["."]), Config()).inventory, Config())
+    config = Config(nodes={"": nodes} if nodes else {})
+    world = World(inventory.read(Tree(["."]), config).inventory, config)
     one = scenario.build_scenario(world, world.inventory.clusters[0], **asked)
     assert isinstance(one, scenario.Scenario)
     return one
