@@ -254,9 +254,8 @@ def _call(recording: Recording) -> Measure:
     if calls is None:
         return _why(recording, "delete_call")
     of = f"{len(calls.seconds):,} {calls.how}"
-    if recording.step >= 1:
-        return Measure("delete_call", calls.value, f"mean of {of}")
-    return Measure("delete_call", calls.value, f"median of {of}; {_spread(sorted(calls.seconds))}")
+    text = f"median of {of}; {_spread(calls.seconds)}" if calls.exact else f"mean of {of}, in whole seconds"
+    return Measure("delete_call", calls.middle, text)
 
 
 def _latency(recording: Recording) -> list[Measure]:
