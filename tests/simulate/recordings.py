@@ -30,7 +30,7 @@ def start(node: Node) -> float:
 
 def as_events(run: _Simulation, *, new_api: bool = False) -> str:
     """What kubectl prints of the events of a run, as core/v1 has them or events.k8s.io/v1."""
-    items = []
+    items: list[dict[str, object]] = []
 
     def add(time: float, reason: str, kind: str, name: str, message: str, source: str) -> None:
         if time == NEVER:
