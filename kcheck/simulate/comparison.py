@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kcheck.simulate.results import cost, is_priced
 from kcheck.simulate.run import simulate
-from kcheck.simulate.scenario import SEEDS
+from kcheck.simulate.scenario import seeds
 from kcheck.source.units import rough
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class Saving(NamedTuple):
 
 def compare(before: Scenario, after: Scenario) -> Saving | None:
     """What a scenario saves against one of the same nodes; None where runs do not come to their end."""
+    if len(before.cases) != len(after.cases):  # another autoscaler
+        return None
     found = [_difference(one, other) for one, other in zip(before.cases, after.cases, strict=True)]
     sure = [one for one in found if one is not None]
     if not sure or len(sure) < len(found):
@@ -99,7 +101,7 @@ def _simulated(before: Case, after: Case) -> _Difference | None:
 
     Not of those of one seed: which batch of deletions just misses a loop is not what a setting decides.
     """
-    runs = [[_summary(replace(case, seed=seed)) for seed in SEEDS] for case in (before, after)]
+    runs = [[_summary(replace(case, seed=seed)) for seed in seeds(case)] for case in (before, after)]
     if not all(run.finished for own in runs for run in own):
         return None
     pairs = list(product(*runs))

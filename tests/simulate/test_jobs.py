@@ -111,7 +111,7 @@ URGENT = "{kueue.x-k8s.io/queue-name: team, kueue.x-k8s.io/priority-class: urgen
 def found(write: Callable[[Mapping[str, str]], Path], *manifests: str, spot: bool = False) -> scenario.Scenario:
     write({"main.tf": CLUSTER.replace("SPOT", str(spot).lower()), "jobs.yaml": "---".join(manifests)})
     world = World(inventory.read(Tree(["."]), Config()).inventory, Config())
-    one = scenario.build_scenario(world, world.inventory.clusters[0], duration=600)
+    one = scenario.build_scenario(world, world.inventory.clusters[0])
     assert isinstance(one, scenario.Scenario)
     return one
 
