@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Autoscaler, Cluster, Cni, Inventory
     from kcheck.numbers.profiles import ProfileValue
+    from kcheck.numbers.reserved import Node, Reserved
     from kcheck.source.findings import Skipped
     from kcheck.source.interval import Interval
     from kcheck.source.text import Source
@@ -153,3 +154,9 @@ class Cloud(Protocol):
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
         """Whether machines of a type can boot from a local disk; None if unknown."""
         return True
+
+    def reserved(self, node: Node) -> Reserved:
+        """What a node keeps from pods where its kubelet has no configuration of its own."""
+        from kcheck.numbers import reserved
+
+        return reserved.by_default()

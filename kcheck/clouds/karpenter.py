@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcheck.clouds import karpenter_machines, karpenter_pools
+from kcheck.clouds import karpenter_machines, karpenter_pools, kubelet
 from kcheck.clouds.karpenter_pools import (
     GPU,
     INSTANCE_TYPE,
@@ -21,7 +21,19 @@ from kcheck.clouds.reader import matches_pattern, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import integer
-from kcheck.model import NOTHING, Addresses, Machine, Market, NodePool, Scheduling, Size, Surge, System, Upgrade
+from kcheck.model import (
+    NOTHING,
+    Addresses,
+    Kubelet,
+    Machine,
+    Market,
+    NodePool,
+    Scheduling,
+    Size,
+    Surge,
+    System,
+    Upgrade,
+)
 from kcheck.numbers import machines
 from kcheck.numbers.fields import Fields
 from kcheck.source.units import as_text
@@ -81,6 +93,7 @@ def _pool(
         gpus = Known(0, place)
     size = Fields("any", "NodePool", MappingRecord(tree, addon.place)).number("replicas")
     fixed = not isinstance(size, Unset)
+    system = _system(node_class)
     return NodePool(
         addon.id,
         addon.place,
@@ -103,7 +116,8 @@ def _pool(
         ),
         market=Market(spot=karpenter_pools.is_spot(needs, place)),
         scheduling=Scheduling(_labels(tree, name, place), _taints(tree)),
-        system=_system(node_class),
+        system=system,
+        kubelet=_kubelet(node_class, system),
     )
 
 
@@ -144,6 +158,15 @@ def _system(node_class: yaml.Mapping | None) -> System:
     boot = fields.text("boot_data")
     own = Known("userData", boot.origin or Origin(())) if not isinstance(boot, Unset) else boot
     return System(image, boot_data=own, local_disks=_local_disks(node_class))
+
+
+def _kubelet(node_class: yaml.Mapping | None, system: System) -> Kubelet:
+    """What the kubelets of its nodes are configured to reserve."""
+    if node_class is None or text(node_class, "kind") != "EC2NodeClass":
+        return kubelet.unknown("its node class is not known")
+    fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
+    usual = kubelet.in_text(fields.text("boot_data"))
+    return kubelet.written(kubelet.unknown(system.image.reason) if isinstance(system.image, Unknown) else usual, fields)
 
 
 def _local_disks(node_class: yaml.Mapping | None) -> Value[bool]:

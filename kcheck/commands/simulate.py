@@ -31,9 +31,17 @@ if TYPE_CHECKING:
 @click.option(
     "--what-if", "what_if", is_flag=True, help="Also print what each fix would save, and all of them together."
 )
+@click.option(
+    "--record",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(),
+    help="Only print the delays of a real run as settings, from its events, metrics or a CSV file; may be repeated.",
+)
 def command(
-    paths: tuple[str, ...], config: Config, duration: str | None, image_size: str | None, format_: str, what_if: bool
-) -> None:
+    paths: tuple[str, ...], config: Config, duration: str | None, image_size: str | None, format_: str, what_if: bool,
+    record: tuple[str, ...],
+) -> None:  # fmt: skip
     """Simulate the largest job of each cluster below PATH with a model of its autoscaler and cloud.
 
     Without a job in the code: one pod per node, for --nodes or for the maxima of the pools. Exits with 0, or with 2 on
@@ -43,6 +51,10 @@ def command(
 
     from kcheck.config.config import RunRequest
     from kcheck.report import picture, simulation
+
+    if record:
+        click.echo(_recorded(record, paths), nl=False)
+        return
 
     config = replace(config, run=RunRequest(_seconds(duration), _size(image_size), jobs=True))
     found, left = options.with_usage_errors(lambda: _results(paths, config))
@@ -62,6 +74,24 @@ def command(
         return
     parts = [simulation.as_text(one) + ("" if saved is None else simulation.table(one, saved)) for one, saved in pairs]
     click.echo("\n".join(parts), nl=False)
+
+
+def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
+    """The delays of a recorded run as settings.
+
+    Raises:
+        click.UsageError: a file is no recording, or none of them tells a delay.
+    """
+    from kcheck.simulate.recording import measures, read, section
+    from kcheck.simulate.recording.model import RecordingError
+
+    if paths:
+        raise click.UsageError("--record reads FILE alone; leave out PATH")
+    try:
+        recordings = [read.read_file(file) for file in files]
+        return section.as_section(recordings, measures.merged(map(measures.measures, recordings)))
+    except RecordingError as error:
+        raise click.UsageError(f"--record {error}") from error
 
 
 def _savings(paths: tuple[str, ...], config: Config, outcome: SimulationResult) -> list[FixSaving]:

@@ -161,6 +161,15 @@ class System:
     hub_mirror: Value[bool] = NOTHING
 
 
+@dataclass(frozen=True, eq=False)
+class Kubelet:
+    """What the kubelet of a node is configured to keep from pods: unset where nobody says so, unknown where one may."""
+
+    kube_reserved: Value[dict[str, str]] = NOTHING
+    system_reserved: Value[dict[str, str]] = NOTHING
+    eviction_hard: Value[dict[str, str]] = NOTHING
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class NodePool(Thing):
     """A set of equal nodes; `managed` says that the cloud runs the group.
@@ -182,6 +191,7 @@ class NodePool(Thing):
     scheduling: Scheduling = field(default_factory=Scheduling)
     placement: Placement = field(default_factory=Placement)
     system: System = field(default_factory=System)
+    kubelet: Kubelet = field(default_factory=Kubelet)
 
     @property
     def display_name(self) -> str:

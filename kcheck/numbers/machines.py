@@ -59,6 +59,8 @@ class Tables(TypedDict, total=False):
     patterns: dict[str, list[str]]
     exceptions: dict[str, int]
     shared_core: dict[str, int]
+    memory_per_vcpu: dict[str, list[str]]
+    memory: dict[str, str]
 
 
 @cache
@@ -97,6 +99,40 @@ def gpus(cloud: str, name: str) -> int | None:
     return found.gpus if found else None
 
 
+@cache
+def memory(cloud: str, name: str) -> int | None:
+    """Memory that a machine is sold with, in bytes; None if unknown."""
+    found, tables = machine(cloud, name), tables_of(cloud)
+    custom = _CUSTOM.search(name)
+    if custom and "shared_core" in tables:
+        return int(custom[2]) << 20
+    if found is None or found.vcpus is None:
+        return None
+    key, entry = _spelling(tables, name)
+    listed = value_in(tables.get("memory", {}).get(key, ""), entry)
+    if listed is not None:
+        return int(listed) << 20
+    each = _memory_per_vcpu(cloud).get(key)
+    return None if each is None else int(each * found.vcpus * 2**30)
+
+
+def _spelling(tables: Tables, name: str) -> tuple[str, str]:
+    """What the tables of memory call a type: the types like it, and the one."""
+    if "shared_core" in tables:
+        return re.sub(r"-\d+(?=-|$)", "", re.sub(r"-\d+[gt]\b", "-{n}", name)), name
+    if "exceptions" in tables:
+        size = name.removeprefix("Standard_")
+        return _pattern(size), size
+    family, _, size = name.rpartition(".")
+    return family, size
+
+
+@cache
+def _memory_per_vcpu(cloud: str) -> dict[str, float]:
+    groups = tables_of(cloud).get("memory_per_vcpu", {})
+    return {key: float(each) for each, keys in groups.items() for key in keys}
+
+
 def value_in(line: str, name: str) -> str | None:
     """The value of a type in a line of `type value` separated by commas."""
     return next((value for key, _, value in (entry.partition(" ") for entry in line.split(", ")) if key == name), None)
@@ -118,6 +154,10 @@ def _by_size(cloud: str, name: str) -> Machine:
     return Machine(number("vcpus"), number("gpus"), number("efa") or 0, number("nvme") or 0)
 
 
+_CUSTOM = re.compile(r"(?:^|-)custom-(\d+)-(\d+)")
+"""A type of Google with the vCPUs and MiB that its user chose."""
+
+
 def _by_third_part(tables: Tables, name: str) -> Machine:
     """Of Google: the third part of the name, or one of the tables."""
     listed = _listed(tables["accelerators"], name)
@@ -125,7 +165,7 @@ def _by_third_part(tables: Tables, name: str) -> Machine:
         return listed
     if name in tables["shared_core"]:
         return Machine(tables["shared_core"][name], None)
-    match = re.search(r"(?:^|-)custom-(\d+)-\d+", name) or re.fullmatch(r"\w+-[a-z]\w*-(\d+)(?:-\w+)?", name)
+    match = _CUSTOM.search(name) or re.fullmatch(r"\w+-[a-z]\w*-(\d+)(?:-\w+)?", name)
     return Machine(int(match[1]) if match else None, None)
 
 
@@ -150,6 +190,11 @@ def _listed(tables: dict[str, str], name: str) -> Machine | None:
     return Machine(int(vcpus), int(gpus) if gpus else None)
 
 
+def _pattern(size: str) -> str:
+    """A size of Azure with {n} for its vCPUs."""
+    return re.sub(r"\d+(?:-\d+)?", "{n}", size, count=1)
+
+
 @cache
 def family(cloud: str, name: str) -> str | None:
     """The quota family of a machine type, on Azure; None if it is unknown."""
@@ -157,7 +202,7 @@ def family(cloud: str, name: str) -> str | None:
     for key, line in tables["families"].items():
         if any(entry.partition(" ")[0] == size for entry in line.split(", ")):
             return key
-    pattern = re.sub(r"\d+(?:-\d+)?", "{n}", size, count=1)
+    pattern = _pattern(size)
     for key, patterns in tables["patterns"].items():
         if pattern in patterns or pattern in [text.replace("{n}-{m}", "{n}") for text in patterns]:
             return key

@@ -30,7 +30,7 @@ CURVES = (("launched", "paid for", "."), ("ready", "ready", "o"), ("busy", "has 
 
 _WIDTH, _HEIGHT = 66, 12
 _BAR = 20
-_MODEL = "A model of the cluster autoscaler, fitted to runs of 2021: docs/simulate.md says how far off it may be."
+_MODEL = "A model of the cluster autoscaler and its cloud: docs/simulate.md says how far off it may be."
 
 
 def as_text(outcome: SimulationResult) -> str:
@@ -59,18 +59,20 @@ def as_text(outcome: SimulationResult) -> str:
 def run_summary(outcome: SimulationResult) -> Iterator[str]:
     """How long the run takes and what it costs."""
     scenario, summary = outcome.scenario, outcome.middle.summary
-    job, name = scenario.case.job, scenario.job.kind if scenario.job else "pods"
-    size = f"{scenario.title}: {name} on {counted(job.pods, 'node')}, {job.duration / 60:g} min of work"
+    job, pods = scenario.case.job, scenario.case.pods
+    name = scenario.job.kind if scenario.job else "pods"
+    name = f"{len(scenario.case.jobs)} jobs" if scenario.case.others else name
+    size = f"{scenario.title}: {name} on {counted(pods, 'node')}, {job.duration / 60:g} min of work"
     if not summary.finished:
         held = summary.held
         cause = max(held, key=lambda name: held[name], default="nodes that do not come")
-        if summary.pods_done == job.pods:
+        if summary.pods_done == pods:
             yield f"{size}: nodes are still there after {scenario.case.horizon / 3600:g} h"
             yield f"  work ends at {summary.last_done / 60:.1f} min; nodes wait for {cause} to be deleted"
             return
         yield f"{size}: never done"
         rest = "" if scenario.is_stopped else f"; the rest waits for {cause}"
-        yield f"  {summary.pods_done:,} of {job.pods:,} pods end{rest}"
+        yield f"  {summary.pods_done:,} of {pods:,} pods end{rest}"
         return
     yield f"{size}: about {_minutes(*outcome.total)} until the last node is gone"
     yield (
@@ -79,6 +81,12 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     )
     hours = between(*(node_hours(rough(bound * 3600)) for bound in outcome.node_hours))
     yield f"  {hours} paid{_cost(outcome)}: {summary.overspend(scenario.case):.1f} times the work itself"
+    if scenario.case.others:
+        for one, times in zip(scenario.case.jobs, summary.jobs, strict=True):
+            yield f"  {one.name}: {counted(one.pods, 'node')}, from {times.start / 60:.1f} to {times.done / 60:.1f} min"
+    if summary.interrupted:
+        lost = node_hours(rough(summary.lost))
+        yield f"  {counted(summary.interrupted, 'spot machine')} taken away: {lost} of work done again"
 
 
 def _minutes(least: float, most: float) -> str:
@@ -209,7 +217,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
     spent = outcome.dollars
     data: dict[str, object] = {
         "cluster": scenario.cluster.id,
-        "nodes": job.pods,
+        "nodes": scenario.case.pods,
         "duration": job.duration,
         "finished": summary.finished,
         "total": round(summary.total),
@@ -226,6 +234,12 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "dollars_least": None if spent is None else round(spent.least, 2),
         "dollars_most": None if spent is None else round(spent.most, 2),
         "unpriced_nodes": outcome.unpriced,
+        "jobs": [
+            {"name": one.name, "nodes": one.pods, "start": _whole(times.start), "done": _whole(times.done)}
+            for one, times in zip(scenario.case.jobs, summary.jobs, strict=True)
+        ],
+        "interrupted": summary.interrupted,
+        "lost": round(summary.lost),
         "overspend": round(summary.overspend(scenario.case), 2),
         "phases": {phase: round(summary.phases[phase]) for phase in PHASES},
         "binding": deciding_factors(outcome),

@@ -1,4 +1,4 @@
-"""The pools that pods fit: labels and taints, GPUs, machine size."""
+"""The pools that pods fit: labels and taints, GPUs, what a node leaves to pods."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds import registry
-from kcheck.numbers import machines
+from kcheck.scale import allocatable
+from kcheck.scale.allocatable import NOTHING_TAKEN, Taken, rooms
+from kcheck.source.interval import Interval
 from kcheck.source.values import Known, Unknown, equals, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
+    from kcheck.scale.allocatable import Room
 
 _STARTING = re.compile(r"not-ready$|/uninitialized$|startup-taint")
 """Taints that a driver or the cloud takes away when a node is ready."""
@@ -44,38 +47,73 @@ class Fit(NamedTuple):
     why: str = ""
 
 
-def fit(template: PodTemplate, pool: NodePool) -> Fit:
-    """Whether pods can land on nodes of a pool."""
-    parts = [_labels(template, pool), _cards(template, pool), _size(template, pool), _taints(template, pool)]
+class Share(NamedTuple):
+    """What pods ask for, and a machine leaves beside DaemonSets, which ask for `taken`: millicores of CPU, or bytes."""
+
+    resource: str
+    asked: int
+    left: Interval
+    taken: int
+    room: Room
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether one pod fits; None if that depends on what is not known."""
+        if self.left.high is not None and self.asked > self.left.high:
+            return False
+        return True if self.asked <= self.left.low else None
+
+
+def fit(template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN) -> Fit:
+    """Whether pods can land on nodes of a pool, of which DaemonSets take some."""
+    return _all(_labels(template, pool), _cards(template, pool), _size(template, pool, taken), _taints(template, pool))
+
+
+def chooses(template: PodTemplate, pool: NodePool) -> Fit:
+    """Whether pods can land on nodes of a pool, however large they are."""
+    return _all(_labels(template, pool), _cards(template, pool), _taints(template, pool))
+
+
+def _all(*parts: Fit) -> Fit:
+    """The first obstacle, else whether there may be one."""
     return next((part for part in parts if part.fits is False), None) or next(
         (part for part in parts if part.fits is None), Fit(fits=True)
     )
 
 
-def per_node(template: PodTemplate, pool: NodePool, *, ports: bool = True) -> int | None:
-    """Pods per node by GPUs, vCPUs and `ports`; None if unknown."""
+def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
+    """What even the largest machine of a pool does not leave to a pod; None where one fits, or may."""
+    found = []
+    for room in rooms(pool):
+        share = next((one for one in _shares(template, room, taken) if one.fits is False), None)
+        if share is None:
+            return None
+        found.append(share)
+    return max(found, key=lambda one: one.left.high or 0, default=None)
+
+
+def per_node(template: PodTemplate, pool: NodePool, taken: Taken, *, ports: bool = True) -> Interval | None:
+    """Pods per node of the smallest machine, by GPUs, CPU, memory and `ports`; at least one where one may fit."""
     counts = []
     cards, of_node = known(template.gpus), known(pool.machine.gpus)
     if cards:
         if of_node is None:
             return None
-        counts.append(of_node // cards)
-    cpu, vcpus = known(template.cpu), smallest(pool)
-    if cpu and vcpus:
-        counts.append(vcpus * 1000 // cpu)
+        counts.append(Interval(of_node // cards, of_node // cards))
+    for share in (one for room in rooms(pool) for one in _shares(template, room, taken)):
+        most = None if share.left.high is None else share.left.high // share.asked
+        counts.append(Interval(share.left.low // share.asked, most))
     if known(template.spread) or (ports and template.ports):
-        counts.append(1)
-    return min(counts, default=None)
+        counts.append(Interval(1, 1))
+    if not counts:
+        return None
+    most = min((count.high for count in counts if count.high is not None), default=None)
+    return Interval(max(min(count.low for count in counts), min(most or 0, 1)), most)
 
 
 def smallest(pool: NodePool) -> int | None:
     """VCPUs of the smallest machine of a pool; None if one is unknown."""
-    cluster, types = known(pool.cluster), known(pool.machine.instance_types)
-    if cluster is None or not types:
-        return None
-    found = [machines.machine(cluster.cloud, name) for name in types]
-    counts = [machine.vcpus for machine in found if machine and machine.vcpus]
-    return min(counts) if len(counts) == len(types) else None
+    return min((room.vcpus for room in rooms(pool)), default=None)
 
 
 def asks_for_spot(template: PodTemplate) -> bool:
@@ -121,9 +159,15 @@ def untolerated(template: PodTemplate, taint: str) -> bool:
     rest, _, effect = taint.rpartition(":")
     key, _, value = rest.partition("=")
     effect = effect.replace("_", "").lower()
-    if effect == "prefernoschedule" or _STARTING.search(key):
+    if not keeps_away(taint):
         return False
     return not any(_tolerates(one, key, value, effect) for one in template.tolerations.value)
+
+
+def keeps_away(taint: str) -> bool:
+    """Whether a taint, `key=value:Effect`, keeps pods from nodes that are ready."""
+    rest, _, effect = taint.rpartition(":")
+    return effect.replace("_", "").lower() != "prefernoschedule" and not _STARTING.search(rest.partition("=")[0])
 
 
 def spot_taint(template: PodTemplate) -> str:
@@ -205,11 +249,29 @@ def _cards(template: PodTemplate, pool: NodePool) -> Fit:
     return Fit(fits=False, why="GPUs") if known(pool.machine.gpu) is False else Fit(None)
 
 
-def _size(template: PodTemplate, pool: NodePool) -> Fit:
-    cpu, vcpus = known(template.cpu), smallest(pool)
-    if isinstance(template.cpu, Unknown) or vcpus is None:
-        return Fit(None) if cpu else Fit(fits=True)
-    return Fit(fits=number(template.cpu, 0) <= vcpus * 1000, why="vCPUs on one node")
+def _size(template: PodTemplate, pool: NodePool, taken: Taken) -> Fit:
+    found = rooms(pool)
+    if not found:
+        return Fit(None) if known(template.cpu) else Fit(fits=True)
+    missing = shortage(template, pool, taken)
+    if missing is not None:
+        return Fit(fits=False, why=f"{'vCPUs' if missing.resource == 'cpu' else 'memory'} on one node")
+    sure = [all(one.fits for one in _shares(template, room, taken)) for room in found]
+    # Karpenter chooses the machine for the pod; of a group with several types, any may come
+    return Fit(fits=True) if (any if equals(pool.mode, "Karpenter") else all)(sure) else Fit(None)
+
+
+def _shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
+    """What pods ask of a machine, CPU first; nothing where it is not known, or nothing is asked."""
+    parts = [
+        ("cpu", known(template.cpu), room.vcpus, room.cpu_left, taken.cpu),
+        ("memory", known(template.memory), room.memory, room.memory_left, taken.memory),
+    ]
+    return [
+        Share(resource, asked, allocatable.less(left, own), own.low, room)
+        for resource, asked, whole, left, own in parts
+        if asked and whole
+    ]
 
 
 def _taints(template: PodTemplate, pool: NodePool) -> Fit:
@@ -222,13 +284,26 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
 
 def _keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
     """The taints that keep pods from the nodes of a pool."""
-    taints = list(known(pool.scheduling.taints) or ())
+    found = (taint for taint in taints(pool) if untolerated(template, taint) and not _admitted(template, pool, taint))
+    return tuple(dict.fromkeys(found))
+
+
+def taints(pool: NodePool) -> list[str]:
+    """The taints of the nodes of a pool, that of the cloud's spot nodes included."""
+    own = list(known(pool.scheduling.taints) or ())
     cluster = known(pool.cluster)
     taint = registry.cloud(cluster.cloud).spot_taint if cluster is not None else ""
-    if taint and known(pool.market.spot) is True:
-        taints.append(taint)
-    found = (taint for taint in taints if untolerated(template, taint) and not _admitted(template, pool, taint))
-    return tuple(dict.fromkeys(found))
+    return [*own, taint] if taint and known(pool.market.spot) is True else own
+
+
+def labels(pool: NodePool) -> list[str]:
+    """The labels of the nodes of a pool that are known, key=value."""
+    cluster = known(pool.cluster)
+    cloud = registry.cloud(cluster.cloud) if cluster else None
+    keys = [*(known(pool.scheduling.labels) or {}), *_INSTANCE]
+    if cloud is not None:
+        keys += [*cloud.pool_labels, *([cloud.spot_label.key] if cloud.spot_label else [])]
+    return [f"{key}={value}" for key in dict.fromkeys(keys) for value in sorted(_label(key, pool) or ())]
 
 
 def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:

@@ -7,15 +7,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
+from kcheck.scale.daemons import Daemons
 from kcheck.source.reasons import following
-from kcheck.source.values import Origin, Unknown, equals, known, reason_of
+from kcheck.source.values import Origin, Unknown, equals, known, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Subnet, Thing
+    from kcheck.scale.allocatable import Taken
     from kcheck.scale.autoscaling import Autoscaling
     from kcheck.scale.deployments import Deployments
+    from kcheck.source.interval import Interval
 
 
 def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[NodePool]]:
@@ -38,6 +41,7 @@ class Pools:
         self._inventory = inventory
         self._deployed = deployed
         self._autoscaling = autoscaling
+        self._daemons = Daemons(inventory)
 
     def of_cluster(self, cluster: Cluster) -> list[NodePool]:
         """The known pools of a cluster."""
@@ -112,8 +116,28 @@ class Pools:
         pools = self.all_of_cluster(cluster)
         if isinstance(pools, Unknown):
             return pools
-        found = [(pool, placement.fit(template, pool).fits) for pool in pools]
+        found = [(pool, self.fit(template, pool).fits) for pool in pools]
         return [(pool, bool(fits)) for pool, fits in found if fits is not False]
+
+    def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
+        """Whether pods can land on nodes of a pool, beside its DaemonSets."""
+        return placement.fit(template, pool, self._taken(template, pool))
+
+    def shortage(self, template: PodTemplate, pool: NodePool) -> placement.Share | None:
+        """What no node of a pool leaves to a pod; None where one fits, or may."""
+        return placement.shortage(template, pool, self._taken(template, pool))
+
+    def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Interval | None:
+        """Pods per node beside its DaemonSets; None if unknown."""
+        return placement.per_node(template, pool, self._taken(template, pool), ports=ports)
+
+    def nodes_for(self, template: PodTemplate, pool: NodePool) -> int:
+        """Nodes that pods surely fit on; as many as pods where it is not known how many share one."""
+        pods, each = number(template.count, 0), self.per_node(template, pool)
+        return pods if each is None else -(-pods // max(1, each.low))
+
+    def _taken(self, template: PodTemplate, pool: NodePool) -> Taken:
+        return self._daemons.taken(pool, self._deployed.workload(template))
 
     @cached_property
     def _by_cluster(self) -> dict[str, list[NodePool]]:

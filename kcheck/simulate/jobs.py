@@ -91,18 +91,11 @@ def _queue(world: World, job: Workload) -> QueueInCode | None:
     return next((one for one in near if one.kind == "ClusterQueue" and target and known(one.name) == target), None)
 
 
-def on_pools(found: Jobs, pools: list[NodePool]) -> Jobs:
+def on_pools(found: Jobs, world: World, pools: list[NodePool]) -> Jobs:
     """The largest job with those others that some of the pools take."""
     first, *others = found.jobs
-    fitting = [pair for pair in others if any(placement.fit(pair[1], pool).fits is not False for pool in pools)]
+    fitting = [pair for pair in others if any(world.pools.fit(pair[1], pool).fits is not False for pool in pools)]
     return found._replace(jobs=(first, *fitting))
-
-
-def nodes(template: PodTemplate, pool: NodePool | None) -> int:
-    """Nodes that the pods of a job fill; one each where nothing is known of the pool."""
-    pods = number(template.count, 0)
-    each = placement.per_node(template, pool) if pool is not None else None
-    return -(-pods // each) if each else pods
 
 
 def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) -> tuple[list[Job], tuple[Queue, ...]]:
@@ -112,7 +105,8 @@ def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) 
     for job, template in found.jobs:
         gang, apart = isinstance(job.gang, Known), bool(known(template.spread))
         name, line = known(job.name) or job.kind, queue.name if queue else ""
-        count, rank = nodes(template, pool), _priority(world, job)
+        count = world.pools.nodes_for(template, pool) if pool else number(template.count, 0)
+        rank = _priority(world, job)
         result.append(Job(count, seconds, gang, anti_affinity=apart, name=name, priority=rank, queue=line))
     if queue is not None:  # Kueue never admits what is larger than the quota
         result = [replace(job, queue="") if job.pods > queue.nodes else job for job in result]

@@ -6,13 +6,13 @@ from dataclasses import replace
 from math import asinh
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.simulate.parameters import LoopTime
 from kcheck.source.units import exact_seconds
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.model import Cluster
     from kcheck.simulate.model import Cloud
+    from kcheck.simulate.parameters import LoopTime
 
 FIELDS = {
     "boot": "boot", "boot_spread": "boot_sigma", "stragglers": "stragglers", "straggler_delay": "straggler_mean",
@@ -51,9 +51,9 @@ def with_measured(config: Config, cluster: Cluster, cloud: Cloud, quick: LoopTim
     changed = {FIELDS[name]: number for name, number in numbers.items()}
     if "boot_spread" in numbers:
         changed["boot_sigma"] = spread_sigma(changed.get("boot", cloud.boot), numbers["boot_spread"])
-    if changed.keys() & set(LoopTime._fields):
+    if changed.keys() & {"loop", "loop_per_node"}:
         quick = None
-        changed = LoopTime(changed.get("loop", 0), changed.get("loop_per_node", 0))._asdict() | changed
+        changed = {"loop": 0, "loop_per_node": 0} | changed
     notes = tuple(f"{spoken(name)} {_shown(name, written[name])}" for name in FIELDS if name in written)
     missing = tuple(spoken(name) for name in _MAIN if FIELDS[name] not in changed)
     place = config.places.get("clusters" if own else "simulation", "kcheck.yaml")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from kcheck.scale import placement, walls
+from kcheck.scale import walls
 from kcheck.simulate import jobs, measured, parameters
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.simulate.parameters import LoopTime
@@ -116,7 +116,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     near = world.pools.of_cluster(cluster)
     pools = [pool for pool in near if number(pool.size.max_nodes, 0) and known(pool.size.autoscaled)]
     if template is not None:
-        chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
+        chosen = [pool for pool in pools if world.pools.fit(template, pool).fits is not False] or pools
     else:
         chosen = [pool for pool in pools if known(pool.machine.gpu)] or pools
     if not chosen and not nodes:
@@ -124,7 +124,8 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     sizes = [number(pool.size.max_nodes, 0) for pool in chosen]
     seconds = duration or DURATION
     first = chosen[0] if chosen else None
-    own_jobs, queues = jobs.simulated(jobs.on_pools(together, chosen), world, first, seconds) if together else ([], ())
+    together = jobs.on_pools(together, world, chosen) if together else None
+    own_jobs, queues = jobs.simulated(together, world, first, seconds) if together else ([], ())
     if nodes or not own_jobs:
         gang, apart = bool(job and isinstance(job.gang, Known)), bool(template and known(template.spread))
         own_jobs, queues = [Job(nodes or sum(sizes), seconds, gang, anti_affinity=apart)], ()
@@ -160,7 +161,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     wall = _stopping_wall(world, cluster, count + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.number)
-    return Scenario(case, cluster, job, tuple(assumed), wall, delays.quick, delays)
+    return Scenario(case, cluster, job, tuple(assumed), wall, quick=delays.quick, measured=delays)
 
 
 def _delays(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kcheck.model import Autoscaler, Cluster, Inventory
     from kcheck.numbers.profiles import ProfileValue
+    from kcheck.numbers.reserved import Node, Reserved
     from kcheck.terraform.module import Module
 
 
@@ -74,6 +75,12 @@ class Ack(Cloud):
             return None
         text = "ACK's rating for its Cluster Autoscaler, per pool"
         return Limit("engine", "autoscaler.nodes", own[0].profile, text)
+
+    def reserved(self, node: Node) -> Reserved:
+        """What ACK reserves at most."""
+        from kcheck.clouds.ack import reserved
+
+        return reserved.of_node(node)
 
 
 CLOUD = Ack()

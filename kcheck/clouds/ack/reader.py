@@ -26,6 +26,7 @@ from kcheck.model import (
     Addresses,
     Autoscaler,
     Cluster,
+    Kubelet,
     Machine,
     Market,
     Network,
@@ -222,6 +223,7 @@ class _Ack(Reader):
             ),
             placement=fields.record_of(Placement),
             system=System(hub_mirror=container_runtime.registry_mirrors(instance)),
+            kubelet=fields.record_of(Kubelet) if inside else Kubelet(),
         )
         self.found.pools.append(pool)
 

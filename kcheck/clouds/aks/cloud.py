@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from kcheck.model import Cluster, Inventory
     from kcheck.numbers.profiles import ProfileValue
+    from kcheck.numbers.reserved import Node, Reserved
     from kcheck.terraform.module import Module
 
 _SPOT = "kubernetes.azure.com/scalesetpriority"
@@ -84,6 +85,12 @@ class Aks(Cloud):
         from kcheck.clouds.aks import machines
 
         return machines.ephemeral(machine, vcpus)
+
+    def reserved(self, node: Node) -> Reserved:
+        """What AKS reserves."""
+        from kcheck.clouds.aks import reserved
+
+        return reserved.of_node(node)
 
 
 CLOUD = Aks()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Cni, Inventory
     from kcheck.numbers.profiles import ProfileValue
+    from kcheck.numbers.reserved import Node, Reserved
     from kcheck.terraform.module import Module
 
 
@@ -62,6 +63,12 @@ class Eks(Cloud):
         from kcheck.clouds.eks import addresses as arithmetic
 
         return arithmetic.interfaces_held(pods, addresses, warm, most)
+
+    def reserved(self, node: Node) -> Reserved:
+        """What the AMIs of EKS reserve."""
+        from kcheck.clouds.eks import reserved
+
+        return reserved.of_node(node)
 
 
 CLOUD = Eks()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.clouds import kubelet
 from kcheck.clouds.eks import addon_settings, launch_templates, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
@@ -14,6 +15,7 @@ from kcheck.model import (
     NOTHING,
     Addresses,
     Cluster,
+    Kubelet,
     Machine,
     Market,
     Network,
@@ -229,6 +231,7 @@ class _Config:
                     boot_data=_boot_data(fields),
                     local_disks=mapped(fields.text("bootstrap"), _joins),
                 ),
+                kubelet=_kubelet(fields),
             )
         )
 
@@ -309,6 +312,14 @@ def _boot_data(fields: Fields) -> Value[str]:
             return Known(label, written.origin or Origin((fields.record.span,)))
     own = fields.text("template")
     return own if isinstance(own, Unset) else Unknown(launch_templates.ELSEWHERE, own.origin)
+
+
+def _kubelet(fields: Fields) -> Kubelet:
+    """What the kubelets of a group are configured to reserve."""
+    usual = kubelet.in_text(mapped(fields.texts("prepared"), "\n".join))
+    if not all(isinstance(fields.read(name), Unset) for name in ("bootstrap", "template", "ami")):
+        usual = kubelet.unknown("its nodes have an image or a start-up of their own")
+    return kubelet.written(usual, fields)
 
 
 def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:

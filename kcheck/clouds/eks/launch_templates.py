@@ -6,8 +6,9 @@ import base64
 from typing import TYPE_CHECKING
 
 from kcheck.clouds import karpenter_machines
+from kcheck.clouds import kubelet as kubelets
 from kcheck.clouds.reader import resolve_reference, same_value, text_reference
-from kcheck.model import NOTHING, System
+from kcheck.model import NOTHING, Kubelet, System
 from kcheck.numbers import machines
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
@@ -101,6 +102,16 @@ def system(fields: Fields, template: Fields | None, place: Span, *, managed: boo
         local_disks=_starts_with(template, place, _JOINED),
         hub_mirror=_starts_with(template, place, _MIRRORS),
     )
+
+
+def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubelet:
+    """What the kubelets of a group are configured to reserve."""
+    if template is None:
+        elsewhere = not managed or not isinstance(fields.text("launch_template"), Unset)
+        return kubelets.unknown(ELSEWHERE) if elsewhere else Kubelet()
+    if own_image(template):
+        return kubelets.unknown("its nodes boot a custom image")
+    return kubelets.in_text(mapped(template.text("user_data"), lambda text: _decoded(text) or text))
 
 
 def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:

@@ -278,6 +278,7 @@ class _Eks(Reader):
             scheduling=_scheduling(fields, instance),
             placement=(template or fields).record_of(Placement),
             system=template_of.system(fields, template, instance.span, managed=managed),
+            kubelet=template_of.kubelet(fields, template, managed=managed),
         )
 
     def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:

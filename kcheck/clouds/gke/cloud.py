@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from kcheck.model import Cluster, Inventory
     from kcheck.numbers.profiles import ProfileValue
+    from kcheck.numbers.reserved import Node, Reserved
     from kcheck.source.text import Source
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
@@ -71,6 +72,12 @@ class Gke(Cloud):
         from kcheck.clouds.gke import outbound
 
         return outbound.nat_addresses(ports, nodes, ports_per_address)
+
+    def reserved(self, node: Node) -> Reserved:
+        """What GKE reserves."""
+        from kcheck.clouds.gke import reserved
+
+        return reserved.of_node(node)
 
 
 CLOUD = Gke()

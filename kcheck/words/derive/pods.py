@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.scale import placement
 from kcheck.source.values import Known, Origin, Unknown, Value, known, total
 from kcheck.words.derive import gpus
 from kcheck.words.derive.basics import computed
@@ -91,7 +90,8 @@ def per_node(pods: PodTemplate, world: World) -> Value[int]:
     found = alike(pods, world)
     if isinstance(found, Unknown):
         return found
-    return computed(pods, placement.per_node(pods, found[0], ports=False) if found else None)
+    each = world.pools.per_node(pods, found[0], ports=False) if found else None
+    return computed(pods, each.exact if each else None)
 
 
 # --- what they ask for

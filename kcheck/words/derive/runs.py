@@ -6,7 +6,6 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.scale import placement
 from kcheck.source.values import Known, Unknown, Unset, Value, known, number
 from kcheck.words.derive import money
 from kcheck.words.derive.basics import computed, is_default
@@ -23,7 +22,7 @@ _SERVES = re.compile(r"(?<!\S)(--port|serve)\b|\bapi_server\b")
 
 _PROCESSES = re.compile(r"--nproc[-_]per[-_]node[= ]+(\S+)")
 _WHOLE = re.compile(r"[0-9]{1,6}")
-_ENDLESS = {"MPIJob": "Worker", "TFJob": "PS"}
+ENDLESS = {"MPIJob": "Worker", "TFJob": "PS"}
 """Kind of a job -> the role whose pods never end by themselves: they wait for a shell, or for requests."""
 
 
@@ -71,7 +70,7 @@ _SPREAD = re.compile(r"(?<!\S)(-N|-npernode|--npernode|-ppn|--map-by|-map-by)\b|
 
 def endless(workload: Workload, _world: World) -> Value[PodTemplate]:
     """Its pods that run on when the job has ended; null where all end by themselves."""
-    role = _ENDLESS.get(workload.kind)
+    role = ENDLESS.get(workload.kind)
     return computed(workload, next((one for one in workload.templates if one.role == role), None))
 
 
@@ -82,10 +81,12 @@ def daily_cost(workload: Workload, world: World) -> Value[money.Cost]:
         if not number(one.gpus, 0):
             continue
         pool = only(one, world)
-        each = None if pool is None or isinstance(pool, Unknown) else placement.per_node(one, pool)
-        if not each or isinstance(pool, Unknown):
+        if pool is None or isinstance(pool, Unknown):
             return computed(workload, None)
-        shares.append((pool, -(-number(one.count, 0) // each)))
+        each = world.pools.per_node(one, pool)
+        if each is None or not each.exact:
+            return computed(workload, None)
+        shares.append((pool, -(-number(one.count, 0) // each.exact)))
     return computed(workload, money.cost(shares, world, DAY) if shares else None)
 
 

@@ -1,0 +1,104 @@
+"""What the nodes of a pool leave to pods: allocatable CPU and memory, by machine type."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.clouds import registry
+from kcheck.numbers import machines, profiles
+from kcheck.numbers.reserved import GI, Node, Reserved, taken
+from kcheck.source.interval import Interval
+from kcheck.source.units import minor_version, quantity
+from kcheck.source.values import Known, Unknown, known
+
+if TYPE_CHECKING:
+    from kcheck.model import NodePool
+    from kcheck.source.values import Value
+
+_THRESHOLD = "memory.available"
+
+
+class Room(NamedTuple):
+    """What a machine has, and what it leaves to pods at least and at most: CPU in millicores, memory in bytes.
+
+    No memory stands for an unknown one.
+    """
+
+    machine: str
+    vcpus: int
+    memory: int
+    cpu_left: Interval
+    memory_left: Interval
+
+
+class Taken(NamedTuple):
+    """What the DaemonSets of each node ask for, at least and at most."""
+
+    cpu: Interval = Interval(0, 0)
+    memory: Interval = Interval(0, 0)
+
+
+NOTHING_TAKEN = Taken()
+
+
+@lru_cache(maxsize=1024)
+def rooms(pool: NodePool) -> tuple[Room, ...]:
+    """What a node of each machine type of a pool leaves to pods; none where a type is not known."""
+    cluster, types = known(pool.cluster), known(pool.machine.instance_types)
+    if cluster is None or not types:
+        return ()
+    found = []
+    for name in types:
+        machine = machines.machine(cluster.cloud, name)
+        if machine is None or not machine.vcpus:
+            return ()
+        memory = machines.memory(cluster.cloud, name) or 0
+        pods, minor = known(pool.addresses.max_pods), minor_version(known(cluster.version) or "")
+        node = Node(name, machine.vcpus * 1000, memory, pods, minor)
+        found.append(_room(node, machine.vcpus, registry.cloud(cluster.cloud).reserved(node), pool))
+    return tuple(found)
+
+
+def _room(node: Node, vcpus: int, usual: Reserved, pool: NodePool) -> Room:
+    """What a node leaves, by what its kubelet is configured to reserve, else by what is usual."""
+    own = pool.kubelet
+    nothing = Interval(0, 0)
+    cpu = _sum(_written(own.kube_reserved, "cpu", usual.cpu, 1000), _written(own.system_reserved, "cpu", nothing, 1000))
+    memory = _sum(
+        _written(own.kube_reserved, "memory", usual.memory, 1),
+        _written(own.system_reserved, "memory", nothing, 1),
+        _written(own.eviction_hard, _THRESHOLD, usual.eviction, 1, node.memory),
+        Interval(0, taken(profiles.limits("any")["reserved.memory_overhead"].text, node.memory, GI)),
+    )
+    whole = Interval(node.cpu, node.cpu), Interval(node.memory, node.memory)
+    return Room(node.machine, vcpus, node.memory, less(whole[0], cpu), less(whole[1], memory))
+
+
+def _written(value: Value[dict[str, str]], key: str, usual: Interval, scale: int, whole: int = 0) -> Interval:
+    """What a configuration of the kubelet reserves; what is usual where it does not say, or perhaps does not."""
+    text = value.value.get(key) if isinstance(value, Known) else None
+    if text is not None:
+        amount = _amount(text, whole)
+        return Interval(0, None) if amount is None else Interval(int(amount * scale), int(amount * scale))
+    return Interval(0, usual.high) if isinstance(value, Unknown) else usual
+
+
+def _amount(text: str, whole: int) -> Fraction | None:
+    """A quantity, or a percentage of the whole; None if it is neither."""
+    try:
+        return Fraction(taken(text, whole, 1)) if text.endswith("%") else abs(quantity(text))
+    except ValueError:
+        return None
+
+
+def _sum(*parts: Interval) -> Interval:
+    highs = [part.high for part in parts if part.high is not None]
+    return Interval(sum(part.low for part in parts), sum(highs) if len(highs) == len(parts) else None)
+
+
+def less(whole: Interval, part: Interval) -> Interval:
+    """What is left of an amount without another."""
+    least = 0 if part.high is None else max(0, whole.low - part.high)
+    return Interval(least, None if whole.high is None else max(0, whole.high - part.low))
