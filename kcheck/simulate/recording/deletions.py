@@ -13,11 +13,16 @@ _FEWEST = 5
 
 
 class Calls(NamedTuple):
-    """The duration of a call, and how it was found."""
+    """The durations of calls, what they are, and whether they are exact: else only their mean tells anything."""
 
     seconds: list[float]
-    value: float
     how: str
+    exact: bool
+
+    @property
+    def middle(self) -> float:
+        """The median or, of whole seconds, the mean."""
+        return median(self.seconds) if self.exact else fmean(self.seconds)
 
 
 def delete_calls(recording: Recording) -> Calls | None:
@@ -30,14 +35,13 @@ def delete_calls(recording: Recording) -> Calls | None:
     if recording.ordered or not pairs:
         return None
     least = min(answered - asked for answered, asked in pairs)
+    exact = not all(answered.is_integer() for answered, _ in pairs)
     waited = [late - early for (early, _), (late, asked) in pairwise(pairs) if asked + least <= early]
-    exact = recording.step < 1
-    if len(waited) >= _FEWEST and not _together(recording.nodes, max(recording.step, least / 2)):
-        return Calls(waited, median(waited) if exact else fmean(waited), "calls that waited for the one before")
+    if len(waited) >= _FEWEST and not _together(recording.nodes, max(0.0 if exact else 1.0, least / 2)):
+        return Calls(sorted(waited), "calls that waited for the one before", exact)
     if not recording.calls:
         return None
-    alone = [answered - asked for answered, asked in pairs]
-    return Calls(alone, median(alone), "calls, from request to answer")
+    return Calls(sorted(answered - asked for answered, asked in pairs), "calls, from request to answer", exact)
 
 
 def _together(nodes: list[NodeTimes], moment: float) -> bool:

@@ -73,7 +73,7 @@ def _time(data: dict[str, object]) -> float | None:
 
 def read_events(events: Iterable[Event]) -> Recording:
     """The nodes and pods of a run out of its events."""
-    ordered = sorted(events)
+    ordered = sorted(set(events))  # --watch prints one that changes again
     by_kind: dict[str, list[Event]] = {}
     for event in ordered:
         by_kind.setdefault(event.kind, []).append(event)

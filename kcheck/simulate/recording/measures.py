@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _FEWEST = 10
 """Fewer moments than that make no rate."""
 
+_MANY = 100
+"""Among fewer nodes, something rare may be missing by chance."""
+
 _ENOUGH = 3
 """As many loops make a median."""
 
@@ -29,7 +32,6 @@ _GIVEN_UP = 1800
 
 _SLOW = 2
 """By how much the median is exceeded by what counts as slow."""
-
 
 _LONGEST = 999_999
 """The longest delay that the settings take, in seconds."""
@@ -95,6 +97,13 @@ def _coarse(recording: Recording, name: str, value: float) -> Measure | None:
     return Measure(name, None, f"about {shown_seconds(value)}, but times are only exact to {recording.step:g} s")
 
 
+def _share(name: str, some: int, every: int, note: str) -> Measure:
+    """A share; none of a few does not tell one."""
+    if not some and every < _MANY:
+        return Measure(name, None, f"{note}: a share of 0 takes {_MANY} nodes")
+    return Measure(name, some / every, note)
+
+
 # --- nodes that come
 
 
@@ -120,14 +129,14 @@ def _boot(recording: Recording) -> list[Measure]:
         return result
     slow = [boot - middle for boot in boots if boot > _SLOW * middle]
     text = f"{len(slow):,} of {counted(len(boots), 'node')} took more than {_SLOW} times the median"
-    result.append(Measure("stragglers", len(slow) / len(boots), text))
+    result.append(_share("stragglers", len(slow), len(boots), text))
     if slow:
         result.append(Measure("straggler_delay", sum(slow) / len(slow), "how much longer these took, on average"))
     machines = [node for node in recording.nodes if node.launched is not None]
     if machines:
         lost = sum(node.ready is None for node in machines)
         text = f"{lost:,} of {counted(len(machines), 'machine')} never became Ready"
-        result.append(Measure("never_ready", lost / len(machines), text))
+        result.append(_share("never_ready", lost, len(machines), text))
     return result
 
 
@@ -245,9 +254,8 @@ def _call(recording: Recording) -> Measure:
     if calls is None:
         return _why(recording, "delete_call")
     of = f"{len(calls.seconds):,} {calls.how}"
-    if recording.step >= 1:
-        return Measure("delete_call", calls.value, f"mean of {of}")
-    return Measure("delete_call", calls.value, f"median of {of}; {_spread(sorted(calls.seconds))}")
+    text = f"median of {of}; {_spread(calls.seconds)}" if calls.exact else f"mean of {of}, in whole seconds"
+    return Measure("delete_call", calls.middle, text)
 
 
 def _latency(recording: Recording) -> list[Measure]:
@@ -264,7 +272,7 @@ def _latency(recording: Recording) -> list[Measure]:
     slow = [wait for wait in waits if wait > _SLOW * middle]
     result = [
         Measure("delete_latency", middle, note),
-        Measure("slow_deletes", len(slow) / len(waits), f"{len(slow):,} took more than {_SLOW} times the median"),
+        _share("slow_deletes", len(slow), len(waits), f"{len(slow):,} took more than {_SLOW} times the median"),
     ]
     if slow:
         result.append(Measure("slow_delete_latency", sum(slow) / len(slow), "of these, on average"))

@@ -115,7 +115,8 @@ def _idle(found: Recording, ends: list[float], starts: list[float], scan: float)
         if work < 0 or _count(launched, start, following) or _count(asked, start, following + _TAINTED):
             continue
         gone, busy = _count(went, -inf, start), _count(bound, -inf, start) - _count(ends, -inf, start)
-        yield Loops(_count(came, -inf, start) - gone, work, 1, _count(ready, -inf, start) - gone - busy)
+        empty = _count(ready, -inf, start) - gone - busy if bound else 0
+        yield Loops(_count(came, -inf, start) - gone, work, empty=empty)
 
 
 def _sorted(times: Iterable[float | None]) -> list[float]:
