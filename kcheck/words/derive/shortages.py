@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.units import cores
-from kcheck.source.values import Known, Origin, Unknown, Value
+from kcheck.source.values import Known, Origin, Unknown, Value, known
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
     """What no node of their cluster leaves to pods; null where one does, or may."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
+    if not (known(template.cpu) or known(template.memory)):
+        return computed(template, None)
     if cluster is None:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
-    fits = (world.pools.fit(template, pool) for pool in world.pools.of_cluster(cluster))
+    pools = world.pools.of_cluster(cluster)
+    fits = (world.pools.fit(template, pool) for pool in pools)
     if any(fit.fits is not False or fit.why.startswith("the taint ") for fit in fits):
         return computed(template, None)  # a queue may add the toleration
-    pools = world.pools.all_of_cluster(cluster)
-    if isinstance(pools, Unknown):
-        return pools
     found = [share for pool in pools for share in _shares(template, pool, world)]
     share, pool = max(found, key=lambda one: one[0].left.high or 0, default=(None, None))
     if share is None or pool is None:
@@ -56,9 +56,9 @@ def _shares(template: PodTemplate, pool: NodePool, world: World) -> list[tuple[S
 
 
 def _more_nodes(cluster: Cluster, world: World) -> bool | Unknown:
-    """Whether something may add nodes of other kinds."""
-    tool = world.autoscaling.tool(cluster)
-    unknown = next((value for value in (cluster.provisioned, tool) if isinstance(value, Unknown)), None)
+    """Whether there are other pools, or something may add nodes of other kinds."""
+    values = (world.pools.all_of_cluster(cluster), cluster.provisioned, world.autoscaling.tool(cluster))
+    unknown = next((value for value in values if isinstance(value, Unknown)), None)
     return unknown or world.autoscaling.beyond_pools(cluster)
 
 
