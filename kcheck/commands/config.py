@@ -46,6 +46,7 @@ def _settings(config: Config) -> dict[str, object]:
         "severity": config.severity,
         "limits": config.limits,
         "mirrors": config.mirrors,
+        "simulation": config.simulation,
         "rules": config.rules,
         "suppressions": [
             {"rule": a.rule, "path": a.path, "reason": a.reason, "expires": a.expires and str(a.expires)}
@@ -72,7 +73,7 @@ def _lines(name: str, value: object) -> list[str]:
 
     def short(inner: object) -> str:
         if isinstance(inner, dict):
-            return "{" + ", ".join(f"{key}: {short(item)}" for key, item in inner.items() if item) + "}"
+            return "{" + ", ".join(f"{key}: {short(item)}" for key, item in inner.items() if item or item == 0) + "}"
         if isinstance(inner, list | tuple):
             return "[" + ", ".join(map(short, inner)) + "]"
         if isinstance(inner, float) and inner == int(inner):

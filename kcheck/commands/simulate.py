@@ -10,11 +10,8 @@ from kcheck.commands import options
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
-    from kcheck.fix.what_if import Saving
-    from kcheck.model import Cluster
-    from kcheck.scale.world import World
+    from kcheck.fix.what_if import FixSaving
     from kcheck.simulate.results import SimulationResult
-    from kcheck.simulate.scenario import Scenario
 
 
 @click.command("simulate", short_help="Simulate a job: how long it takes, what it costs, and which settings cost it.")
@@ -34,18 +31,33 @@ if TYPE_CHECKING:
 @click.option(
     "--what-if", "what_if", is_flag=True, help="Also print what each fix would save, and all of them together."
 )
+@click.option(
+    "--record",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(),
+    help="Only print the delays of a real run as settings, from its events, metrics or a CSV file; may be repeated.",
+)
 def command(
-    paths: tuple[str, ...], config: Config, duration: str | None, image_size: str | None, format_: str, what_if: bool
-) -> None:
+    paths: tuple[str, ...], config: Config, duration: str | None, image_size: str | None, format_: str, what_if: bool,
+    record: tuple[str, ...],
+) -> None:  # fmt: skip
     """Simulate the largest job of each cluster below PATH with a model of its autoscaler and cloud.
 
     Without a job in the code: one pod per node, for --nodes or for the maxima of the pools. Exits with 0, or with 2 on
     wrong usage.
     """
+    from dataclasses import replace
+
+    from kcheck.config.config import RunRequest
     from kcheck.report import picture, simulation
 
-    image, seconds = _size(image_size), _seconds(duration)
-    found, left = options.with_usage_errors(lambda: _results(paths, config, seconds, image))
+    if record:
+        click.echo(_recorded(record, paths), nl=False)
+        return
+
+    config = replace(config, run=RunRequest(_seconds(duration), _size(image_size), jobs=True))
+    found, left = options.with_usage_errors(lambda: _results(paths, config))
     for why in left:
         click.echo(f"kcheck: {why}", err=True)
     if not found:
@@ -56,7 +68,7 @@ def command(
     if format_ in ("svg", "html"):
         click.echo(picture.as_svg(found[0]) if format_ == "svg" else picture.as_html(found), nl=False)
         return
-    pairs = [(one, _savings(paths, config, one, seconds, image) if what_if else None) for one in found]
+    pairs = [(one, _savings(paths, config, one) if what_if else None) for one in found]
     if format_ == "json":
         click.echo(simulation.as_json(pairs), nl=False)
         return
@@ -64,27 +76,32 @@ def command(
     click.echo("\n".join(parts), nl=False)
 
 
-def _savings(
-    paths: tuple[str, ...], config: Config, outcome: SimulationResult, seconds: float | None, image: float | None
-) -> list[Saving]:
+def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
+    """The delays of a recorded run as settings.
+
+    Raises:
+        click.UsageError: a file is no recording, or none of them tells a delay.
+    """
+    from kcheck.simulate.recording import measures, read, section
+    from kcheck.simulate.recording.model import RecordingError
+
+    if paths:
+        raise click.UsageError("--record reads FILE alone; leave out PATH")
+    try:
+        recordings = [read.read_file(file) for file in files]
+        return section.as_section(recordings, measures.merged(map(measures.measures, recordings)))
+    except RecordingError as error:
+        raise click.UsageError(f"--record {error}") from error
+
+
+def _savings(paths: tuple[str, ...], config: Config, outcome: SimulationResult) -> list[FixSaving]:
     """What fixes save of a run."""
     from kcheck.fix import what_if
-    from kcheck.simulate import scenario
 
-    def again(world: World) -> Scenario | str:
-        own = [one for one in world.inventory.clusters if one.id == outcome.scenario.cluster.id]
-        if not own:
-            return "the cluster is gone"
-        return scenario.build_scenario(
-            world, own[0], nodes=_requested_nodes(world, own[0]), duration=seconds, image=image
-        )
-
-    return what_if.savings(list(paths) or ["."], config, outcome, again)
+    return what_if.savings(list(paths) or ["."], config, outcome)
 
 
-def _results(
-    paths: tuple[str, ...], config: Config, seconds: float | None, image: float | None
-) -> tuple[list[SimulationResult], list[str]]:
+def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:
     """The runs of every cluster, and why some have none."""
     from kcheck.engine import rules
     from kcheck.reading import inventory
@@ -95,20 +112,12 @@ def _results(
     world = World(inventory.read(options.read_tree(paths, config), config).inventory, config)
     found, left = [], []
     for cluster in world.inventory.clusters:
-        one = scenario.build_scenario(
-            world, cluster, nodes=_requested_nodes(world, cluster), duration=seconds, image=image
-        )
+        one = scenario.build_scenario(world, cluster)
         if isinstance(one, str):
             left.append(one)
         else:
             found.append(results.run_scenario(one))
     return found, left
-
-
-def _requested_nodes(world: World, cluster: Cluster) -> int | None:
-    """Nodes of the run that --nodes asks for; what the cluster is meant to reach says nothing of a job."""
-    own = world.sizes.requested_by_name(cluster)
-    return world.config.nodes.get("") if own is None else own
 
 
 def _seconds(text: str | None) -> float | None:

@@ -26,6 +26,7 @@ class Environment:
     nodes: int | None = None
     price: int | None = None
     workspace: str = ""
+    simulation: dict[str, str | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,18 @@ class Accepted:
 
 
 @dataclass(frozen=True)
+class RunRequest:
+    """What is asked of simulated runs: seconds of work of each pod, MiB of images that a new node pulls.
+
+    With `jobs` every cluster is for jobs, whatever its code says: somebody asks how one would run.
+    """
+
+    duration: float | None = None
+    image: float | None = None
+    jobs: bool = False
+
+
+@dataclass(frozen=True)
 class Config:
     """The effective settings of one run. All paths are relative to the working directory.
 
@@ -49,7 +62,8 @@ class Config:
     command line; `env_vars` says that TF_VAR_* of the environment count. `render` is helm where charts are to be
     rendered, with the files of `helm_values`. `per_path_ignores` maps patterns of paths to rules and groups; nothing
     silences those that are `not_ignorable`. `baseline` is the file of what was known before.
-    `module_dirs` are folders with copies of modules that others publish.
+    `module_dirs` are folders with copies of modules that others publish. `simulation` maps measured delays to
+    durations, rates and shares as they are written.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
@@ -75,6 +89,8 @@ class Config:
     variables: dict[str, str] = field(default_factory=dict)
     env_vars: bool = False
     module_dirs: tuple[str, ...] = ()
+    run: RunRequest = RunRequest()
+    simulation: dict[str, str | float] = field(default_factory=dict)
 
     def environment(self, root: str, name: str) -> Environment | None:
         """The environment of that name for a root module."""
@@ -136,4 +152,4 @@ def nearest(name: str, names: tuple[str, ...]) -> str:
     close = get_close_matches(name, names, 1, 0.6)
     if close:
         return f"did you mean {close[0]}?"
-    return "known are " + ", ".join(names) if len(names) <= 12 else "see the documentation for the known names"
+    return "known are " + ", ".join(names) if len(names) <= 15 else "see the documentation for the known names"

@@ -119,6 +119,7 @@ class _Cluster(TypedDict, total=False):
     nodes: int
     price: Fraction
     workspace: str
+    simulation: dict[str, str | Fraction]
 
 
 class _Limit(TypedDict):
@@ -144,6 +145,7 @@ class _Settings(TypedDict, total=False):
     severity: dict[str, str]
     limits: dict[str, _Limit]
     mirrors: dict[str, str]
+    simulation: dict[str, str | Fraction]
     rules: list[str]
     baseline: str
     render: str
@@ -171,7 +173,7 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
         cents = None if own is None else round(own * 100)
         environment = Environment(
             near(table["root"]), label, files, paths(table.get("manifests")),
-            nodes=table.get("nodes"), price=cents, workspace=workspace,
+            nodes=table.get("nodes"), price=cents, workspace=workspace, simulation=_simulation(table),
         )  # fmt: skip
         environments.append(environment)
     for one in environments:
@@ -202,8 +204,15 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
         helm_values=paths(values.get("helm_values")),
         fail_on=values.get("fail_on", "warning"),
         module_dirs=paths(values.get("module_dirs")),
+        simulation=_simulation(values),
         places=places,
     )
+
+
+def _simulation(table: _Settings | _Cluster) -> dict[str, str | float]:
+    """The measured delays of all clusters, or of one."""
+    written = table.get("simulation", {})
+    return {name: value if isinstance(value, str) else float(value) for name, value in written.items()}
 
 
 def _limits(table: dict[str, _Limit]) -> dict[str, int]:

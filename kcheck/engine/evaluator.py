@@ -10,7 +10,7 @@ from kcheck.model import Input
 from kcheck.numbers.clouds import owners
 from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
 from kcheck.source.interval import Interval
-from kcheck.source.units import duration, shown, singular
+from kcheck.source.units import between, duration, shown, singular
 from kcheck.source.values import Origin
 from kcheck.syntax import cel
 from kcheck.syntax.hcl import computed_literals
@@ -238,7 +238,7 @@ class Evaluator:
             kind = rule_words.result_type(part.text, self.view.subject, each[0] if each else "")
             complete = complete and value is not cel.UNDECIDED
             unknown = "an unknown number of" if kind.unit and "seconds" not in kind.unit else "unknown"
-            shown_value = unknown if value is cel.UNDECIDED else shown(value, kind.unit)
+            shown_value = unknown if value is cel.UNDECIDED else _with_unit(value, kind.unit)
             counted = single and parts[-1] == " "  # {workload.gpus} {workload.cards}
             parts.append(singular(f" {shown_value}")[1:] if counted else shown_value)
             single = parts[-1].removeprefix("at least ").removeprefix("at most ") == "1"
@@ -392,6 +392,13 @@ def _with_part(part: computed_literals.Part, origin: Origin) -> str:
     if "\n" in span.text:
         return f"change {part.span.text} to {part.value} in {name}"
     return f"set {name} = {before}{part.value}{after}"
+
+
+def _with_unit(value: object, unit: str) -> str:
+    """A value in a message, or what lies between two bounds; of nodes and the like the text has the unit."""
+    if isinstance(value, Interval) and value.high is not None and shown(value.low, unit) != f"{value.low:,}":
+        return between(shown(value.low, unit), shown(value.high, unit))
+    return shown(value, unit)
 
 
 def _line(span: Span) -> tuple[str, int]:

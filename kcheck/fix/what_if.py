@@ -2,102 +2,115 @@
 
 from __future__ import annotations
 
-from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.engine import linter, rules
+from kcheck.engine.rule_words import looked_at
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.reading import inventory
 from kcheck.scale.world import World
-from kcheck.simulate import results
+from kcheck.simulate import comparison, results, scenario
+from kcheck.source.values import Known, known
+from kcheck.words.derive.basics import cluster_of
+from kcheck.words.derive.savings import Saving as ChangeSaving
+from kcheck.words.subjects import SUBJECTS, things
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.config.config import Config
+    from kcheck.engine.linter import Result
+    from kcheck.engine.rule import Rule
+    from kcheck.simulate.comparison import Saving
     from kcheck.simulate.results import SimulationResult
-    from kcheck.simulate.scenario import Scenario
 
 _SUBJECTS = ("autoscaler", "pool", "flag")
 """What a fix can be about that moves a run."""
 
-_NOTHING = 0.05
-"""Minutes and node-hours that are none."""
+_NOTHING = 30
+"""Seconds, of the run or of all its nodes together, that are none."""
 
 SAFETIES = ("safe", "costs", "unsafe")
+BY_HAND = "by hand"
 
 
-class Saving(NamedTuple):
-    """What fixes save: minutes of the run and paid hours of nodes, on average and the least and most over the draws.
+class FixSaving(NamedTuple):
+    """What fixes save of a run; of one that does not end without them, only how long it takes then, in seconds.
 
-    `rules` are the names that `kcheck fix --select` takes; `safety` is the riskiest class among them; `after` is how
-    long the run takes then, in seconds.
+    `rules` are the names that `kcheck fix --select` takes; `safety` is the riskiest class among them, or says that a
+    person has to make the change.
     """
 
     rules: tuple[str, ...]
     safety: str
-    minutes: float
-    hours: float
-    spread: tuple[float, float]
-    price: int | None
-    after: float
-
-    @property
-    def dollars(self) -> float | None:
-        """US dollars of a run; None without a price."""
-        return None if self.price is None else self.hours * self.price / 1000
+    saved: Saving | None
+    after: float | None
 
 
-def savings(
-    paths: list[str], config: Config, base: SimulationResult, again: Callable[[World], Scenario | str]
-) -> list[Saving]:
-    """What each applicable fix saves of a run, and all of them; the most first. `again` makes the scenario anew.
+def savings(paths: list[str], config: Config, base: SimulationResult) -> list[FixSaving]:
+    """What each applicable fix saves of a run, and all of them; the most first. Then what is left to a person.
 
     Where a wall stops the run, it is the run without that which counts.
     """
     base = base.without_wall or base
-    able = {rule.name for rule in rules.selected(config) if rule.subject in _SUBJECTS}
+    able = {rule.name: rule for rule in rules.selected(config) if rule.subject in _SUBJECTS}
+    found_before = linter.run(Tree(paths, exclude=config.exclude), config)
 
-    def saved(names: tuple[str, ...]) -> Saving | None:
+    def fixed(names: tuple[str, ...]) -> FixSaving | None:
         """What fixes of some rules save; None if they change nothing of the run."""
         outcome = fix.fix(paths, config, safeties=SAFETIES, rules=names)
         if not outcome.files:
             return None
         overlay = {file.real: file.new for file in outcome.files}
         world = World(inventory.read(Tree(paths, overlay, config.exclude), config).inventory, config)
-        found = again(world)
+        cluster = next((one for one in world.inventory.clusters if one.id == base.scenario.cluster.id), None)
+        found = "it is gone" if cluster is None else scenario.build_scenario(world, cluster)
         if isinstance(found, str) or found.without_wall.case == base.scenario.case:
             return None
         after = results.run_scenario(found.without_wall)
-        if not base.middle.summary.finished and not after.middle.summary.finished:
+        if not after.middle.summary.finished:
             return None
-        pairs = [(a.summary, b.summary) for a, b in zip(base.runs, after.runs, strict=True)]
-        minutes = [(one.total - other.total) / 60 for one, other in pairs]
-        hours = [(one.paid - other.paid) / 3600 for one, other in pairs]
-        fixed = tuple(sorted({finding.rule for finding in outcome.fixed}))
-        risk = max((finding.fix.safety for finding in outcome.fixed if finding.fix), key=SAFETIES.index, default="safe")
-        return Saving(
-            rules=fixed,
-            safety=risk,
-            minutes=mean(minutes),
-            hours=mean(hours),
-            spread=(min(minutes), max(minutes)),
-            price=base.scenario.price,
+        return FixSaving(
+            rules=tuple(sorted({finding.rule for finding in outcome.fixed})),
+            safety=max((one.fix.safety for one in outcome.fixed if one.fix), key=SAFETIES.index, default="safe"),
+            saved=comparison.compare(base.scenario, after.scenario),
             after=after.middle.summary.total,
         )
 
-    names = sorted(_fixable(paths, config) & able)
-    each = [one for name in names if (one := saved((name,)))]
-    each = [one for one in each if abs(one.minutes) > _NOTHING or abs(one.hours) > _NOTHING]
-    each.sort(key=lambda one: (-one.hours, -one.minutes, one.rules))
+    names = sorted({finding.rule for finding in found_before.findings if finding.fix is not None} & able.keys())
+    each = [one for name in names if (one := fixed((name,))) and _is_worth_saying(one.saved)]
+    each.sort(key=_rank)
     if len(each) > 1:
-        every = saved(tuple(sorted({name for one in each for name in one.rules})))
+        every = fixed(tuple(sorted({name for one in each for name in one.rules})))
         each = [every, *each] if every else each
-    return each
+    return [*each, *_by_hand(found_before, able, base.scenario.cluster.id)]
 
 
-def _fixable(paths: list[str], config: Config) -> set[str]:
-    """The rules that have something to say here, and a fix for it."""
-    result = linter.run(Tree(paths, exclude=config.exclude), config)
-    return {finding.rule for finding in result.findings if finding.fix is not None}
+def _by_hand(result: Result, able: dict[str, Rule], cluster: str) -> list[FixSaving]:
+    """What is saved of a cluster's run by what findings without a fix ask for."""
+    found: dict[str, Saving] = {}
+    for finding in result.findings:
+        rule = able.get(finding.rule)
+        if rule is None or finding.fix is not None:
+            continue
+        words = [one for one in SUBJECTS[rule.subject] if one.type == "saving" and one.name in looked_at(rule)]
+        for thing in things(rule.subject, result.world) if words else ():
+            owner = known(cluster_of(thing, result.world))
+            if thing.id not in finding.objects or owner is None or owner.id != cluster:
+                continue
+            for word in words:
+                value = word.read(thing, result.world)
+                if isinstance(value, Known) and isinstance(value.value, ChangeSaving):
+                    found[rule.name] = value.value.found
+    return sorted((FixSaving((name,), BY_HAND, one, None) for name, one in found.items()), key=_rank)
+
+
+def _is_worth_saying(saved: Saving | None) -> bool:
+    """Whether a fix changes anything of the run."""
+    return saved is None or max(map(abs, (*saved.time, *saved.node_time))) > _NOTHING
+
+
+def _rank(one: FixSaving) -> tuple[float, float, tuple[str, ...]]:
+    """The place of a fix in the list: what saves most comes first."""
+    if one.saved is None:
+        return (0, one.after or 0, one.rules)
+    return (-one.saved.node_time.mean, -one.saved.time.mean, one.rules)

@@ -139,7 +139,7 @@ class Workload(Thing):
     processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and
     how many pods run, is not known. `group` is the API group of its kind; `hooked` says that a tool such as Helm
     removes it. `partial` ones only change parts of another manifest. `disposed` is the key that asks for volumes which
-    are deleted with it.
+    are deleted with it. A CronJob runs at the times of its `schedule`, unless it is `suspended`.
     """
 
     kind: str
@@ -174,6 +174,8 @@ class Workload(Thing):
     hooked: bool = False
     partial: bool = False
     disposed: Value[str] = NOTHING
+    schedule: Value[str] = NOTHING
+    suspended: Value[bool] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

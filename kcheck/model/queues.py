@@ -28,8 +28,8 @@ class Queue(Thing):
     """A queue of jobs; `kind` is ClusterQueue or LocalQueue (Kueue), or Queue (Volcano).
 
     A LocalQueue leads to the queue `leads_to`. A ClusterQueue admits jobs of the namespaces that `selector` says, as
-    far as its flavors cover their `resources`; `preemption` says which of its own jobs it stops for another. `api` is
-    the version that it is written for.
+    far as its flavors cover their `resources`, up to its `quotas` of them; `preemption` says which of its own jobs it
+    stops for another. `api` is the version that it is written for.
     """
 
     kind: str
@@ -40,6 +40,7 @@ class Queue(Thing):
     selector: Value[str] = NOTHING
     preemption: Value[str] = NOTHING
     weight: Value[int] = NOTHING
+    quotas: Value[dict[str, int]] = NOTHING
     api: str = ""
 
 

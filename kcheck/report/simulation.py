@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from kcheck.simulate.model import PHASES
-from kcheck.simulate.results import deciding_factors
-from kcheck.source.units import counted, dollars
+from kcheck.simulate.results import cost, deciding_factors, range_of
+from kcheck.source.units import between, counted, dollars, money, node_hours, rough
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.fix.what_if import Saving
+    from kcheck.fix.what_if import FixSaving
+    from kcheck.simulate.comparison import Estimate, Saving
     from kcheck.simulate.model import Point
     from kcheck.simulate.results import SimulationResult
     from kcheck.simulate.scenario import Scenario
@@ -28,7 +30,7 @@ CURVES = (("launched", "paid for", "."), ("ready", "ready", "o"), ("busy", "has 
 
 _WIDTH, _HEIGHT = 66, 12
 _BAR = 20
-_MODEL = "A model of the cluster autoscaler, fitted to runs of 2021: docs/simulate.md says how far off it may be."
+_MODEL = "A model of the cluster autoscaler and its cloud: docs/simulate.md says how far off it may be."
 
 
 def as_text(outcome: SimulationResult) -> str:
@@ -50,36 +52,55 @@ def as_text(outcome: SimulationResult) -> str:
         lines.append(f"  {share(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
     lines += ["", *chart(outcome.middle.timeline, summary.total), ""]
     lines += [f"  assumed: {text}" for text in outcome.scenario.assumed]
-    lines += [] if outcome.scenario.case.settings.karpenter else [f"  {_MODEL}"]
+    lines += _measured(outcome.scenario)
     return "\n".join(lines) + "\n"
 
 
 def run_summary(outcome: SimulationResult) -> Iterator[str]:
     """How long the run takes and what it costs."""
     scenario, summary = outcome.scenario, outcome.middle.summary
-    job, name = scenario.case.job, scenario.job.kind if scenario.job else "pods"
-    low, high = (bound / 60 for bound in outcome.spread)
-    size = f"{scenario.title}: {name} on {counted(job.pods, 'node')}, {job.duration / 60:g} min of work"
+    job, pods = scenario.case.job, scenario.case.pods
+    name = scenario.job.kind if scenario.job else "pods"
+    name = f"{len(scenario.case.jobs)} jobs" if scenario.case.others else name
+    size = f"{scenario.title}: {name} on {counted(pods, 'node')}, {job.duration / 60:g} min of work"
     if not summary.finished:
         held = summary.held
         cause = max(held, key=lambda name: held[name], default="nodes that do not come")
-        if summary.pods_done == job.pods:
+        if summary.pods_done == pods:
             yield f"{size}: nodes are still there after {scenario.case.horizon / 3600:g} h"
             yield f"  work ends at {summary.last_done / 60:.1f} min; nodes wait for {cause} to be deleted"
             return
         yield f"{size}: never done"
         rest = "" if scenario.is_stopped else f"; the rest waits for {cause}"
-        yield f"  {summary.pods_done:,} of {job.pods:,} pods end{rest}"
+        yield f"  {summary.pods_done:,} of {pods:,} pods end{rest}"
         return
-    yield f"{size}: about {summary.total / 60:.0f} min until the last node is gone ({low:.0f} to {high:.0f})"
+    yield f"{size}: about {_minutes(*outcome.total)} until the last node is gone"
     yield (
         f"  nodes ready from {summary.first_ready / 60:.1f} to {summary.last_ready / 60:.1f} min, "
         f"last pod starts at {summary.last_start / 60:.1f}, work ends at {summary.last_done / 60:.1f}"
     )
-    cost = outcome.dollars
-    each = (scenario.price or 0) / 1000
-    money = "" if cost is None else f", ${dollars(round(cost * 1000))} at ${each:g} per node-hour"
-    yield f"  {summary.paid / 3600:,.0f} node-hours paid{money}: {summary.overspend(job):.1f} times the work itself"
+    hours = between(*(node_hours(rough(bound * 3600)) for bound in outcome.node_hours))
+    yield f"  {hours} paid{_cost(outcome)}: {summary.overspend(scenario.case):.1f} times the work itself"
+    if scenario.case.others:
+        for one, times in zip(scenario.case.jobs, summary.jobs, strict=True):
+            yield f"  {one.name}: {counted(one.pods, 'node')}, from {times.start / 60:.1f} to {times.done / 60:.1f} min"
+    if summary.interrupted:
+        lost = node_hours(rough(summary.lost))
+        yield f"  {counted(summary.interrupted, 'spot machine')} taken away: {lost} of work done again"
+
+
+def _minutes(least: float, most: float) -> str:
+    return between(f"{least / 60:.0f} min", f"{most / 60:.0f} min")
+
+
+def _cost(outcome: SimulationResult) -> str:
+    """What a run costs, and its nodes."""
+    if outcome.dollars is None:
+        return ""
+    prices = range_of(pool.price.mills for pool in outcome.scenario.case.pools if pool.price)
+    spent = between(*(money(rough(bound * 1000)) for bound in outcome.dollars))
+    unpriced = ", without the nodes that have no list price" if outcome.unpriced else ""
+    return f", {spent} at {between(*(money(int(mills)) for mills in prices))} per node-hour{unpriced}"
 
 
 def _stop_reasons(scenario: Scenario) -> Iterator[str]:
@@ -89,6 +110,17 @@ def _stop_reasons(scenario: Scenario) -> Iterator[str]:
     if scenario.case.pulls:
         pulls, hours = scenario.case.pulls, scenario.case.window / 3600
         yield f"  Docker Hub has pulls for {counted(pulls, 'fresh node')} in {hours:g} hours; a mirror has them for all"
+
+
+def _measured(scenario: Scenario) -> list[str]:
+    """Which delays were measured, and what the others are worth."""
+    delays = scenario.measured
+    if delays is None or not delays.notes:
+        return [] if scenario.case.settings.karpenter else [f"  {_MODEL}"]
+    lines = [f"measured: {', '.join(delays.notes)} ({delays.place})"]
+    if delays.missing:
+        lines.append(f"not measured: {', '.join(delays.missing)}; docs/simulate.md says how far off these may be")
+    return [line for text in lines for line in wrap(text, 110, initial_indent="  ", subsequent_indent="    ")]
 
 
 def share(outcome: SimulationResult, phase: str) -> float:
@@ -128,25 +160,42 @@ def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
 # --- what if
 
 
-def table(outcome: SimulationResult, savings: list[Saving]) -> str:
+def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
     """What each fix saves, and all of them, as a table, and how to make them."""
     if savings and not (outcome.without_wall or outcome).middle.summary.finished:
-        done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min" for one in savings]
+        done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min"
+                for one in savings if one.after is not None]  # fmt: skip
         return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
     if not savings:
         return "\n  what if: none of kcheck's fixes changes this run\n"
-    dollars = "" if savings[0].dollars is None else f"{'$':>11}"
-    lines = ["", f"  {'saved by':36} {'minutes':>8} {'node-hours':>11}{dollars}  {'over seeds':14} fix"]
+    priced = outcome.dollars is not None
+    lines = ["", f"  {'saved by':30} {'minutes':>12} {'node-hours':>16}{'$':>18}  fix" if priced else
+             f"  {'saved by':30} {'minutes':>12} {'node-hours':>16}  fix"]  # fmt: skip
     for one in savings:
         name = "all of these" if len(one.rules) > 1 else one.rules[0]
-        money = f"{one.dollars:>11,.0f}" if one.dollars is not None else ""
-        low, high = one.spread
-        seeds = f"{low:.0f} to {high:.0f} min"
-        lines.append(f"  {name:36} {one.minutes:>8.1f} {one.hours:>11,.0f}{money}  {seeds:14} {one.safety}")
-    return "\n".join([*lines, "", f"  {_command(savings)}"]) + "\n"
+        if one.saved is not None:
+            lines.append(f"  {name:30} {_saved(one.saved, priced=priced)}  {one.safety}")
+    fixes = [one for one in savings if one.after is not None]
+    return "\n".join([*lines, *(["", f"  {_command(fixes)}"] if fixes else [])]) + "\n"
 
 
-def _command(savings: list[Saving]) -> str:
+def _saved(saved: Saving, *, priced: bool) -> str:
+    """The columns of the table: minutes, node-hours, and dollars where nodes have a price."""
+    columns = [
+        f"{_minutes(saved.time.least, saved.time.most).removesuffix(' min'):>12}",
+        f"{_bounds(saved.node_time, node_hours):>16}",
+    ]
+    if priced:
+        columns.append("" if saved.money is None else f"{_bounds(saved.money, dollars):>17}")
+    return " ".join(columns)
+
+
+def _bounds(estimate: Estimate, show: Callable[[int], str]) -> str:
+    """An estimate as `check` prints it, without its unit."""
+    return between(show(estimate.least), show(estimate.most)).removesuffix(" node-hours")
+
+
+def _command(savings: list[FixSaving]) -> str:
     """How all of the fixes are shown."""
     select = " ".join(f"--select {name}" for name in max((one.rules for one in savings), key=len))
     unsafe = " --unsafe-fixes" if any(one.safety == "unsafe" for one in savings) else ""
@@ -156,34 +205,47 @@ def _command(savings: list[Saving]) -> str:
 # --- JSON
 
 
-def as_json(outcomes: Iterable[tuple[SimulationResult, list[Saving] | None]]) -> str:
+def as_json(outcomes: Iterable[tuple[SimulationResult, list[FixSaving] | None]]) -> str:
     """The runs for programs: version 1, additive changes only; times in seconds."""
     runs = [_data(outcome, savings) for outcome, savings in outcomes]
     return json.dumps({"version": 1, "runs": runs}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _data(outcome: SimulationResult, savings: list[Saving] | None) -> dict[str, object]:
+def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[str, object]:
     scenario, run, job = outcome.scenario, outcome.middle, outcome.scenario.case.job
     summary = run.summary
+    spent = outcome.dollars
     data: dict[str, object] = {
         "cluster": scenario.cluster.id,
-        "nodes": job.pods,
+        "nodes": scenario.case.pods,
         "duration": job.duration,
         "finished": summary.finished,
         "total": round(summary.total),
-        "shortest": round(outcome.spread[0]),
-        "longest": round(outcome.spread[1]),
+        "shortest": round(outcome.total.least),
+        "longest": round(outcome.total.most),
         "first_ready": _whole(summary.first_ready),
         "last_ready": _whole(summary.last_ready),
         "last_start": _whole(summary.last_start),
         "last_done": round(summary.last_done),
         "node_hours": round(summary.paid / 3600, 2),
-        "dollars": None if outcome.dollars is None else round(outcome.dollars, 2),
-        "overspend": round(summary.overspend(job), 2),
+        "node_hours_least": round(outcome.node_hours.least, 2),
+        "node_hours_most": round(outcome.node_hours.most, 2),
+        "dollars": None if spent is None else round(cost(outcome.case, summary), 2),
+        "dollars_least": None if spent is None else round(spent.least, 2),
+        "dollars_most": None if spent is None else round(spent.most, 2),
+        "unpriced_nodes": outcome.unpriced,
+        "jobs": [
+            {"name": one.name, "nodes": one.pods, "start": _whole(times.start), "done": _whole(times.done)}
+            for one, times in zip(scenario.case.jobs, summary.jobs, strict=True)
+        ],
+        "interrupted": summary.interrupted,
+        "lost": round(summary.lost),
+        "overspend": round(summary.overspend(scenario.case), 2),
         "phases": {phase: round(summary.phases[phase]) for phase in PHASES},
         "binding": deciding_factors(outcome),
         "held": {name: round(seconds) for name, seconds in summary.held.items()},
         "assumed": list(scenario.assumed),
+        "measured": list(scenario.measured.notes) if scenario.measured else [],
         "events": [{"time": round(e.time), "what": e.what, "pool": e.pool, "nodes": e.nodes} for e in run.events],
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }
@@ -193,16 +255,26 @@ def _data(outcome: SimulationResult, savings: list[Saving] | None) -> dict[str, 
     return data if savings is None else {**data, "what_if": [_saving(one) for one in savings]}
 
 
-def _saving(one: Saving) -> dict[str, object]:
+def _saving(one: FixSaving) -> dict[str, object]:
+    saved = one.saved
+    time, paid, spent = (None, None, None) if saved is None else (saved.time, saved.node_time, saved.money)
+    minutes = _ends("minutes", time, 60)
     return {
         "rules": list(one.rules),
         "safety": one.safety,
-        "minutes": round(one.minutes, 1),
-        "least": round(one.spread[0], 1),
-        "most": round(one.spread[1], 1),
-        "node_hours": round(one.hours, 1),
-        "dollars": None if one.dollars is None else round(one.dollars, 2),
+        "minutes": minutes["minutes"],
+        "least": minutes["minutes_least"],
+        "most": minutes["minutes_most"],
+        **_ends("node_hours", paid, 3600),
+        **_ends("dollars", spent, 1000),
     }
+
+
+def _ends(name: str, estimate: Estimate | None, unit: int) -> dict[str, object]:
+    """The mean, the least and the most of an estimate in larger units; null where there is none."""
+    found = (None,) * 3 if estimate is None else tuple(round(number / unit, 2) for number in estimate)
+    least, most, mean = found
+    return {name: mean, f"{name}_least": least, f"{name}_most": most}
 
 
 def _whole(seconds: float) -> int | None:

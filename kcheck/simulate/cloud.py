@@ -6,6 +6,8 @@ from math import ceil, exp, log
 from random import Random
 from typing import TYPE_CHECKING
 
+from kcheck.simulate.nodes import NEVER
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -26,7 +28,7 @@ class Provider:
 
     def __init__(self, cloud: Cloud, seed: int) -> None:
         self.cloud = cloud
-        self._boot, self._tail = draws(f"{seed}/boot"), draws(f"{seed}/tail")
+        self._boot, self._tail, self._spot = (draws(f"{seed}/{name}") for name in ("boot", "tail", "spot"))
         self._free = 0.0
 
     def launch(self, group: Group, now: float) -> float:
@@ -43,6 +45,11 @@ class Provider:
             return None
         extra = -self.cloud.straggler_mean * log(max(late, 1e-12)) if straggler < self.cloud.stragglers else 0.0
         return self.cloud.boot * exp(self.cloud.boot_sigma * noise) + extra
+
+    def interruption(self) -> float:
+        """Seconds until a spot machine is taken away."""
+        rate = self.cloud.interruptions / 3600
+        return -log(max(self._spot.random(), 1e-12)) / rate if rate else NEVER
 
     def latency(self) -> float:
         """Seconds from a call that deletes a node until it is no longer paid for."""

@@ -6,14 +6,19 @@ launched by itself, nodes that do not register are replaced, empty ones go after
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kcheck.simulate.scaler import Scaler, Step
+
+if TYPE_CHECKING:
+    from kcheck.simulate.nodes import Node
 
 
 class Karpenter(Scaler):
     """Karpenter's settings: `scan_interval` of its loops, `batch` nodes allowed by budgets."""
 
-    def run(self, now: float, pending: int, old: int, oldest: float) -> Step:  # noqa: ARG002 - as of every autoscaler
-        """One round: nodes for all pods that have none, then the empty nodes that may go."""
+    def scale_up(self, now: float, pending: int, old: int, oldest: float) -> Step:  # noqa: ARG002 - as of every autoscaler
+        """Begin a round: nodes for all pods that have none."""
         fleet, settings = self.fleet, self.settings
         asked = []
         want = pending - fleet.coming
@@ -31,4 +36,8 @@ class Karpenter(Scaler):
             node = fleet.idle.popleft()
             node.since = now
             fleet.unneeded.append(node)
-        return Step(self.cloud.loop, asked, self.removable_nodes(now, max(0, settings.batch - self.in_progress)))
+        return Step(self.cloud.loop, asked)
+
+    def scale_down(self, now: float) -> list[Node]:
+        """End a round: the empty nodes that may go."""
+        return self.removable_nodes(now, max(0, self.settings.batch - self.in_progress))

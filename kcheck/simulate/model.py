@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kcheck.numbers.machines import Price
 
 
 @dataclass(frozen=True)
@@ -14,17 +17,35 @@ class Pool:
     most: int
     least: int = 0
     existing: int = 0
+    spot: bool = False
+    price: Price | None = None
 
 
 @dataclass(frozen=True)
 class Job:
-    """`pods` pods, one per node, each with `duration` seconds of work. A gang starts to work when all pods run."""
+    """`pods` pods, one per node, each with `duration` seconds of work. A gang starts to work when all pods run.
+
+    It is submitted `at` a time, to a `queue` if it has one. Pods of higher `priority` come first, and take nodes away.
+    """
 
     pods: int
     duration: float
     gang: bool = False
     anti_affinity: bool = False
     gpu: bool = False
+    name: str = ""
+    at: float = 0
+    priority: int = 0
+    queue: str = ""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue of Kueue or Volcano: its jobs get `nodes` nodes at most; `preempts` stops lower ones for a higher one."""
+
+    name: str
+    nodes: int
+    preempts: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +80,8 @@ class Settings:
     client_qps: float = 5
     client_burst: float = 10
     taint_delay: float = 5
+    soft_taints: int = 10
+    soft_taint_time: float = 3
     batcher_interval: float = 0
     parallel_drain: bool | None = None
     salvo: bool = False
@@ -86,8 +109,10 @@ class Cloud:
 
     Instances of a pool start at `launch_rate` and are ready `boot` later (median of a lognormal distribution with
     `boot_sigma`), `straggler_mean` more for a share of `stragglers`; a share of `lost` ones never joins. `serial` says
-    that deletions of all pools go one after the other, each for `delete_call`; else a pool's batch is one call. A
-    node is paid for until `delete_latency` after its call, or `delete_tail` for a share of `late`.
+    that deletions of all pools go one after the other, each for `delete_call`; else a pool's batch is one call.
+    `shrinks_first` says that a pool's size falls when the call begins, not when it ends. A
+    node is paid for until `delete_latency` after its call, or `delete_tail` for a share of `late`. A spot machine is
+    taken away `interruptions` times an hour.
     """
 
     name: str
@@ -100,6 +125,7 @@ class Cloud:
     pod_rate: float
     pull: float
     serial: bool
+    shrinks_first: bool
     delete_call: float
     delete_latency: float
     late: float
@@ -108,9 +134,13 @@ class Cloud:
     linger: float
     loop: float
     loop_per_node: float
+    loop_deleting: float
+    loop_sigma: float
     taint_requests: float
+    event_requests: float
     affinity_check: float
     fit_check: float
+    interruptions: float
     create_rate: float
     create_burst: float
     schedule_rate: float
@@ -120,9 +150,10 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Case:
-    """The inputs of a run. `system_nodes` exist and are healthy; walls allow `ceiling` nodes.
+    """The inputs of a run: a job, and `others` beside it.
 
-    `pulls` are those that a registry allows in a `window` of seconds, each pod taking `pulls_each`; 0 for no limit.
+    `system_nodes` exist and are healthy; walls allow `ceiling` nodes. `pulls` are those that a registry allows in a
+    `window` of seconds, each pod taking `pulls_each`; 0 for no limit.
     """
 
     pools: tuple[Pool, ...]
@@ -136,6 +167,23 @@ class Case:
     pulls_each: int = 1
     window: float = 21600
     horizon: float = 172800
+    others: tuple[Job, ...] = ()
+    queues: tuple[Queue, ...] = ()
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """All jobs of the run."""
+        return (self.job, *self.others)
+
+    @property
+    def pods(self) -> int:
+        """Pods of all jobs."""
+        return sum(job.pods for job in self.jobs)
+
+    @property
+    def work(self) -> float:
+        """Seconds of nodes that the work itself takes."""
+        return sum(job.pods * job.duration for job in self.jobs)
 
 
 class Point(NamedTuple):
@@ -164,12 +212,28 @@ PHASES = ("boot", "wait", "work", "idle", "queue", "delete")
 its deletion, being deleted."""
 
 
+class JobTimes(NamedTuple):
+    """When the first pod of a job started, and when its last one was done; infinite if it was not."""
+
+    name: str
+    start: float
+    done: float
+
+
+class Use(NamedTuple):
+    """The nodes that a run had of a pool, and the seconds for which they are paid, all together."""
+
+    nodes: int
+    paid: float
+
+
 @dataclass
 class Summary:
     """The result of a run: seconds since the job was created, paid seconds by phase.
 
     `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
-    setting held the run up.
+    setting held the run up. `uses` are those of the pools of its case. `lost` seconds of work were done in vain, on
+    `interrupted` spot nodes and for other jobs.
     """
 
     total: float
@@ -182,11 +246,15 @@ class Summary:
     launched: int
     paid: float
     phases: dict[str, float]
+    uses: tuple[Use, ...]
     held: dict[str, float] = field(default_factory=dict)
+    jobs: tuple[JobTimes, ...] = ()
+    interrupted: int = 0
+    lost: float = 0
 
-    def overspend(self, job: Job) -> float:
+    def overspend(self, case: Case) -> float:
         """Paid time by the time of the work itself."""
-        return self.paid / (job.pods * job.duration)
+        return self.paid / case.work
 
 
 @dataclass

@@ -9,40 +9,68 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kcheck.simulate.model import PHASES
+
 if TYPE_CHECKING:
-    from kcheck.simulate.model import Pool
+    from kcheck.simulate.model import Job, Pool
+    from kcheck.simulate.pods import Pod
 
 NEVER = float("inf")
 
 
 class Node:
-    """A machine with the times of its events; NEVER if not yet.
+    """A machine with the times of its events, NEVER if not yet, and what its paid time was spent for.
 
-    `start` and `done` are those of its last pod, `earlier` the work of those before.
+    `since` is when it was found to be unneeded. `images` are the jobs whose image it has.
     """
 
     __slots__ = (
-        "done",
-        "earlier",
+        "_mark",
         "gone",
+        "images",
         "launched",
-        "long",
+        "pod",
         "pool",
         "ready",
         "registered",
         "since",
-        "start",
+        "spent",
         "tainted",
         "unready",
     )
 
     def __init__(self, pool: Group, launched: float) -> None:
         self.pool = pool
-        self.launched = launched
-        self.registered = self.ready = self.start = self.done = self.since = self.tainted = self.gone = NEVER
-        self.earlier = 0.0
+        self.launched = self._mark = launched
+        self.registered = self.ready = self.since = self.tainted = self.gone = NEVER
         self.unready = False
-        self.long = False
+        self.pod: Pod | None = None
+        self.images: list[Job] = []
+        self.spent = dict.fromkeys(PHASES, 0.0)
+
+    def spend(self, phase: str, now: float) -> None:
+        """The time since the last call was spent for a phase."""
+        self.spent[phase] += max(0.0, now - self._mark)
+        self._mark = max(now, self._mark)
+
+    def rest(self, now: float, unneeded_time: float) -> None:
+        """It was empty since the last call: idle, and from some time on waiting for its deletion."""
+        if self.since < NEVER:
+            self.spend("idle", min(now, self.since + unneeded_time))
+            self.spend("queue", now)
+        self.spend("idle", now)
+        self.since = NEVER
+
+    def close(self, now: float, unneeded_time: float) -> None:
+        """The run ends before the machine is gone."""
+        if self.tainted < NEVER:
+            self.spend("delete", now)
+        elif self.pod is not None:
+            self.spend("wait" if self.pod.working == NEVER else "work", now)
+        elif self.ready == NEVER:
+            self.spend("boot", now)
+        else:
+            self.rest(now, unneeded_time)
 
 
 @dataclass
@@ -100,12 +128,16 @@ class Group:
 
 @dataclass
 class Fleet:
-    """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer."""
+    """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer.
+
+    `untainted` are unneeded nodes that are not marked as such yet, beside some that went since.
+    """
 
     groups: list[Group]
     nodes: list[Node] = field(default_factory=list)
     idle: deque[Node] = field(default_factory=deque)
     unneeded: deque[Node] = field(default_factory=deque)
+    untainted: deque[Node] = field(default_factory=deque)
     registered: int = 0
     unready: int = 0
     ready: int = 0

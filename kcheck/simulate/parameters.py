@@ -27,10 +27,11 @@ class Parameter(NamedTuple):
 
 
 class LoopTime(NamedTuple):
-    """Work of an autoscaler in a loop: seconds, and seconds for each node."""
+    """Work of an autoscaler in a loop: seconds, seconds for each node, and times that while nodes are being deleted."""
 
     loop: float
     loop_per_node: float
+    loop_deleting: float = 1
 
 
 @cache

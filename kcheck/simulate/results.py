@@ -1,26 +1,32 @@
-"""Results of a scenario over several seeds: the median run, money, and what decides its length."""
+"""Results of a scenario over its draws: the median run, ranges of time and money, and what decides its length."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.simulate.run import simulate
 
 if TYPE_CHECKING:
-    from kcheck.simulate.model import Case, Run
-    from kcheck.simulate.scenario import Scenario
+    from collections.abc import Iterable
 
-SEEDS = range(5)
-"""As many draws as are made: their spread is small beside what the model does not know."""
+    from kcheck.simulate.model import Case, Run, Summary
+    from kcheck.simulate.scenario import Scenario
 
 _IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
 _GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
 _PULLS = "the registry's pull limit"
 
 
+class Range(NamedTuple):
+    """A number of which only the bounds are known."""
+
+    least: float
+    most: float
+
+
 class SimulationResult(NamedTuple):
-    """A scenario with a run for each seed; the median run represents them.
+    """A scenario with a run for each of its draws; the median run represents them.
 
     Where a wall stops it, `without_wall` is what comes of it when that is moved.
     """
@@ -32,30 +38,66 @@ class SimulationResult(NamedTuple):
     @property
     def middle(self) -> Run:
         """The run of median length."""
-        return sorted(self.runs, key=lambda run: run.summary.total)[len(self.runs) // 2]
+        return self.runs[self._middle]
 
     @property
-    def spread(self) -> tuple[float, float]:
-        """The shortest and the longest, in seconds."""
-        totals = [run.summary.total for run in self.runs]
-        return min(totals), max(totals)
+    def case(self) -> Case:
+        """The inputs of the run of median length."""
+        return self.scenario.draws[self._middle]
 
     @property
-    def dollars(self) -> float | None:
-        """The cost of the median run; None without a price."""
-        price = self.scenario.price
-        return None if price is None else self.middle.summary.paid * price / 3_600_000
+    def _middle(self) -> int:
+        return sorted(range(len(self.runs)), key=lambda i: self.runs[i].summary.total)[len(self.runs) // 2]
+
+    @property
+    def total(self) -> Range:
+        """The shortest and the longest run, in seconds."""
+        return range_of(run.summary.total for run in self.runs)
+
+    @property
+    def node_hours(self) -> Range:
+        """The paid time of the cheapest run and of the most expensive one."""
+        return range_of(run.summary.paid / 3600 for run in self.runs)
+
+    @property
+    def dollars(self) -> Range | None:
+        """The cost of these runs, without nodes that have no price; None without any price."""
+        case = self.scenario.case
+        return range_of(cost(case, run.summary) for run in self.runs) if is_priced(case) else None
+
+    @property
+    def unpriced(self) -> int:
+        """Nodes of the median run that have no price."""
+        pairs = zip(self.scenario.case.pools, self.middle.summary.uses, strict=True)
+        return sum(use.nodes for pool, use in pairs if pool.price is None)
+
+
+def range_of(numbers: Iterable[float]) -> Range:
+    """The least and the most of some numbers."""
+    found = list(numbers)
+    return Range(min(found), max(found))
+
+
+def is_priced(case: Case) -> bool:
+    """Whether any of its nodes has a price."""
+    return any(pool.price is not None for pool in case.pools)
+
+
+def cost(case: Case, summary: Summary) -> float:
+    """US dollars that the nodes of a run cost, without those that have no price."""
+    pairs = zip(case.pools, summary.uses, strict=True)
+    return sum(pool.price.mills * use.paid for pool, use in pairs if pool.price is not None) / 3_600_000
 
 
 def run_scenario(scenario: Scenario) -> SimulationResult:
     """The runs of a scenario, and those without the wall that stops it."""
-    found = SimulationResult(scenario, [simulate(replace(scenario.case, seed=seed)) for seed in SEEDS])
+    found = SimulationResult(scenario, [simulate(case) for case in scenario.draws])
     return found._replace(without_wall=run_scenario(scenario.without_wall)) if scenario.is_stopped else found
 
 
 def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
     """What decides how long each phase of the paid time is, as text."""
-    case, run = outcome.scenario.case, outcome.middle
+    case, run = outcome.case, outcome.middle
     held = run.summary.held
     return {
         "boot": _boot(case, held),
@@ -77,7 +119,7 @@ def _wait(case: Case, run: Run) -> str:
     if run.summary.held.get(_PULLS, 0) >= 1:
         return _PULLS
     readies = sorted(run.readies)
-    starting = case.job.pods / case.cloud.pod_rate if case.cloud.pod_rate else 0
+    starting = case.pods / case.cloud.pod_rate if case.cloud.pod_rate else 0
     half, last = (readies[len(readies) // 2], readies[-1]) if readies else (0, 0)
     if case.job.gang and last - half > max(starting, case.cloud.pull):
         if any(event.what == "never joined" for event in run.events):
@@ -99,12 +141,15 @@ def _queue(case: Case, held: dict[str, float]) -> str:
     after = held.get("scale-down-delay-after-add", 0)
     if after > held.get("max-scale-down-parallelism", 0):
         return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"
-    loop = settings.scan_interval + cloud.loop + cloud.loop_per_node * case.job.pods
-    rates = {
-        f"{settings.batch} nodes per loop (max-scale-down-parallelism), one loop in {loop:.0f} s": settings.batch / loop
-    }
+    pause = 0 if settings.eager else settings.scan_interval
+    gap = pause + cloud.loop + cloud.loop_per_node * case.pods
+    if settings.modern:  # a batch waits until the calls of the one before have returned
+        gap = max(gap, settings.taint_delay + cloud.delete_call)
+    batches = f"{settings.batch} nodes at a time (max-scale-down-parallelism), about every {gap:.0f} s"
+    rates = {batches: settings.batch / gap if gap else inf}
     if settings.client_qps:
-        rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / cloud.taint_requests
+        requests = cloud.taint_requests + cloud.event_requests
+        rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / requests
     if cloud.serial and cloud.delete_call:
         rates[f"the cloud's calls, one node in {cloud.delete_call:g} s"] = 1 / cloud.delete_call
     return min(rates, key=lambda name: rates[name])

@@ -6,9 +6,10 @@ not said otherwise; `minor` decides between its generations.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import exp, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.simulate.cloud import draws
 from kcheck.simulate.nodes import NEVER, Fleet, Group, Node
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ _FRESH, _FRESH_GPU = 2, 30
 
 
 class Step(NamedTuple):
-    """The result of a loop: its duration, requested nodes, nodes to delete once tainted."""
+    """The first half of a loop: its duration, requested nodes, and whether it may delete nodes in its second half."""
 
     work: float
     asked: list[tuple[Group, int]]
-    deleted: list[Node]
+    deletes: bool = True
 
 
 class Scaler:
@@ -39,15 +40,18 @@ class Scaler:
         self.shortest = NEVER
         self.last_update = -NEVER
         self.last_loop = -NEVER
+        self.period = 0.0
+        self._noise = draws(f"{case.seed}/loop")
         self.events: list[tuple[str, str, int]] = []
 
-    def run(self, now: float, pending: int, old: int, oldest: float) -> Step:
-        """One loop. `pending` pods wait for a node, `old` of them for long enough; `oldest` is the age of the first."""
+    def scale_up(self, now: float, pending: int, old: int, oldest: float) -> Step:
+        """Begin a loop: `pending` pods wait, `old` of them long enough to count; the first is `oldest` seconds old."""
         fleet, settings, cloud = self.fleet, self.settings, self.cloud
-        period = now - self.last_loop if self.last_loop > -NEVER else 0
+        period = self.period = now - self.last_loop if self.last_loop > -NEVER else 0
         self.last_loop = now
         registered = fleet.registered + self.case.system_nodes
-        work = cloud.loop + cloud.loop_per_node * registered
+        work = (cloud.loop + cloud.loop_per_node * registered) * exp(cloud.loop_sigma * self._noise.gauss(0, 1))
+        work *= cloud.loop_deleting if self.in_progress else 1
         self._timeouts(now)
         if fleet.unready > settings.unready_count and fleet.unready > settings.unready_percentage / 100 * registered:
             while fleet.unneeded:
@@ -56,18 +60,28 @@ class Scaler:
                 fleet.idle.appendleft(node)
             self.events.append(("unhealthy", "", fleet.unready))
             self.hold("max-total-unready-percentage", period)
-            return Step(work, [], [])
+            return Step(work, [], deletes=False)
         asked, simulated = self._up(now, period, pending, old, oldest)
-        work += simulated
         if asked:
             self.last_scale_up = now
-            if settings.minor <= 28:
-                return Step(work, asked, [])
+        if settings.scale_down and not (asked and settings.minor <= 28):
+            self._clocks(now)
         waits = pending > self._coming and oldest < self._fresh
-        deleted = self._down(now, period, blocked=waits)
-        requests = cloud.taint_requests * len(deleted)
-        tainting = max(0.0, requests - settings.client_burst) / settings.client_qps if settings.client_qps else 0
-        return Step(work + tainting, asked, deleted)
+        return Step(work + simulated, asked, deletes=not waits and not (asked and settings.minor <= 28))
+
+    def scale_down(self, now: float) -> list[Node]:
+        """End a loop that began `now`: the nodes to delete, as deletions in progress allow by then."""
+        settings, fleet = self.settings, self.fleet
+        removable = bool(fleet.unneeded) and now - fleet.unneeded[0].since > settings.unneeded_time
+        if not removable or not settings.scale_down:
+            return []
+        held = "" if self.local else self._cooling(now, self.last_scale_up, self.last_delete)
+        if held:
+            self.hold(held, self.period)
+            return []
+        return self.removable_nodes(
+            now, max(0, settings.batch - self.in_progress) if settings.modern else settings.batch
+        )
 
     def _timeouts(self, now: float) -> None:
         """Fail requests whose nodes are late, and back off their pools."""
@@ -185,22 +199,6 @@ class Scaler:
 
     # --- down
 
-    def _down(self, now: float, period: float, *, blocked: bool) -> list[Node]:
-        settings, fleet = self.settings, self.fleet
-        if not settings.scale_down:
-            return []
-        self._clocks(now)
-        removable = bool(fleet.unneeded) and now - fleet.unneeded[0].since > settings.unneeded_time
-        if not removable or blocked:
-            return []
-        held = "" if self.local else self._cooling(now, self.last_scale_up, self.last_delete)
-        if held:
-            self.hold(held, period)
-            return []
-        return self.removable_nodes(
-            now, max(0, settings.batch - self.in_progress) if settings.modern else settings.batch
-        )
-
     def _cooling(self, now: float, increase: float, deletion: float) -> str:
         """The flag for which nothing is deleted yet; empty if there is none."""
         settings = self.settings
@@ -215,20 +213,22 @@ class Scaler:
         """Nodes unneeded for long enough, within a batch and the pools' minima."""
         settings, fleet = self.settings, self.fleet
         result: list[Node] = []
-        cooling: list[Node] = []
+        later: list[Node] = []
         last = {id(group): group.last_deletion for group in fleet.groups}
         while fleet.unneeded and len(result) < most and now - fleet.unneeded[0].since > settings.unneeded_time:
             node = fleet.unneeded.popleft()
             group = node.pool
             if self.local and self._cooling(now, group.last_increase, last[id(group)]):
-                cooling.append(node)
-            elif group.target - group.leaving <= group.pool.least:
+                later.append(node)
+            elif group.target <= group.pool.least:
                 group.kept.append(node)
+            elif group.target - group.leaving <= group.pool.least:  # "node group min size reached"
+                later.append(node)
             else:
                 group.leaving += 1
                 self.last_delete = group.last_deletion = now
                 result.append(node)
-        fleet.unneeded.extendleft(reversed(cooling))
+        fleet.unneeded.extendleft(reversed(later))
         if len(result) == most and fleet.unneeded and now - fleet.unneeded[0].since > settings.unneeded_time:
             self.hold("max-scale-down-parallelism", settings.scan_interval)
         return result
@@ -251,3 +251,4 @@ class Scaler:
             node = fleet.idle.popleft()
             node.since = now
             fleet.unneeded.append(node)
+            fleet.untainted.append(node)

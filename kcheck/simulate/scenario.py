@@ -7,19 +7,24 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from kcheck.scale import walls
-from kcheck.simulate import parameters
+from kcheck.simulate import jobs, measured, parameters
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.simulate.parameters import LoopTime
 from kcheck.source.units import minor_version
 from kcheck.source.values import Known, Unset, known, number
 
 if TYPE_CHECKING:
-    from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
+    from kcheck.model import Autoscaler, Cluster, NodePool, Workload
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
+    from kcheck.simulate.measured import Measured
+    from kcheck.simulate.model import Cloud
 
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
+
+SEEDS = range(3)
+"""Draws of chance with each time of the loops: their spread is small beside what the model does not know."""
 
 _UNCALIBRATED = "Karpenter is a small model that is not calibrated"
 
@@ -35,7 +40,9 @@ _FIELDS = {
 
 _SECONDS = {"backoff": "initial-node-group-backoff-duration", "backoff_most": "max-node-group-backoff-duration",
             "backoff_reset": "node-group-backoff-reset-timeout", "taint_delay": "node-delete-delay-after-taint",
-            "batcher_interval": "node-deletion-batcher-interval", "startup_time": "max-node-startup-time"}  # fmt: skip
+            "batcher_interval": "node-deletion-batcher-interval", "soft_taint_time": "max-bulk-soft-taint-time",
+            "startup_time": "max-node-startup-time"}  # fmt: skip
+_COUNTS = {"client_burst": "kube-client-burst", "soft_taints": "max-bulk-soft-taint-count"}
 _SWITCHES = {
     "frequent_loops": "frequent-loops-enabled",
     "parallel_drain": "parallel-drain",
@@ -47,19 +54,20 @@ _SWITCHES = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """A requested run with its assumptions. `price` is in thousandths of a US dollar per hour.
+    """A requested run with its assumptions.
 
     `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
-    of its autoscaler's version; `quick` are the quickest, None where there is but one time.
+    of its autoscaler's version; `quick` are the quickest, None where there is but one time. `measured` are the delays
+    that were measured in this cluster, if any.
     """
 
     case: Case
     cluster: Cluster
     job: Workload | None
-    price: int | None
     assumed: tuple[str, ...]
     wall: Wall | None = None
     quick: LoopTime | None = None
+    measured: Measured | None = None
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -67,6 +75,11 @@ class Scenario:
         if self.quick is None:
             return (self.case,)
         return self.case, replace(self.case, cloud=replace(self.case.cloud, **self.quick._asdict()))
+
+    @property
+    def draws(self) -> tuple[Case, ...]:
+        """The runs that stand for it: several by chance with each time of the loops."""
+        return tuple(replace(case, seed=seed) for case in self.cases for seed in SEEDS)
 
     @property
     def without_wall(self) -> Scenario:
@@ -89,74 +102,94 @@ class Scenario:
         return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
-def build_scenario(
-    world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None,
-    image: float | None = None, everything: bool = False,
-) -> Scenario | str:  # fmt: skip
-    """The run of the largest job, or of `nodes` pods with a node each; a text if impossible.
+def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
+    """The run of the largest job, or of as many pods as nodes are asked for; a text if impossible.
 
-    `duration` is in seconds, `image` in MiB; with `everything` the run takes all pools that are scaled, whatever jobs
-    there are.
+    Without a job, of as many as its pools have nodes. It is the only run of a cluster: for what `check` says of money,
+    for `simulate` and its --what-if.
     """
     assumed: list[str] = []
-    job, template = (None if everything else _largest_job(world, cluster)) or (None, None)
+    duration = world.config.run.duration
+    nodes = _requested_nodes(world, cluster)
+    together = jobs.largest(world, cluster)
+    job, template = together.jobs[0] if together else (None, None)
     near = world.pools.of_cluster(cluster)
     pools = [pool for pool in near if number(pool.size.max_nodes, 0) and known(pool.size.autoscaled)]
     if template is not None:
         chosen = [pool for pool in pools if world.pools.fit(template, pool).fits is not False] or pools
     else:
-        chosen = ([] if everything else [pool for pool in pools if known(pool.machine.gpu)]) or pools
+        chosen = [pool for pool in pools if known(pool.machine.gpu)] or pools
     if not chosen and not nodes:
         return f"{cluster.address} has no autoscaled pool of known size; set --nodes N to run a job on N nodes"
     sizes = [number(pool.size.max_nodes, 0) for pool in chosen]
-    count = nodes or (world.pools.nodes_for(template, chosen[0]) if template else sum(sizes))
+    seconds = duration or DURATION
+    first = chosen[0] if chosen else None
+    together = jobs.on_pools(together, world, chosen) if together else None
+    own_jobs, queues = jobs.simulated(together, world, first, seconds) if together else ([], ())
+    if nodes or not own_jobs:
+        gang, apart = bool(job and isinstance(job.gang, Known)), bool(template and known(template.spread))
+        own_jobs, queues = [Job(nodes or sum(sizes), seconds, gang, anti_affinity=apart)], ()
+    if together is not None and own_jobs[1:]:
+        assumed.append(together.note)
+    count = sum(one.pods for one in own_jobs)
     if nodes and 0 < sum(sizes) < nodes:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
         assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, assumed to have room for {nodes:,}")
         sizes = _scaled_sizes(sizes, nodes)
-    own = tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True))
+    own = tuple(_pool(pool, size, world) for pool, size in zip(chosen, sizes, strict=True))
     if not own:
-        own = (Pool("nodes", count),)
+        own = (Pool("nodes", count, price=world.numbers.price(None)),)
         assumed.append(f"one pool of {count:,} nodes, because the code has none of known size")
     if job is None:
         assumed.append(f"the code has no job: {count:,} pods, one per node")
-    seconds = duration or DURATION
     if duration is None:
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
-    quick: LoopTime | None
-    if chosen and all(known(pool.mode) == "Karpenter" for pool in chosen):
-        settings, notes = _karpenter(world, chosen, count), [_UNCALIBRATED]
-        own_parameters = parameters.parameters(cluster.cloud)
-        quick, slow = None, LoopTime(own_parameters["karpenter_loop"].value, 0)
-        cloud = parameters.cloud_parameters(
-            cluster.cloud, slow, serial=False, delete_call=own_parameters["karpenter_call"].value
-        )
-    else:
-        settings, notes = _settings(world, cluster)
-        quick, slow = parameters.loop_times(settings.minor)
-        cloud = parameters.cloud_parameters(cluster.cloud, slow)
+    settings, notes, delays = _delays(world, cluster, chosen, count)
     assumed += notes
-    if image:
-        bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
-        cloud = replace(cloud, pull=image / bandwidth)
     case = Case(
         own,
-        Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)),
-            gpu=any(known(pool.machine.gpu) for pool in chosen),
-            anti_affinity=bool(template and known(template.spread))),
-        settings, cloud,
+        replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
+        settings, _with_image(delays.cloud, world.config.run.image),
         system_nodes=sum(_standing_nodes(pool) for pool in near if pool not in chosen),
+        others=tuple(own_jobs[1:]), queues=queues,
     )  # fmt: skip
     hub = _pull_budget(world, cluster, count)
-    if hub is not None and not everything:
+    if hub is not None:
         window = world.numbers.limits("any")["docker_hub.window"].number * 3600
         case = replace(case, pulls=hub, window=window)
     wall = _stopping_wall(world, cluster, count + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.number)
-    price = world.numbers.price(chosen[0] if chosen else None)
-    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall, quick)
+    return Scenario(case, cluster, job, tuple(assumed), wall, quick=delays.quick, measured=delays)
+
+
+def _delays(
+    world: World, cluster: Cluster, pools: list[NodePool], nodes: int
+) -> tuple[Settings, list[str], measured.Measured]:
+    """The settings of the autoscaler with what is assumed of them, and how fast it and its cloud are."""
+    quick: LoopTime | None
+    if pools and all(known(pool.mode) == "Karpenter" for pool in pools):
+        settings, notes = _karpenter(world, pools, nodes), [_UNCALIBRATED]
+        own = parameters.parameters(cluster.cloud)
+        quick, slow = None, LoopTime(own["karpenter_loop"].value, 0)
+        cloud = parameters.cloud_parameters(cluster.cloud, slow, serial=False, delete_call=own["karpenter_call"].value)
+    else:
+        settings, notes = autoscaler_settings(world.autoscaling.autoscaler(cluster), cluster)
+        quick, slow = parameters.loop_times(settings.minor)
+        cloud = parameters.cloud_parameters(cluster.cloud, slow)
+    return settings, notes, measured.with_measured(world.config, cluster, cloud, quick)
+
+
+def _requested_nodes(world: World, cluster: Cluster) -> int | None:
+    """Nodes of the run that --nodes asks for; what an environment is meant to reach says nothing of a job."""
+    own = world.sizes.requested_by_name(cluster)
+    return world.config.nodes.get("") if own is None else own
+
+
+def _with_image(cloud: Cloud, size: float | None) -> Cloud:
+    """A cloud whose new nodes pull an image of that many MiB."""
+    return replace(cloud, pull=size / parameters.parameters(cloud.name)["bandwidth"].value) if size else cloud
 
 
 def _standing_nodes(pool: NodePool) -> int:
@@ -164,26 +197,15 @@ def _standing_nodes(pool: NodePool) -> int:
     return number(pool.size.min_nodes if known(pool.size.autoscaled) else pool.size.max_nodes, 0)
 
 
-def _pool(pool: NodePool, most: int) -> Pool:
+def _pool(pool: NodePool, most: int, world: World) -> Pool:
     least = number(pool.size.min_nodes, 0)
-    return Pool(known(pool.name) or pool.address, most, least, least)
+    spot, price = known(pool.market.spot) is True, world.numbers.price(pool)
+    return Pool(known(pool.name) or pool.address, most, least, least, spot, price)
 
 
 def _scaled_sizes(sizes: list[int], nodes: int) -> list[int]:
     """Pool sizes that add up to that many nodes, in proportion."""
     return [ceil(size * nodes / sum(sizes)) for size in sizes]
-
-
-def _largest_job(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | None:
-    """The job with most pods, and these."""
-    every = [
-        (job, template)
-        for job in world.deployed.on(cluster).workloads
-        if job.batch and not job.per_node
-        for template in job.templates
-        if number(template.count, 0) > 1
-    ]
-    return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
 
 
 def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
@@ -201,17 +223,17 @@ def _nodes_of(budget: str, nodes: int) -> int:
     return ceil(nodes * int(text[:-1]) / 100) if text.endswith("%") else int(text) if text.isdigit() else nodes
 
 
-def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
-    """The settings of the cluster's autoscaler, with what is assumed where they are unknown."""
-    own = world.autoscaling.autoscaler(cluster)
-    minor = minor_version(known(cluster.version) or "")
+def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tuple[Settings, list[str]]:
+    """The settings of a cluster's autoscaler, with what is assumed where they are unknown."""
+    minor = minor_version(known(cluster.version) or "") if cluster is not None else None
     if own is None:
         usual = Settings(minor=minor) if minor else Settings()
         return usual, ["an autoscaler with the defaults of its version"]
     if isinstance(own.version, Known):
         minor = minor_version(own.version.value) or minor
     base = Settings(minor=minor) if minor else Settings()
-    changed: dict[str, Any] = dict(parameters.profile_settings(cluster.cloud, known(own.profile) or ""))
+    profile = parameters.profile_settings(cluster.cloud, known(own.profile) or "") if cluster is not None else {}
+    changed: dict[str, Any] = dict(profile)
     notes = [f"{known(own.profile)} stands for autoscaler settings that its cloud does not publish"] if changed else []
     changed |= _known_settings(own, base)
     unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))
@@ -233,8 +255,7 @@ def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
             continue
         result |= {key: float(seconds(text)) for key, one in _SECONDS.items() if one == name}
         result |= {key: text == "true" for key, one in _SWITCHES.items() if one == name}
-        if name == "kube-client-burst":
-            result["client_burst"] = float(text)
+        result |= {key: int(text) for key, one in _COUNTS.items() if one == name and text.isdecimal()}
     return result
 
 

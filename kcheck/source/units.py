@@ -105,12 +105,21 @@ def seconds(text: str) -> int:
     Raises:
         ValueError: it is not a duration.
     """
+    return int(exact_seconds(text))
+
+
+def exact_seconds(text: str) -> Fraction:
+    """A Go duration such as `1m30s` or `500ms` in seconds.
+
+    Raises:
+        ValueError: it is not a duration.
+    """
     parts = _DURATION.findall(text)
     if text == "0":
-        return 0
+        return Fraction(0)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"`{text}` is not a duration such as 10m or 30s")
-    return int(sum(Fraction(number) * _SECONDS[unit] for number, unit in parts))
+    return sum((Fraction(number) * _SECONDS[unit] for number, unit in parts), Fraction(0))
 
 
 _QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,3})|([numkMGTPE]i?|Ki)?)")
@@ -154,6 +163,20 @@ def node_hours(node_seconds: int) -> str:
 def money(mills: int) -> str:
     """Thousandths of a dollar: $4,908."""
     return f"${dollars(mills)}"
+
+
+def rough(number: float) -> int:
+    """A number with three significant digits, as estimates have."""
+    step: int = 10 ** max(0, len(str(abs(round(number)))) - 3)
+    return round(number / step) * step
+
+
+def between(low: str, high: str) -> str:
+    """Two texts of one unit as a range: 2 to 9 node-hours, $5 to $7; one of them where they are the same."""
+    unit = low.rpartition(" ")[2]
+    if low == high:
+        return low
+    return f"{low.removesuffix(f' {unit}')} to {high}" if high.endswith(f" {unit}") else f"{low} to {high}"
 
 
 _SHOWN = {

@@ -159,6 +159,12 @@ WRONG = [
     ("suppressions:\n  - {rule: x, reason: z, expires: soon}\n", "kcheck.yaml:2: suppressions[0].expires must look like 2027-01-31, not soon"),
     ("suppressions:\n  - {rule: x, reason: z, expires: 2027-02-31}\n", "kcheck.yaml:2: suppressions: 2027-02-31 is not a date"),
     ("limits:\n  '07': 1\n", "kcheck.yaml:2: limits.07 must be a mapping, not 1"),
+    ("simulation:\n  boot: 95\n", "kcheck.yaml:2: simulation.boot must be a text, not 95"),
+    ("simulation:\n  loop: 500 ms\n", "kcheck.yaml:2: simulation.loop must look like 95s, not 500 ms"),
+    ("simulation:\n  boots: 95s\n", "kcheck.yaml:2: there is no setting simulation.boots; did you mean boot?"),
+    ("simulation: {launch_rate: 0}\n", "kcheck.yaml:1: simulation.launch_rate must be at least 0.001"),
+    ("simulation: {stragglers: 2}\n", "kcheck.yaml:1: simulation.stragglers must be at most 1"),
+    ("clusters:\n  - {root: .}\n  - root: a\n    simulation: {boot: soon}\n", "kcheck.yaml:4: clusters[1].simulation.boot must look like 95s, not soon"),
     ("select: 1\nnoodes: 2\n", 'kcheck.yaml:1: select must be a list, not 1'),
     ("- nodes\n", 'kcheck.yaml:1: the settings must be a mapping, not ["nodes"]'),
     ("nodes: [\n", "kcheck.yaml:"),
@@ -240,6 +246,7 @@ DOCUMENTS = [text for text, _ in WRONG] + [
     "price: 1.5\nvar_files: [a]\nselect: [network]\nignore: []\n",
     "clusters: [{root: a, name: b, var_files: [c], manifests: [d], nodes: 3, price: 2}]\n",
     "limits: {eks.pool.quota: {value: 900, reason: granted}}\nmirrors: {docker.io: r/hub}\nrules: [p]\n",
+    "simulation: {boot: 1m35s, launch_rate: 5, stragglers: 0}\nclusters: [{root: a, simulation: {loop: 0.5s}}]\n",
     "suppressions: [{rule: a, path: b, reason: c, expires: '2030-01-01'}]\nfail_on: never\nseverity: {a: info}\n",
 ]
 
@@ -477,7 +484,7 @@ def test_fail_on(write: Callable[[Mapping[str, str]], Path]) -> None:
 def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({
         "kcheck.yaml": "nodes: 450\nprice: 30\nclusters:\n  - {root: ., var_files: [p.tfvars]}\nmirrors: {docker.io: r.example.com/hub/}\n"
-        "suppressions: [{rule: kubenet-retiring, reason: known}]\n",
+        "suppressions: [{rule: kubenet-retiring, reason: known}]\nsimulation: {boot: 95s, launch_rate: 5, stragglers: 0}\n",
         "main.tf": CLUSTER,
     })  # fmt: skip
     run = CliRunner().invoke(cli, ["config", "--price", "98.32", "--ignore", "images"])
@@ -497,6 +504,7 @@ def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, s
         "severity: {}  # default",
         "limits: {}  # default",
         'mirrors: {docker.io: "r.example.com/hub"}  # kcheck.yaml:5',
+        'simulation: {boot: "95s", launch_rate: 5, stragglers: 0}  # kcheck.yaml:7',
         "rules: []  # default",
         "suppressions:  # kcheck.yaml:6",
         '  - {rule: "kubenet-retiring", reason: "known"}',

@@ -17,8 +17,8 @@ from kcheck.simulate.scaler import Scaler
 from tests.places import LONG
 
 CLOUD = Cloud(
-    "aws", launch_rate=4, boot=170, boot_sigma=0.15, stragglers=0.01, straggler_mean=120, lost=0, pod_rate=2, pull=10, serial=True,
-    delete_call=0.5, delete_latency=60, late=0, delete_tail=600, lookup=False, linger=60, loop=3, loop_per_node=0.01, taint_requests=1,
+    "aws", launch_rate=4, boot=170, boot_sigma=0.15, stragglers=0.01, straggler_mean=120, lost=0, pod_rate=2, pull=10, serial=True, shrinks_first=False,
+    delete_call=0.5, delete_latency=60, late=0, delete_tail=600, lookup=False, linger=60, loop=3, loop_per_node=0.01, loop_deleting=1, loop_sigma=0, taint_requests=1, event_requests=0, interruptions=0,
     affinity_check=0, fit_check=0, create_rate=20, create_burst=30, schedule_rate=75, granularity=1, least_paid=0,
 )  # fmt: skip
 IDEAL = replace(
@@ -109,7 +109,7 @@ def test_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
     assert sum(summary.phases.values()) == pytest.approx(summary.paid)
     assert all(summary.phases[phase] >= -summary.launched for phase in PHASES)  # a step of billing each
     assert summary.phases["work"] == pytest.approx(one.job.pods * one.job.duration)
-    assert summary.overspend(one.job) >= 1
+    assert summary.overspend(one) >= 1
 
 
 def test_least_that_is_billed() -> None:
@@ -397,7 +397,7 @@ def test_a_pod_without_a_place_ends_the_wait_since_1_35() -> None:
     for seed in range(5):
         one = replace(case(20, cloud=slow, minor=35, seed=seed, new_pod_delay=0), pools=pools)
         loops = [point.time for point in simulate(one).timeline if point.time < 70]
-        assert loops[0] < 0.1
+        assert loops[0] < 1.1, "the first loop begins with the first pod"
         assert max(after - before for before, after in pairwise(loops)) <= 4.1, "a pod every 4 seconds"
         regular = simulate(replace(one, settings=replace(one.settings, minor=34))).timeline
         loops = [point.time for point in regular if point.time < 70]
@@ -491,8 +491,18 @@ def test_nothing_is_deleted_while_all_pods_are_fresh(oldest: float, gpu: bool, d
     fleet = Fleet([group])
     fleet.unneeded.append(node)
     one = replace(case(2, minor=37, delay_after_add=0), job=Job(2, 600, gpu=gpu))
-    step = Scaler(one, fleet, lambda _name, _seconds: None).run(1000, 1, 1, oldest)
-    assert len(step.deleted) == deleted
+    scaler = Scaler(one, fleet, lambda _name, _seconds: None)
+    step = scaler.scale_up(1000, 1, 1, oldest)
+    assert (len(scaler.scale_down(1000)) if step.deletes else 0) == deleted
+
+
+def test_last_nodes_are_skipped_while_a_pool_seems_to_be_at_its_minimum() -> None:
+    """Size 3, of which 2 are gone from it and still in progress: "node group min size reached"."""
+    late = replace(CLOUD, delete_call=40, stragglers=0, boot_sigma=0)
+    early = replace(late, shrinks_first=True)
+    flags: dict[str, Any] = {"minor": 36, "unneeded_time": 60, "delay_after_add": 0, "batch": 10}
+    last = [downs(simulate(case(15, cloud=cloud, **flags)))[-1] for cloud in (late, early)]
+    assert last[1] > last[0] + 40
 
 
 def test_flags_do_nothing_before_their_version() -> None:

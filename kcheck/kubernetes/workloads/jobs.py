@@ -108,6 +108,8 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
         hooked=any("/hook" in key for key in known(written_map(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
         disposed=_disposed(item, kind, found),
+        schedule=_field(Fields.text, fields, "schedule"),
+        suspended=_field(Fields.flag, fields, "suspended"),
     )
 
 

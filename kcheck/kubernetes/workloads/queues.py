@@ -16,6 +16,7 @@ from kcheck.kubernetes.workloads.scalars import (
     listed,
     mapping,
     scalar,
+    scaled_quantity,
     text,
     written_map,
 )
@@ -85,8 +86,9 @@ def _queue(item: Object) -> Iterable[Thing]:
         )
     elif item.kind == "Queue":
         yield Queue(
-            own, item.span, item.kind, name, NOTHING, weight=integer(item.root, "spec", "weight"), api=item.api_version
-        )
+            own, item.span, item.kind, name, NOTHING, weight=integer(item.root, "spec", "weight"),
+            quotas=_capability(item), api=item.api_version,
+        )  # fmt: skip
     else:
         selector = yaml.get(item.root, "spec", "namespaceSelector")
         found: Value[str] = Known("", Origin((item.span,)))
@@ -95,7 +97,7 @@ def _queue(item: Object) -> Iterable[Thing]:
         yield Queue(
             own, item.span, item.kind, name, NOTHING, resources=_covered(item),
             selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
-            preemption=_preemption(item), api=item.api_version,
+            preemption=_preemption(item), quotas=_nominal(item), api=item.api_version,
         )  # fmt: skip
 
 
@@ -120,6 +122,33 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
     ]
     found = yaml.get(item.root, "spec", "resourceGroups")
     return Known(tuple(names), Origin(((found or item.root).span,)))
+
+
+def _nominal(item: Object) -> Value[dict[str, int]]:
+    """The quota of a ClusterQueue by resource, over all flavors; unknown where it borrows from its cohort."""
+    here = Origin((item.span,))
+    if any(yaml.get(item.root, "spec", key) is not None for key in ("cohort", "cohortName")):
+        return Unknown("it may borrow from its cohort", here)
+    result: dict[str, int] = {}
+    for group in items(item.root, "spec", "resourceGroups"):
+        for flavor in items(group, "flavors"):
+            for resource in items(flavor, "resources"):
+                name, quota = text(resource, "name"), scaled_quantity(resource, ("nominalQuota",), 1)
+                if not isinstance(name, Known) or not isinstance(quota, Known):
+                    return Unknown("a quota of it is not known", here)
+                result[name.value] = result.get(name.value, 0) + quota.value
+    return Known(result, here)
+
+
+def _capability(item: Object) -> Value[dict[str, int]]:
+    """The most that jobs of a queue of Volcano get, by resource."""
+    found = mapping(item.root, "spec", "capability")
+    if not isinstance(found, Known):
+        return found
+    result = {name: scaled_quantity(item.root, ("spec", "capability", name), 1) for name in found.value}
+    if not all(isinstance(one, Known) for one in result.values()):
+        return Unknown("a quota of it is not known", found.origin)
+    return Known({name: one.value for name, one in result.items() if isinstance(one, Known)}, found.origin)
 
 
 def _limit_range(item: Object) -> Iterable[Thing]:

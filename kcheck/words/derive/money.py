@@ -38,33 +38,32 @@ class Cost(NamedTuple):
     """What nodes cost in a time.
 
     `node_time` is in seconds of one node, `money` in thousandths of a dollar: of the nodes that have a price, None where
-    none has; `unpriced` are the others. The rates are those that cost most first. Of a simulated run there is also how
-    long it takes.
+    none has. The rates are those that cost most first.
     """
 
-    nodes: int
     node_time: int
     money: int | None
-    unpriced: int
     rates: tuple[Rate, ...]
-    run_time: int | None = None
 
 
 def cost(shares: Iterable[Share], world: World, seconds: int | Fraction) -> Cost:
     """What nodes cost in so many seconds."""
     kinds: Counter[Price] = Counter()
-    nodes = unpriced = 0
+    nodes = 0
     for pool, count in shares:
         price = world.numbers.price(pool)
         nodes += count
-        if price is None:
-            unpriced += count
-        elif count:
+        if price is not None and count:
             kinds[price] += count
+    found = rates(kinds)
+    money = sum(rate.money * rate.nodes for rate in found) * Fraction(seconds) / 3600
+    return Cost(round(nodes * Fraction(seconds)), round(money) if found else None, found)
+
+
+def rates(kinds: Counter[Price]) -> tuple[Rate, ...]:
+    """The prices of nodes, the largest share of what they cost first."""
     ranked = sorted(kinds.items(), key=lambda kind: -kind[0].mills * kind[1])
-    rates = tuple(_rate(price, count) for price, count in ranked)
-    money = sum(rate.money * rate.nodes for rate in rates) * Fraction(seconds) / 3600
-    return Cost(nodes, round(nodes * Fraction(seconds)), round(money) if rates else None, unpriced, rates)
+    return tuple(_rate(price, count) for price, count in ranked)
 
 
 def rate(pool: NodePool, world: World) -> Value[Rate]:
@@ -75,9 +74,3 @@ def rate(pool: NodePool, world: World) -> Value[Rate]:
 
 def _rate(price: Price, nodes: int) -> Rate:
     return Rate(nodes, price.mills, price.machine or None, price.market, price.region)
-
-
-def rough(number: int) -> int:
-    """A number with three significant digits, as estimates have."""
-    step = 10 ** max(0, len(str(abs(number))) - 3)
-    return int(round(Fraction(number, step)) * step)

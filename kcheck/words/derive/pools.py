@@ -230,7 +230,8 @@ def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
 def _batch(cluster: Cluster, world: World) -> Value[bool]:
     flags = [flag for pool in world.pools.of_cluster(cluster) for flag in (pool.machine.gpu, pool.market.spot)]
     jobs = [w for w in world.deployed.on(cluster).workloads if w.batch or number(w.gpus, 0)]
-    return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs)])
+    asked = [computed(cluster, value=True)] if world.config.run.jobs else []
+    return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs), *asked])
 
 
 def deployed_here(cluster: Cluster, world: World) -> Value[bool]:

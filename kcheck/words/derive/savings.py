@@ -2,150 +2,149 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
-from fractions import Fraction
-from functools import lru_cache
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.simulate import parameters, scenario
-from kcheck.simulate.run import simulate
-from kcheck.source.values import Known, Unknown, Value, known
+from kcheck.simulate import comparison, parameters, scenario
+from kcheck.source.interval import Bounded, Interval
+from kcheck.source.values import Known, Origin, Unknown, Value, known
 from kcheck.words.derive import money, scaling
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
-    from kcheck.model import Autoscaler, NodePool
-    from kcheck.scale.world import World
-    from kcheck.simulate.model import Case
-    from kcheck.words.derive.money import Cost
+    from collections.abc import Callable
 
-_LARGEST = 1000
-"""Runs of more nodes are told from two smaller ones: what a node waits for others grows with their number."""
+    from kcheck.model import Autoscaler, NodePool, Thing
+    from kcheck.numbers.machines import Price
+    from kcheck.scale.world import World
+    from kcheck.simulate.comparison import Estimate
+    from kcheck.simulate.model import Case, Pool, Settings
+    from kcheck.simulate.scenario import Scenario
+    from kcheck.words.derive.money import Rate
 
 _NOTHING = 5
 """Seconds a node that nobody would change a setting for."""
 
 
-def idle(autoscaler: Autoscaler, world: World) -> Value[Cost]:
+class Saving(NamedTuple):
+    """What a change saves of a simulated run, as it was `found`; the rates are those of the run's nodes, by cost."""
+
+    found: comparison.Saving
+    nodes: int
+    node_time: Value[int]
+    money: Value[int]
+    unpriced: int
+    run_time: int
+    rates: tuple[Rate, ...]
+
+
+def idle(autoscaler: Autoscaler, world: World) -> Value[Saving]:
     """What it saves to keep idle nodes no longer than is recommended: by the cloud's faster profile, else by the time."""
     cluster = known(autoscaler.cluster)
-    settings = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
+    profile = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
     recommended = float(world.numbers.limits("any")["autoscaler.idle_time"].number)
-    return _saved(autoscaler, world, **(settings or {"unneeded_time": recommended}))
+    changed: dict[str, float] = profile or {"unneeded_time": recommended}
+    return _by_settings(autoscaler, world, lambda own: replace(own, **changed))  # type: ignore[arg-type] # of a file
 
 
-def deletion(autoscaler: Autoscaler, world: World) -> Value[Cost]:
+def deletion(autoscaler: Autoscaler, world: World) -> Value[Saving]:
     """What it saves to delete in batches that are large enough."""
     batch = known(scaling.sufficient_batch(autoscaler, world))
-    return _saved(autoscaler, world, **({"batch": batch} if batch else {}))
+    return _by_settings(autoscaler, world, lambda own: replace(own, batch=batch or own.batch))
 
 
-def tolerance(autoscaler: Autoscaler, world: World) -> Value[Cost]:
+def tolerance(autoscaler: Autoscaler, world: World) -> Value[Saving]:
     """What it saves to pause only for as many nodes that are not ready as it should; null where that is nothing."""
-    nodes, percent = (
-        known(scaling.tolerated_nodes(autoscaler, world)),
-        known(scaling.tolerated_share(autoscaler, world)),
-    )
-    found = _run(autoscaler, world)
-    if found is None or nodes is None or percent is None:
-        return computed(autoscaler, None)
-    own = found.settings
-    count, share = max(own.unready_count, nodes), max(own.unready_percentage, float(percent))
-    other = replace(found, settings=replace(own, unready_count=count, unready_percentage=share))
-    return computed(autoscaler, _difference_of(autoscaler, world, found, other))
+    nodes = known(scaling.tolerated_nodes(autoscaler, world)) or 0
+    percent = known(scaling.tolerated_share(autoscaler, world)) or 0
+
+    def tolerant(own: Settings) -> Settings:
+        count, share = max(own.unready_count, nodes), max(own.unready_percentage, float(percent))
+        return replace(own, unready_count=count, unready_percentage=share)
+
+    return _by_settings(autoscaler, world, tolerant)
 
 
-def split(pool: NodePool, world: World) -> Value[Cost]:
+def split(pool: NodePool, world: World) -> Value[Saving]:
     """What it saves to have as many pools as are recommended instead of a large one; null where that is nothing."""
     cluster = known(pool.cluster)
     owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if owner is None:
-        return computed(pool, None)
-    return computed(pool, world.remember("split", owner, lambda: _split(owner, world)))
-
-
-def _split(autoscaler: Autoscaler, world: World) -> Cost | None:
-    """What it saves that no pool of an autoscaler is larger than is recommended."""
-    found = _run(autoscaler, world)
-    if found is None:
-        return None
+        return Unknown("no autoscaler of this pool is known", Origin((pool.place,)))
     most = world.numbers.limits("any")["large_pool.nodes"].number
-    parts = tuple(
-        replace(one, name=f"{one.name}{i}", most=ceil(one.most / ceil(one.most / most)))
-        for one in found.pools
-        for i in range(ceil(one.most / most))
-    )
-    other = replace(found, pools=parts, settings=replace(found.settings, balance=True))
-    return _difference_of(autoscaler, world, found, other)
+    return world.remember("split", owner, lambda: _saved(owner, world, lambda case: _split(case, most)))
 
 
-def _saved(autoscaler: Autoscaler, world: World, **changed: Any) -> Value[Cost]:
-    """What changed settings save of a run that takes all nodes which the autoscaler grows; null where that is nothing.
+def _split(case: Case, most: int) -> Case:
+    """The case with no pool larger than that, scaled together."""
+    parts = tuple(part for pool in case.pools for part in _parts(pool, ceil(pool.most / most)))
+    return replace(case, pools=parts, settings=replace(case.settings, balance=True))
 
-    Where no run can be made of what is known, what nodes cost that wait as long as the settings say.
-    """
-    case = _run(autoscaler, world)
-    if case is not None:
-        other = replace(case, settings=replace(case.settings, **changed))
-        return computed(autoscaler, _difference_of(autoscaler, world, case, other))
-    deleting = "batch" in changed
-    waiting = scaling.deletion_time(autoscaler, world) if deleting else autoscaler.unneeded_time
-    shares = scaling.growing(autoscaler, world)
-    if not isinstance(waiting, Known) or isinstance(shares, Unknown):
+
+def _parts(pool: Pool, number: int) -> list[Pool]:
+    """A pool in that many of about the same size."""
+    return [
+        replace(
+            pool,
+            name=f"{pool.name}{i}",
+            most=ceil(pool.most / number),
+            least=(pool.least + i) // number,
+            existing=(pool.existing + i) // number,
+        )
+        for i in range(number)
+    ]
+
+
+def _by_settings(autoscaler: Autoscaler, world: World, change: Callable[[Settings], Settings]) -> Value[Saving]:
+    return _saved(autoscaler, world, lambda case: replace(case, settings=change(case.settings)))
+
+
+def _saved(autoscaler: Autoscaler, world: World, change: Callable[[Case], Case]) -> Value[Saving]:
+    """What a change saves of the cluster's run, which `kcheck simulate` shows; null where that may be nothing."""
+    base = _run(autoscaler, world)
+    if isinstance(base, str):
+        return Unknown(base, Origin((autoscaler.place,)))
+    found = comparison.compare(base, replace(base, case=change(base.case)))
+    if found is None:
+        return Unknown("the simulated run does not end", Origin((autoscaler.place,)))
+    if found.least_per_node < _NOTHING:
         return computed(autoscaler, None)
-    return computed(autoscaler, money.cost(shares, world, Fraction(waiting.value, 2 if deleting else 1)))
-
-
-def _run(autoscaler: Autoscaler, world: World) -> Case | None:
-    """A run on all nodes which an autoscaler grows, without walls; None where that is not known."""
-    cluster, nodes = known(autoscaler.cluster), known(scaling.growable_nodes(autoscaler, world))
-    if cluster is None or not nodes:
-        return None
-    found = scenario.build_scenario(world, cluster, nodes=nodes, everything=True)
-    return None if isinstance(found, str) else found.without_wall.case
-
-
-def _difference_of(autoscaler: Autoscaler, world: World, case: Case, other: Case) -> Cost | None:
-    """What one run saves against another, roughly; None where that is nothing."""
-    seconds = world.remember("saved", (autoscaler, other), lambda: each(case, other))
-    shares = scaling.growing(autoscaler, world)
-    if isinstance(shares, Unknown) or seconds < _NOTHING:
-        return None
-    found = money.cost(shares, world, Fraction(round(seconds)))
-    paid = None if found.money is None else money.rough(found.money)
-    return found._replace(node_time=money.rough(found.node_time), money=paid, run_time=round(case.job.duration))
-
-
-def each(case: Case, other: Case) -> float:
-    """Paid seconds that one node of a run is better off in another one.
-
-    Up to 1,000 nodes as they are; above, in proportion to the number of nodes, which is how queues grow.
-    """
-    nodes = case.job.pods
-    if nodes <= _LARGEST:
-        return _difference(case, other, nodes)
-    half, full = (_difference(case, other, number) for number in (_LARGEST // 2, _LARGEST))
-    return full + (full - half) * (nodes - _LARGEST) / (_LARGEST - _LARGEST // 2)
-
-
-def _difference(case: Case, other: Case, nodes: int) -> float:
-    """The same for a smaller run of the same shape."""
-    return (_paid(_smaller(case, nodes)) - _paid(_smaller(other, nodes))) / nodes
-
-
-@lru_cache(maxsize=256)
-def _paid(case: Case) -> float:
-    """Paid seconds of a run; the same one is compared with several."""
-    return simulate(case).summary.paid
-
-
-def _smaller(case: Case, nodes: int) -> Case:
-    """A case with fewer nodes, its pools in proportion."""
-    share = Fraction(nodes, case.job.pods)
-    pools = tuple(
-        replace(pool, most=-(-pool.most * share.numerator // share.denominator), least=0, existing=0)
-        for pool in case.pools
+    kinds: Counter[Price] = Counter()
+    for pool, nodes in zip(base.case.pools, found.nodes, strict=True):
+        if pool.price is not None and nodes:
+            kinds[pool.price] += nodes
+    saving = Saving(
+        found=found,
+        nodes=sum(found.nodes),
+        node_time=_bounded(autoscaler, found.node_time),
+        money=_bounded(autoscaler, found.money),
+        unpriced=sum(found.nodes) - kinds.total(),
+        run_time=round(base.case.job.duration),
+        rates=money.rates(kinds),
     )
-    calm = replace(case.cloud, lost=0, stragglers=0, late=0, boot_sigma=0)  # what is compared is settings, not luck
-    return replace(case, job=replace(case.job, pods=nodes), pools=pools, cloud=calm)
+    return computed(autoscaler, saving)
+
+
+def _bounded(thing: Thing, estimate: Estimate | None) -> Value[int]:
+    """A number with its bounds."""
+    origin = Origin((thing.place,))
+    if estimate is None:
+        return Unknown("no price of these nodes is known", origin)
+    if estimate.least == estimate.most:
+        return Known(estimate.least, origin)
+    reason = "how long the autoscaler's loops take is not known"
+    return Bounded(reason, origin, bounds=Interval(estimate.least, estimate.most))
+
+
+def _run(autoscaler: Autoscaler, world: World) -> Scenario | str:
+    """The run of an autoscaler's cluster without what stops it; a text where there is none."""
+    cluster = known(autoscaler.cluster)
+    own = world.autoscaling.autoscaler(cluster) if cluster is not None else None
+    if cluster is None or own is None or own.id != autoscaler.id:
+        return "no cluster of this autoscaler is known"
+    found = world.remember("run", cluster.id, lambda: scenario.build_scenario(world, cluster))
+    if isinstance(found, str):
+        return found
+    return "Karpenter scales the nodes of the job" if found.case.settings.karpenter else found.without_wall

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from kcheck.numbers import profiles
 from kcheck.scale import deletion, unready
+from kcheck.simulate import scenario
 from kcheck.source.units import minor_version
 from kcheck.source.values import Known, Unknown, Unset, Value, all_known, combined, known, mapped, number, reason_of
 from kcheck.words.derive.basics import anyone, computed, is_default, unknown_size
@@ -104,20 +106,15 @@ def tainting_time(autoscaler: Autoscaler, world: World) -> Value[int]:
     return computed(autoscaler, combined(deletion.tainting_time, nodes, qps))
 
 
-def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Seconds the autoscaler needs at least to delete its nodes, a batch per loop."""
-    seconds = combined(
-        deletion.deletion_time,
-        growable_nodes(autoscaler, world),
-        autoscaler.bulk_delete,
-        autoscaler.scan_interval,
-        client_qps(autoscaler, world),
-    )
-    return computed(autoscaler, seconds)
+def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
+    """Seconds from one batch to the next at least, the time to taint nodes aside."""
+    settings, _ = scenario.autoscaler_settings(autoscaler, known(autoscaler.cluster))
+    delay = ceil(settings.taint_delay)
+    return mapped(autoscaler.scan_interval, lambda own: min(own, delay) if settings.eager else own)
 
 
 def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """The round batch with which deletion is fast enough, a batch per loop."""
+    """The round batch with which deletion is fast enough, even if loops do not follow each other at once."""
     wanted = world.numbers.limits("any")["autoscaler.deletion_time"].number
     batch = combined(
         lambda nodes, interval, qps: deletion.sufficient_batch(nodes, wanted, interval, qps),

@@ -112,7 +112,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
               lambda p, w: basics.computed(p, p.root in w.inventory.libraries)),
         made("counted_nodes", "int", "nodes that the cloud's limit of a pool counts: those of the fullest zone (GKE), with surge (AKS), all (EKS)",
               pools.counted, "nodes"),
-        record("split_saving", "cost", "what several pools instead of a large one save of a run; null if nothing", savings.split, nullable=True),
+        record("split_saving", "saving", "what several pools instead of a large one save of the run that kcheck simulate shows; null if that may be nothing", savings.split, nullable=True),
         record("biggest_job", "workload", "the GPU workload that needs most of its nodes, of those that no other pool has room for; null without one",
               pools.biggest_job, nullable=True),
         made("biggest_job_nodes", "int", "nodes that its biggest job fills; 0 without one", pools.biggest_job_nodes, "nodes"),

@@ -1,17 +1,23 @@
-"""The words of what nodes cost."""
+"""The words of what nodes cost, and of what changes save."""
 
 from __future__ import annotations
 
-from kcheck.words.tables.field import Field, part, records
+from kcheck.words.tables.field import Field, made, part, records
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "cost": (
-        part("nodes", "int", "nodes that cost it", "nodes"),
         part("node_time", "int", "time for which nodes are paid, all together", "node-seconds"),
         part("money", "int", "what those of them cost that have a price; null where none has", "mills", nullable=True),
-        part("unpriced", "int", "nodes without a price", "nodes"),
-        part("run_time", "int", "how long the simulated run takes; null where none is simulated", "seconds", nullable=True),
         records("rates", "rate", "the prices of these nodes, the largest share first", lambda c, _w: list(c.rates)),
+    ),
+    "saving": (
+        part("nodes", "int", "nodes of the simulated run", "nodes"),
+        part("run_time", "int", "work of each pod of the simulated run", "seconds"),
+        made("node_time", "int", "time for which nodes are not paid any more, all together; by the quickest loops of the autoscaler to the slowest",
+             lambda saving, _world: saving.node_time, "node-seconds", bounded=True),
+        made("money", "int", "what they cost in that time; not known where none of them has a price", lambda saving, _world: saving.money, "mills", bounded=True),
+        part("unpriced", "int", "nodes without a price", "nodes"),
+        records("rates", "rate", "the prices of these nodes, the largest share first", lambda saving, _world: list(saving.rates)),
     ),
     "rate": (
         part("nodes", "int", "nodes at this price", "nodes"),

@@ -1,0 +1,30 @@
+"""The events of a run in time order."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Clock:
+    """Acts at their times, in seconds; those of the same time in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self._queue: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
+        self._number = 0
+
+    def at(self, time: float, act: Callable[..., None], *arguments: object) -> None:
+        """Have something done at a time, which it gets as its first argument."""
+        self._number += 1
+        heappush(self._queue, (time, self._number, act, arguments))
+
+    def run(self, horizon: float) -> None:
+        """Do everything until nothing is left to do, or the horizon is reached."""
+        while self._queue:
+            now, _, act, arguments = heappop(self._queue)
+            if now > horizon:
+                return
+            act(now, *arguments)
