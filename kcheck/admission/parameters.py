@@ -142,6 +142,7 @@ def _pool(world: World, cluster: Cluster, pool: NodePool) -> str | Unknown:
         ",".join(name for name, holds in traits.items() if holds),
         ",".join(_taints(pool)),
         ",".join(placement.labels(pool)),
+        str(world.pools.cpu_left(pool) or 0),
     ]
     return ";".join(fields)
 
