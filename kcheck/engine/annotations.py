@@ -30,7 +30,7 @@ def read(source: Source) -> Iterator[tuple[Span, Span, str]]:
         for item in found.items if isinstance(found, yaml.Sequence) else (root,):
             value = yaml.get(item, "metadata", "annotations", IGNORE)
             if isinstance(value, yaml.Scalar):
-                span = document.span if item is root else yaml.resolve(item).span
+                span = document.span if item is root or item is None else yaml.resolve(item).span
                 yield span, value.span, value.text
 
 
