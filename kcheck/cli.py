@@ -24,6 +24,7 @@ COMMANDS = {
     "rules": "List the rules.",
     "simulate": "Simulate a job: how long it takes, what it costs, and which settings cost it.",
     "generate": "Generate a cluster for N nodes, each number with its reason.",
+    "export": "Export rules as policies for the API server of Kubernetes.",
     "init": "Propose settings, a hook and a CI job for a repository.",
 }
 

@@ -31,6 +31,8 @@ _FAMILIES = (
     "eks.amazonaws.com/instance-category",
     "karpenter.azure.com/sku-family",
 )
+GPU_FAMILIES = ("p", "g", "gr", "trn", "inf", "dl")
+"""Categories and families of EC2 of which all machines have GPUs."""
 _ACCELERATORS = ("/gpu", "/neuron", "/neuroncore", "/neurondevice")
 _NEVER = "Never"
 
@@ -219,7 +221,7 @@ def _is_gpu_family(name: str) -> bool:
     """Whether all machines of a family have GPUs: `p5`, or the categories `p` and `g` (EC2); `NC` (Azure)."""
     if name.isupper():
         return name.startswith("N")
-    return name in ("p", "g", "gr", "trn", "inf", "dl") or has_accelerator("eks", name)
+    return name in GPU_FAMILIES or has_accelerator("eks", name)
 
 
 def is_spot(needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:

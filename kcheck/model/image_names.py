@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kcheck.source import placeholders
 
 DOCKER_HUB = "docker.io"
-_HUB_HOSTS = frozenset(
+HUB_HOSTS = frozenset(
     {DOCKER_HUB, "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com", "hub.docker.com"}
 )
 _CAPITALS = re.compile(r"^[A-Z][A-Z0-9_]*$|(^|/)IMG_PLACEHOLDER")
@@ -49,7 +49,7 @@ def parse(text: str) -> Reference | None:
     else:
         registry, path = DOCKER_HUB, name
     path, _, tag = path.partition(":")
-    if registry in _HUB_HOSTS:
+    if registry in HUB_HOSTS:
         registry = DOCKER_HUB
         if "/" not in path:
             path = f"library/{path}"

@@ -11,7 +11,9 @@ LATEST = "latest"
 """What an image without a tag gets, and by what Kubernetes tells whether to ask for it at every start."""
 
 _SEPARATOR = re.compile(r"[-_.]")
-_BUILD = re.compile(r"(?:v?\d+\.\d[\w.]*|\d{2,}|(?=[a-z]*\d)[0-9a-f]{6,40})$")
+NUMBERED = r"v?\d+\.\d[\w.]*|\d{2,}"
+COMMIT = r"[0-9a-f]{6,40}"
+_BUILD = re.compile(rf"(?:{NUMBERED}|(?=[a-z]*\d){COMMIT})$")
 """A part that says which build it is: a version, a date or a number of a build, a commit."""
 
 
@@ -20,7 +22,8 @@ _LONGEST = 128
 
 
 @cache
-def _moving() -> frozenset[str]:
+def moving() -> frozenset[str]:
+    """The words that tags which move have in them."""
     return frozenset(profiles.limits("any")["image.moving_tags"].text.split(", "))
 
 
@@ -35,4 +38,4 @@ def moves(tag: str) -> bool:
     words = _SEPARATOR.split(tag)
     if words[-1] in ("", LATEST):
         return True
-    return not _moving().isdisjoint(words) and not any(map(_BUILD.match, re.split("[-_]", tag)))
+    return not moving().isdisjoint(words) and not any(map(_BUILD.match, re.split("[-_]", tag)))

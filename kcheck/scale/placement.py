@@ -121,9 +121,15 @@ def untolerated(template: PodTemplate, taint: str) -> bool:
     rest, _, effect = taint.rpartition(":")
     key, _, value = rest.partition("=")
     effect = effect.replace("_", "").lower()
-    if effect == "prefernoschedule" or _STARTING.search(key):
+    if not keeps_away(taint):
         return False
     return not any(_tolerates(one, key, value, effect) for one in template.tolerations.value)
+
+
+def keeps_away(taint: str) -> bool:
+    """Whether a taint, `key=value:Effect`, keeps pods from nodes that are ready."""
+    rest, _, effect = taint.rpartition(":")
+    return effect.replace("_", "").lower() != "prefernoschedule" and not _STARTING.search(rest.partition("=")[0])
 
 
 def spot_taint(template: PodTemplate) -> str:
@@ -222,13 +228,26 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
 
 def _keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
     """The taints that keep pods from the nodes of a pool."""
-    taints = list(known(pool.scheduling.taints) or ())
+    found = (taint for taint in taints(pool) if untolerated(template, taint) and not _admitted(template, pool, taint))
+    return tuple(dict.fromkeys(found))
+
+
+def taints(pool: NodePool) -> list[str]:
+    """The taints of the nodes of a pool, that of the cloud's spot nodes included."""
+    own = list(known(pool.scheduling.taints) or ())
     cluster = known(pool.cluster)
     taint = registry.cloud(cluster.cloud).spot_taint if cluster is not None else ""
-    if taint and known(pool.market.spot) is True:
-        taints.append(taint)
-    found = (taint for taint in taints if untolerated(template, taint) and not _admitted(template, pool, taint))
-    return tuple(dict.fromkeys(found))
+    return [*own, taint] if taint and known(pool.market.spot) is True else own
+
+
+def labels(pool: NodePool) -> list[str]:
+    """The labels of the nodes of a pool that are known, key=value."""
+    cluster = known(pool.cluster)
+    cloud = registry.cloud(cluster.cloud) if cluster else None
+    keys = [*(known(pool.scheduling.labels) or {}), *_INSTANCE]
+    if cloud is not None:
+        keys += [*cloud.pool_labels, *([cloud.spot_label.key] if cloud.spot_label else [])]
+    return [f"{key}={value}" for key in dict.fromkeys(keys) for value in sorted(_label(key, pool) or ())]
 
 
 def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:

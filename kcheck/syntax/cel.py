@@ -356,6 +356,13 @@ _TOKEN = re.compile(
     |//[^\n]*|\w+|\s+|.""",
     re.VERBOSE | re.DOTALL,
 )
+
+
+def masked(text: str) -> str:
+    """The text with strings and what is in brackets masked."""
+    return _mask(text)[0]
+
+
 _PARTNER = {")": "(", "]": "[", "}": "{"}
 _PLACE = re.compile(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z_]\w*)\s*", re.ASCII)
 

@@ -22,14 +22,14 @@ _OWN_LABELS = ("metadata", "labels")
 _LABELS = {"batch/CronJob": ("spec", "jobTemplate", *_OWN_LABELS)}
 """Kind -> where the labels of the jobs are that Kueue sees, if they are not its own."""
 
-_VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
+VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
 _NAMES = (
     "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "volcano.sh/group-name",
     "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name",
 )  # fmt: skip
 """Labels and annotations that name a PodGroup."""
 
-_GROUPS = (
+MARKS = (
     *_NAMES, "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
     "kai.scheduler/queue", "runai/queue", "gang.scheduling.koordinator.sh/name", "ray.io/gang-scheduling-enabled",
     "ray.io/scheduler-name", "scheduling.run.ai/pod-group-name",
@@ -62,7 +62,7 @@ def queue(
         return _named(own[KUEUE], place), Known("kueue", place)
     annotations = known(written_map(item.root, "metadata", "annotations")) or {}
     marks = [own, annotations, *(known(t.annotations) or {} for t in found), *(known(t.labels) or {} for t in found)]
-    name = next((mark[key] for mark in marks for key in _VOLCANO if key in mark), None)
+    name = next((mark[key] for mark in marks for key in VOLCANO if key in mark), None)
     here = Origin((item.span,))
     if name is not None:
         return _named(name, here), Known("volcano", here)
@@ -95,7 +95,7 @@ def gang(
     marks = [labels, written_map(item.root, "metadata", "annotations")]
     marks += [mark for template in found for mark in (template.labels, template.annotations)]
     for mark in marks:
-        name = next((key for key in _GROUPS if key in (known(mark) or {})), None)
+        name = next((key for key in MARKS if key in (known(mark) or {})), None)
         if name is not None:
             return Known(name, here)
     for template in found:

@@ -59,13 +59,13 @@ if TYPE_CHECKING:
 T = TypeVar("T", PodTemplate, Container)
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
-_SHARES = re.compile(
+SHARES = re.compile(
     r"nvidia\.com/(gpu\.shared|mig-)|aliyun\.com/gpu-(mem|core)|volcano\.sh/(v?gpu-|gpu-memory)|tencent\.com/vcuda"
 )
-_STARTERS = re.compile(
+STARTERS = re.compile(
     r"\b(torchrun|mpirun|mpiexec|horovodrun|deepspeed|accelerate launch|torch\.distributed|colossalai run)\b"
 )
-_RDMA = re.compile(r"rdma|/efa$|/hca|/ib$|infiniband|roce|/mlnx|sriov", re.IGNORECASE)
+RDMA = re.compile(r"rdma|/efa$|/hca|/ib$|infiniband|roce|/mlnx|sriov", re.IGNORECASE)
 _COUNT = re.compile(r"[0-9]{1,9}")
 _HOST = "kubernetes.io/hostname"
 
@@ -177,9 +177,9 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         gpu=Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
         gpu_request=request,
         gpu_limit=limit,
-        rdma=any(_RDMA.search(name) for name in _resources(node)),
+        rdma=any(RDMA.search(name) for name in _resources(node)),
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
-        starters=tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
+        starters=tuple(dict.fromkeys(STARTERS.findall(_words(node)))),
         text=_words(node),
     )
 
@@ -228,7 +228,7 @@ def _words(node: yaml.Target) -> str:
 
 def _gpu(node: yaml.Target) -> str:
     """The name of the resource that GPUs are asked for by; empty if none are."""
-    return next((name for name in _resources(node) if name in CARDS or _SHARES.match(name)), "")
+    return next((name for name in _resources(node) if name in CARDS or SHARES.match(name)), "")
 
 
 def _resources(node: yaml.Target) -> Iterator[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, Workload
     from kcheck.scale.world import World
 
-_NOTICE = "spot.notice"
+NOTICE = "spot.notice"
 
 
 def _growing(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
@@ -54,7 +54,7 @@ def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     spot = [pool for pool, certain in found if certain and known(pool.market.spot)]
     if cluster is not None and spot and len(spot) == len(found):
-        entry = world.numbers.limits(cluster.cloud).get(_NOTICE)
+        entry = world.numbers.limits(cluster.cloud).get(NOTICE)
         return computed(template, entry.number if entry else None)
     autoscaler = world.autoscaling.autoscaler(cluster) if cluster else None
     if autoscaler is None or not isinstance(autoscaler.grace, Known | Unknown):
@@ -72,7 +72,7 @@ def _granted(template: PodTemplate, world: World) -> int:
     times = [one.grace for one in world.inventory.autoscalers if not isinstance(one.grace, Unset)]
     least = min([_by_default(), *(number(time, 0) for time in times)])
     if world.inventory.clusters or placement.asks_for_spot(template) or isinstance(template.selection, Unknown):
-        notices = [world.numbers.limits(cloud).get(_NOTICE) for cloud in owners()]
+        notices = [world.numbers.limits(cloud).get(NOTICE) for cloud in owners()]
         least = min([least, *(notice.number for notice in notices if notice is not None)])
     return least
 

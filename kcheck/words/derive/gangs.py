@@ -29,11 +29,11 @@ def gang(workload: Workload, world: World) -> Value[str]:
         return computed(workload, "Kueue")
     if workload.kind not in _OPERATED:
         return workload.gang
-    operator = world.remember("operator with gangs", "", lambda: _operator(world))
-    return Known("its operator", Origin((operator.place,))) if operator else workload.gang
+    found = world.remember("operator with gangs", "", lambda: operator(world))
+    return Known("its operator", Origin((found.place,))) if found else workload.gang
 
 
-def _operator(world: World) -> Workload | None:
+def operator(world: World) -> Workload | None:
     """An operator of jobs that makes groups of pods."""
     return next(
         (w for w in world.inventory.workloads for t in w.templates for c in t.containers if _FLAG.search(c.text)), None
@@ -54,9 +54,15 @@ def volcano_gpus(workload: Workload, world: World) -> Value[int]:
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is None:
         return computed(workload, None)
+    found = admitted(cluster, world)
+    return found if isinstance(found, Unknown) else computed(workload, found)
+
+
+def admitted(cluster: Cluster, world: World) -> int | Unknown:
+    """GPUs that Volcano lets in on a cluster."""
     found = world.remember("GPUs that always run", cluster.id, lambda: _warm(cluster, world))
     percent = world.numbers.limits("any")["volcano.overcommit"].number
-    return found if isinstance(found, Unknown) else computed(workload, found * percent // 100)
+    return found if isinstance(found, Unknown) else found * percent // 100
 
 
 def _warm(cluster: Cluster, world: World) -> int | Unknown:

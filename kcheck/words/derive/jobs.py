@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
     from kcheck.scale.world import World
 
-_STORES = re.compile(
+STORES = re.compile(
     r"\b(s3|gs|gcs|oss|abfss?|wasbs?|az|hdfs|tos|cos)://|AZURE_STORAGE|[A-Z0-9]_BUCKET\b"
     r"|\.(blob|dfs)\.core\.windows\.net|storage\.googleapis\.com|\bs3[.-][\w.-]*amazonaws\.com|\boss-[\w.-]+\.aliyuncs\.com",
     re.IGNORECASE,
@@ -107,7 +107,7 @@ def keeps_state(workload: Workload, _world: World) -> Value[bool]:
                 return computed(workload, value=True)
             if volume.kind == "hostPath" and not _OF_NODE.match(volume.path):
                 unknown = Unknown(f"whether {volume.path or 'a hostPath'} is shared by the nodes")
-        if any(_STORES.search(one.text) for one in template.containers):
+        if any(STORES.search(one.text) for one in template.containers):
             return computed(workload, value=True)
     return unknown or computed(workload, value=False)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PRIORITY = "kueue.x-k8s.io/priority-class"
 _COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
-_GPUS = re.compile(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
+GPU_KEYS = re.compile(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
 _WHOLE = re.compile(r"-?\d+")
 T = TypeVar("T", bound="Thing")
 
@@ -302,7 +302,8 @@ def quota_has(*keys: str) -> Callable[[Quota, World], Value[bool]]:
 def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
     """The keys of a quota that name accelerators: by requests, by a class of devices, or otherwise."""
     return mapped(
-        one.hard, lambda hard: tuple(key for key in hard if _GPUS.search(key) or key.removeprefix("limits.") in CARDS)
+        one.hard,
+        lambda hard: tuple(key for key in hard if GPU_KEYS.search(key) or key.removeprefix("limits.") in CARDS),
     )
 
 

@@ -23,7 +23,7 @@ _SERVES = re.compile(r"(?<!\S)(--port|serve)\b|\bapi_server\b")
 
 _PROCESSES = re.compile(r"--nproc[-_]per[-_]node[= ]+(\S+)")
 _WHOLE = re.compile(r"[0-9]{1,6}")
-_ENDLESS = {"MPIJob": "Worker", "TFJob": "PS"}
+ENDLESS = {"MPIJob": "Worker", "TFJob": "PS"}
 """Kind of a job -> the role whose pods never end by themselves: they wait for a shell, or for requests."""
 
 
@@ -71,7 +71,7 @@ _SPREAD = re.compile(r"(?<!\S)(-N|-npernode|--npernode|-ppn|--map-by|-map-by)\b|
 
 def endless(workload: Workload, _world: World) -> Value[PodTemplate]:
     """Its pods that run on when the job has ended; null where all end by themselves."""
-    role = _ENDLESS.get(workload.kind)
+    role = ENDLESS.get(workload.kind)
     return computed(workload, next((one for one in workload.templates if one.role == role), None))
 
 

@@ -1,0 +1,64 @@
+"""Which rules are policies, and what the others lack: as a table, and in a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.admission.table import table
+from kcheck.source.units import counted
+
+if TYPE_CHECKING:
+    from kcheck.admission.export import Selection
+    from kcheck.admission.policies import Policy, Refusal
+
+
+def rows(selection: Selection) -> list[tuple[str, str, str]]:
+    """Each rule, what becomes of it, and what it needs."""
+    found = [(one.rule.name, *_exported(one)) for one in selection.policies]
+    found += [(one.rule.name, *_refused(one)) for one in selection.refusals]
+    refused = table()["refused"]
+    return sorted(
+        (
+            name,
+            what,
+            "; ".join(filter(None, (why, f"the API server itself refuses {refused[name]}" if name in refused else ""))),
+        )
+        for name, what, why in found
+    )
+
+
+def _exported(one: Policy) -> tuple[str, str]:
+    if one.parameters:
+        return "with parameters", ", ".join(one.parameters)
+    return "exported", ""
+
+
+def _refused(one: Refusal) -> tuple[str, str]:
+    if one.parameters:
+        return "needs PATH", ", ".join(one.parameters)
+    subject = one.rule.subject
+    if subject in table()["cannot"]:
+        return "cannot", table()["cannot"][subject]
+    return "cannot", f"{', '.join(one.words)}: not in the object"
+
+
+def as_text(selection: Selection) -> str:
+    """A line for each rule, and why values are not known."""
+    found = rows(selection)
+    width = max((len(name) for name, _, _ in found), default=0)
+    lines = [f"{name:{width}}  {what:15}  {why}".rstrip() for name, what, why in found]
+    unknown = selection.parameters.unknown if selection.parameters is not None else {}
+    lines += [f"{name} is not known: {why}" for name, why in sorted(unknown.items())]
+    return "\n".join([*lines, f"{summary(selection)}", ""])
+
+
+def summary(selection: Selection) -> str:
+    """How many rules are exported, and how many more could be."""
+    more = [one for one in selection.refusals if one.parameters]
+    said = f"{counted(len(selection.policies), 'rule')} exported"
+    if more and selection.parameters is None:
+        said += f"; {len(more)} more with PATH, which gives them taints, GPUs and queues"
+    elif more:
+        said += f"; {len(more)} more need values that are not known here (--list)"
+    cannot = len(selection.refusals) - len(more)
+    return f"{said}; {cannot} cannot be (--list)" if cannot else said

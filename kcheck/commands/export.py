@@ -1,0 +1,61 @@
+"""kcheck export."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.commands import options
+
+if TYPE_CHECKING:
+    from kcheck.admission.export import Selection
+    from kcheck.config.config import Config
+
+
+@click.group("export", short_help="Export rules for other tools.")
+def command() -> None:
+    """Export rules for other tools: `admission` for the API server of Kubernetes."""
+
+
+@command.command("admission", short_help="Export rules as ValidatingAdmissionPolicies.")
+@options.with_config
+@click.option(
+    "--rule", "names", multiple=True, metavar="RULE", shell_complete=options.complete_rules,
+    help="Export only this rule; may be repeated.",
+)  # fmt: skip
+@click.option("--group", "groups", multiple=True, metavar="GROUP", help="Export only this group; may be repeated.")
+@click.option(
+    "--action", type=click.Choice(["Warn", "Audit", "Deny"]), default="Warn", show_default=True,
+    help="What the API server does on a finding.",
+)  # fmt: skip
+@click.option(
+    "--format", "format_", type=click.Choice(["vap", "kyverno"]), default="vap", show_default=True,
+    help="ValidatingAdmissionPolicies, or ValidatingPolicies of Kyverno.",
+)  # fmt: skip
+@click.option(
+    "--namespace", default="kube-system", show_default=True, metavar="NAME", help="Namespace of the ConfigMap."
+)
+@click.option("--info", is_flag=True, help="Also export findings of severity info.")
+@click.option("--list", "listed", is_flag=True, help="List what each rule needs, and export nothing.")
+def admission(
+    paths: tuple[str, ...], config: Config, names: tuple[str, ...], groups: tuple[str, ...], action: str, format_: str,
+    namespace: str, *, info: bool, listed: bool,
+) -> None:  # fmt: skip
+    """Export the rules about one Kubernetes object as policies that the API server runs.
+
+    With PATH it also exports rules that need taints, GPUs or queues of the code: their values go into a ConfigMap. An
+    object with the annotation `kcheck.dev/ignore: RULE, RULE: reason` is not judged by these rules.
+    """
+    from kcheck.admission import export, listing
+
+    def selection() -> Selection:
+        known = export.read(options.read_tree(paths, config), config) if paths else None
+        return export.select(config, (*names, *groups), known, info=info)
+
+    chosen = options.with_usage_errors(selection)
+    if listed:
+        click.echo(listing.as_text(chosen), nl=False)
+        return
+    click.echo(export.manifests_of(chosen, action, format_, namespace), nl=False)
+    click.echo(f"kcheck: {listing.summary(chosen)}", err=True)
