@@ -43,9 +43,14 @@ def judged(thing: Object, group: str, annotations: dict[str, str] | None = None)
 
 
 def scoped(manifests: Iterable[Object], group: str) -> list[Object]:
-    """Bindings for one group of objects, which warn beside what they do: an answer has one denial, but all warnings."""
+    """Bindings for one group of objects, which warn beside what they do: an answer has one denial, but all warnings.
+
+    An expression that fails refuses its object here, so that no test takes it for silence.
+    """
     out = []
     for one in copy.deepcopy(list(manifests)):
+        if one["kind"] == "ValidatingAdmissionPolicy":
+            one["spec"]["failurePolicy"] = "Fail"
         if one["kind"] == "ValidatingAdmissionPolicyBinding":
             one["metadata"]["name"] += f".{group}"
             one["spec"]["matchResources"] = {"objectSelector": {"matchLabels": {JUDGED: group}}}

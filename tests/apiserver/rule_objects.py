@@ -41,25 +41,25 @@ class Side(NamedTuple):
         found = self._found(self.files, Severity.INFO) if self.side == "bad" else set()
         for path, text in self.files.items():
             for thing in objects(text):
-                yield Given(self, path, thing, named(thing) in found)
+                yield Given(self, path, thing, is_in(found, thing))
 
     def _found(self, files: Mapping[str, str], least: Severity) -> set[str]:
-        """The objects that the rule finds, as Kind/name."""
+        """The objects and parts of objects that the rule finds."""
         example = Example(0, dict(files), {}, None, self.nodes, None)
         findings = [one for one in rule_examples.findings(self.rule, example) if one.severity >= least]
-        names = {name.partition(":")[2] for one in findings for name in one.objects}
-        return {"/".join(name.split("/")[:2]) for name in names}
+        return {f"{name.partition(':')[2]}/" for one in findings for name in one.objects}
 
     def finds_alone(self, thing: Object) -> bool:
         """Whether the rule finds an object, at warning or above, where nothing else is known."""
         alone = self._replace(nodes=None)
-        return named(thing) in alone._found({"object.yaml": yaml.safe_dump(thing)}, Severity.WARNING)
+        return is_in(alone._found({"object.yaml": yaml.safe_dump(thing)}, Severity.WARNING), thing)
 
     def finds(self, one: Given, thing: Object) -> bool:
         """Whether the rule finds an object, at warning or above, in the place of one of the files."""
         documents = yaml.load_all(self.files[one.path], Loader)
         text = yaml.safe_dump_all([thing if document == one.thing else document for document in documents])
-        return named(thing) in self._found({**self.files, one.path: text}, Severity.WARNING)
+        alone = self._replace(nodes=None)  # a policy sees one workload, not the target
+        return is_in(alone._found({**self.files, one.path: text}, Severity.WARNING), thing)
 
     def written(self, folder: Path) -> list[str]:
         """The files in a folder, as arguments of a command."""
@@ -82,7 +82,13 @@ class Given(NamedTuple):
 
 def named(thing: Object) -> str:
     """How findings name an object."""
-    return f"{thing['kind']}/{thing['metadata'].get('name')}"
+    metadata = thing["metadata"]
+    return "/".join([thing["kind"], *filter(None, (metadata.get("namespace"), str(metadata.get("name"))))])
+
+
+def is_in(found: Iterable[str], thing: Object) -> bool:
+    """Whether an object or a part of it was found."""
+    return any(one.startswith(f"{named(thing)}/") for one in found)
 
 
 def sides(names: Iterable[str], *wanted: str) -> list[Side]:
