@@ -26,6 +26,9 @@ _ROOTS = {**_FROM, "pool": ("pool_list",)}
 """The same, with what parameters list."""
 
 _NAMES = (*cel_kubernetes.VARIABLES, "pod", "item", "template", "container", "pool", "line")
+RESERVED = {"namespace": "object_namespace"}
+"""Words that no variable may be called, as CEL reserves them."""
+
 _VARIABLE = re.compile(r"\bvariables\.(\w+)")
 _CONSTANT = re.compile(r"\bconstants\.(\w+)")
 PARAMETER = re.compile(r"\bparams\.data\.(\w+)")
@@ -72,7 +75,7 @@ class Words:
             if name in _FROM and subject in PARTS:
                 place, subject = _FROM[name], name
                 continue
-            place = (*place, name)
+            place = (*place, name if place else RESERVED.get(name, name))
             if place[:-1] != within:
                 self._outer.add(place)
             if place not in self._wanted:
