@@ -8,7 +8,7 @@ from kcheck.clouds import registry
 from kcheck.model import NODE_ADDRESSES
 from kcheck.scale import placement
 from kcheck.source.values import Known, Unknown, equals, known, number
-from kcheck.words.derive import evictions, gangs, gpus
+from kcheck.words.derive import evictions, gangs, gpus, queues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -193,9 +193,10 @@ def _addresses(_world: World, cluster: Cluster) -> str | Unknown:
 
 
 def _cutoff(world: World, cluster: Cluster) -> str | Unknown:
-    autoscaler = world.autoscaling.autoscaler(cluster)
-    own = known(autoscaler.priority_cutoff) if autoscaler is not None else None
-    return str(world.numbers.limits("any")["priority.cutoff"].number if own is None else own)
+    flag = queues.cutoff_flag(cluster, world)
+    if isinstance(flag, Unknown):
+        return flag
+    return str(world.numbers.limits("any")["priority.cutoff"].number if flag is None else known(flag))
 
 
 def _releases(world: World, cluster: Cluster) -> str:
