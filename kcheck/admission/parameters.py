@@ -201,9 +201,10 @@ def _addresses(_world: World, cluster: Cluster) -> str | Unknown:
 
 
 def _cutoff(world: World, cluster: Cluster) -> str | Unknown:
-    autoscaler = world.autoscaling.autoscaler(cluster)
-    own = known(autoscaler.priority_cutoff) if autoscaler is not None else None
-    return str(world.numbers.limits("any")["priority.cutoff"].number if own is None else own)
+    flag = queues.cutoff_flag(cluster, world)
+    if isinstance(flag, Unknown):
+        return flag
+    return str(world.numbers.limits("any")["priority.cutoff"].number if flag is None else known(flag))
 
 
 def _releases(world: World, cluster: Cluster) -> str:

@@ -1,0 +1,80 @@
+"""Finds definitions of custom resources in a folder of YAML files, and gives a server those that it needs."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from kcheck.numbers.profiles import Loader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tests.apiserver.client import Client
+
+VARIABLE = "KCHECK_CRDS"
+ESTABLISHED_WITHIN = 60
+_HEAD = re.compile(r"^  group: *(?P<group>\S+)$.*?^    kind: *(?P<kind>\S+)$", re.MULTILINE | re.DOTALL)
+_COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """The CRDs of a folder; of none where there is no folder."""
+
+    folder: Path | None
+
+    @cached_property
+    def _texts(self) -> dict[tuple[str, str], list[str]]:
+        """The documents of each group and kind: several where projects share a kind and have other versions of it."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for path in sorted(self.folder.glob("**/*.y*ml")) if self.folder else ():
+            for text in re.split(r"^---.*$", path.read_text(), flags=re.MULTILINE):
+                head = _HEAD.search(text) if "kind: CustomResourceDefinition" in text else None
+                if head:
+                    found.setdefault((head["group"], head["kind"]), []).append(text)
+        return found
+
+    def has(self, api: str, kind: str) -> bool:
+        """Whether there is a definition, of whatever version."""
+        return (api.partition("/")[0], kind) in self._texts
+
+    def install(self, client: Client, kinds: Iterable[tuple[str, str]]) -> None:
+        """Give the server the definitions of kinds, as far as there are any: all at once, each takes it seconds."""
+        left = set()
+        for key in sorted({(api.partition("/")[0], kind) for api, kind in kinds} & self._texts.keys()):
+            name, body = _definition(self._texts[key])
+            made = client.ask("POST", _COLLECTION, body, **{"Content-Type": "application/yaml"})
+            assert made.taken, made.message
+            left.add(name)
+        last = time.monotonic() + ESTABLISHED_WITHIN
+        while left:
+            left = {name for name in left if not _established(client.ask("GET", f"{_COLLECTION}/{name}").body)}
+            if left and time.monotonic() > last:
+                raise TimeoutError(f"the server does not establish {', '.join(sorted(left))}")
+            time.sleep(0.05)
+
+
+def _established(definition: dict[str, Any]) -> bool:
+    conditions = definition.get("status", {}).get("conditions") or []
+    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+
+
+def _definition(texts: list[str]) -> tuple[str, bytes]:
+    """Name and bytes of a definition; of several, the first one with the versions that only others have."""
+    if len(texts) == 1:
+        name = re.search(r"^  name: *(\S+)$", texts[0], re.MULTILINE)
+        assert name
+        return name[1], texts[0].encode()
+    first, *others = yaml.load_all("\n---\n".join(texts), Loader)
+    versions: list[dict[str, Any]] = first["spec"]["versions"]
+    for other in others:
+        there = {one["name"] for one in versions}
+        versions += [{**one, "storage": False} for one in other["spec"]["versions"] if one["name"] not in there]
+    return first["metadata"]["name"], yaml.safe_dump(first).encode()

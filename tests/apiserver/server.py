@@ -1,0 +1,249 @@
+"""Starts etcd and a kube-apiserver on loopback, for as long as anybody holds them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.apiserver.client import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tests.apiserver.definitions import Definitions
+
+VARIABLES = ("KCHECK_APISERVER", "KCHECK_ETCD")
+READY_WITHIN = 60
+"""Seconds; 5 are usual, a busy machine takes more."""
+ENDS_WITHIN = 120
+"""Seconds that a process waits for others to leave its server."""
+HELD = "held"
+"""A named pipe: who has it open for writing holds the server, and the kernel lets go for a process that dies."""
+GUARDED = 'exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec 3<&-; exec "$@" < /dev/null'
+"""Runs a command that is killed when the pipe that it reads has no writer any more."""
+
+
+class NotStartedError(Exception):
+    """A server that did not become ready, with the end of its log."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Paths of the binaries; the controller manager is needed only for the types of policies."""
+
+    apiserver: str
+    etcd: str
+    controller_manager: str | None = None
+
+
+def programs(environment: Mapping[str, str]) -> Programs | None:
+    """The binaries that the environment names; None where one is not named."""
+    apiserver, etcd = (environment.get(name) for name in VARIABLES)
+    if not apiserver or not etcd:
+        return None
+    return Programs(apiserver, etcd, environment.get("KCHECK_CONTROLLER_MANAGER") or None)
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where a server is, and how to speak to it."""
+
+    folder: Path
+    port: int
+    token: str
+
+    @property
+    def url(self) -> str:
+        """The server's address."""
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def certificate(self) -> Path:
+        """The certificate that the server made for itself."""
+        return self.folder / "certs" / "apiserver.crt"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """A configuration for kubectl."""
+        return self.folder / "kubeconfig"
+
+    def client(self, definitions: Definitions | None = None) -> Client:
+        """A connection of its own; with definitions, the server gets those that a request needs."""
+        return Client(self.port, self.token, self.certificate, definitions)
+
+
+@contextmanager
+def running(programs: Programs) -> Iterator[Server]:
+    """A server of one's own."""
+    with tempfile.TemporaryDirectory(prefix="kcheck-apiserver-", ignore_cleanup_errors=True) as folder, shared(programs, Path(folder)) as server:  # fmt: skip
+        yield server
+
+
+@contextmanager
+def shared(programs: Programs, folder: Path) -> Iterator[Server]:
+    """The one server of all processes that name this folder; it ends when the last of them leaves or dies."""
+    folder.mkdir(parents=True, exist_ok=True)
+    started: list[subprocess.Popen[bytes]] = []
+    with _locked(folder / "lock"):
+        server, hold = _joined(folder) or _started(programs, folder, started)
+    try:
+        yield server
+    finally:
+        os.close(hold)
+        if started:
+            _tidy(server.folder, started)
+
+
+@contextmanager
+def type_checks(program: str, server: Server) -> Iterator[None]:
+    """The controller that checks the types of policies, while it is wanted."""
+    reader, hold = os.pipe()
+    process = _run(server.folder, reader, "controllers", controllers_command(program, server))
+    os.close(reader)
+    try:
+        yield
+    finally:
+        os.close(hold)
+        _wait_for_end(process)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _joined(folder: Path) -> tuple[Server, int] | None:
+    """The server that runs already, held; None where none does."""
+    with suppress(OSError, ValueError):
+        now = json.loads((folder / "now.json").read_text())
+        server = Server(Path(now["folder"]), now["port"], now["token"])
+        hold = os.open(server.folder / HELD, os.O_WRONLY | os.O_NONBLOCK)  # nobody reads it: the server is gone
+        if server.client().ready():
+            return server, hold
+        os.close(hold)
+    return None
+
+
+def _started(programs: Programs, folder: Path, started: list[subprocess.Popen[bytes]]) -> tuple[Server, int]:
+    """A new server, held; `started` gets its processes."""
+    home = Path(tempfile.mkdtemp(dir=folder))
+    os.mkfifo(home / HELD)
+    reader = os.open(home / HELD, os.O_RDONLY | os.O_NONBLOCK)
+    hold = os.open(home / HELD, os.O_WRONLY)
+    os.set_blocking(reader, True)
+    try:
+        ports = _free_ports(3)
+        server = Server(home, ports[0], secrets.token_hex(16))
+        _write_access(server)
+        started.append(_run(home, reader, "etcd", etcd_command(programs, server, *ports[1:])))
+        started.append(_run(home, reader, "apiserver", apiserver_command(programs, server, ports[1])))
+        _wait(server, started)
+    except BaseException:
+        os.close(hold)
+        _tidy(home, started)
+        raise
+    finally:
+        os.close(reader)
+    now = {"folder": str(home), "port": server.port, "token": server.token}
+    (folder / "now.json").write_text(json.dumps(now))
+    return server, hold
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def _write_access(server: Server) -> None:
+    """The token that the server takes, and the file in which kubectl finds it."""
+    (server.folder / "tokens").write_text(f"{server.token},admin,admin,system:masters\n")
+    cluster = {"server": server.url, "certificate-authority": str(server.certificate)}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "kcheck", "cluster": cluster}],
+        "users": [{"name": "admin", "user": {"token": server.token}}],
+        "contexts": [{"name": "kcheck", "context": {"cluster": "kcheck", "user": "admin"}}],
+        "current-context": "kcheck",
+    }
+    server.kubeconfig.write_text(json.dumps(config, indent=2))
+
+
+def etcd_command(programs: Programs, server: Server, clients: int, peers: int) -> list[str]:
+    """How etcd runs: it need not survive anything."""
+    return [
+        programs.etcd, f"--data-dir={server.folder / 'etcd'}", "--name=one", "--unsafe-no-fsync",
+        f"--listen-client-urls=http://127.0.0.1:{clients}", f"--advertise-client-urls=http://127.0.0.1:{clients}",
+        f"--listen-peer-urls=http://127.0.0.1:{peers}", f"--initial-advertise-peer-urls=http://127.0.0.1:{peers}",
+        f"--initial-cluster=one=http://127.0.0.1:{peers}",
+    ]  # fmt: skip
+
+
+def apiserver_command(programs: Programs, server: Server, etcd: int) -> list[str]:
+    """How the API server runs: as by default, with the key of its own certificate for service accounts too."""
+    key = server.folder / "certs" / "apiserver.key"
+    return [
+        programs.apiserver, f"--etcd-servers=http://127.0.0.1:{etcd}",
+        "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--secure-port={server.port}",
+        "--endpoint-reconciler-type=none",  # no endpoint may be on loopback
+        f"--cert-dir={key.parent}", f"--token-auth-file={server.folder / 'tokens'}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
+        "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true",
+    ]  # fmt: skip
+
+
+def controllers_command(program: str, server: Server) -> list[str]:
+    """How the controller manager runs: it only checks the types of policies."""
+    return [
+        program, f"--kubeconfig={server.kubeconfig}", "--controllers=validatingadmissionpolicy-status-controller",
+        "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=0",
+    ]  # fmt: skip
+
+
+def _run(folder: Path, held: int, name: str, command: list[str]) -> subprocess.Popen[bytes]:
+    with (folder / f"{name}.log").open("wb") as log:
+        return subprocess.Popen(["/bin/sh", "-c", GUARDED, name, *command], stdin=held, stdout=log, stderr=log)
+
+
+def _wait(server: Server, started: list[subprocess.Popen[bytes]]) -> None:
+    """Until the server answers; an error where it ends or takes too long."""
+    last = time.monotonic() + READY_WITHIN
+    while time.monotonic() < last and all(process.poll() is None for process in started):
+        with suppress(OSError):
+            if server.client().ready():
+                return
+        time.sleep(0.1)
+    logs = [f"{path.name}:\n{path.read_text(errors='replace')[-2000:]}" for path in server.folder.glob("*.log")]
+    raise NotStartedError("\n".join(["the API server is not ready", *logs]))
+
+
+def _tidy(folder: Path, started: list[subprocess.Popen[bytes]]) -> None:
+    """Wait until the processes of a server that nobody holds are gone; then nothing is left of it."""
+    for process in started:
+        _wait_for_end(process)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_for_end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(ENDS_WITHIN)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
