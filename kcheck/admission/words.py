@@ -26,6 +26,9 @@ _ROOTS = {**_FROM, "pool": ("pool_list",)}
 """The same, with what parameters list."""
 
 _NAMES = (*cel_kubernetes.VARIABLES, "pod", "item", "template", "container", "pool", "line")
+RESERVED = {"namespace": "object_namespace"}
+"""Words that no variable may be called, as CEL reserves them."""
+
 _VARIABLE = re.compile(r"\bvariables\.(\w+)")
 _CONSTANT = re.compile(r"\bconstants\.(\w+)")
 PARAMETER = re.compile(r"\bparams\.data\.(\w+)")
@@ -72,7 +75,7 @@ class Words:
             if name in _FROM and subject in PARTS:
                 place, subject = _FROM[name], name
                 continue
-            place = (*place, name)
+            place = (*place, name if place else RESERVED.get(name, name))
             if place[:-1] != within:
                 self._outer.add(place)
             if place not in self._wanted:
@@ -154,7 +157,12 @@ class Words:
 
     def variables(self) -> list[Variable]:
         """The variables, each after those that it needs."""
-        found = {place[0]: self._expression(self.subject, place) for place in self._wanted if len(place) == 1}
+        nullable = {field.name for field in SUBJECTS[self.subject] if field.nullable}
+        found = {}
+        for place in (place for place in self._wanted if len(place) == 1):
+            text = self._expression(self.subject, place)
+            # rules compare it with null, which a value of a known type may not be
+            found[place[0]] = f"dyn({text})" if place[0] in nullable and "null)" not in text else text
         result: dict[str, Variable] = {}
 
         def add(name: str) -> None:
