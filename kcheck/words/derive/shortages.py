@@ -83,9 +83,9 @@ def _told(share: Share, pool: NodePool, template: PodTemplate) -> Shortage:
         share.room.machine,
         left,
         whole,
-        share.left.exact is not None,
-        taken if share.taken else None,
-        pool,
+        exact=share.left.exact is not None,
+        taken=taken if share.taken else None,
+        pool=pool,
     )
 
 
