@@ -167,7 +167,8 @@ def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
                 for one in savings if one.after is not None]  # fmt: skip
         return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
     if not savings:
-        return "\n  what if: none of kcheck's fixes changes this run\n"
+        why = "" if outcome.scenario.has_autoscaler else "; its autoscaler is not in this code"
+        return f"\n  what if: none of kcheck's fixes changes this run{why}\n"
     priced = outcome.dollars is not None
     lines = ["", f"  {'saved by':30} {'minutes':>12} {'node-hours':>16}{'$':>18}  fix" if priced else
              f"  {'saved by':30} {'minutes':>12} {'node-hours':>16}  fix"]  # fmt: skip

@@ -26,6 +26,7 @@ DURATION = 600
 _MOST_SEEDS, _DRAWN = 3, 300
 """Draws of chance with each time of the loops: so many, and fewer of more nodes, where chance is averaged out."""
 
+_NO_AUTOSCALER = "an autoscaler with the defaults of its version"
 _UNCALIBRATED = "Karpenter is a small model that is not calibrated"
 
 _FIELDS = {
@@ -95,6 +96,11 @@ class Scenario:
     def is_stopped(self) -> bool:
         """Whether a wall stops it, or the limit of a registry."""
         return self.wall is not None or self.case.pulls > 0
+
+    @property
+    def has_autoscaler(self) -> bool:
+        """Whether its autoscaler is in the code, with a place for settings."""
+        return _NO_AUTOSCALER not in self.assumed
 
     @property
     def title(self) -> str:
@@ -233,7 +239,7 @@ def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tupl
     minor = minor_version(known(cluster.version) or "") if cluster is not None else None
     if own is None:
         usual = Settings(minor=minor) if minor else Settings()
-        return usual, ["an autoscaler with the defaults of its version"]
+        return usual, [_NO_AUTOSCALER]
     if isinstance(own.version, Known):
         minor = minor_version(own.version.value) or minor
     base = Settings(minor=minor) if minor else Settings()

@@ -239,6 +239,14 @@ def test_what_a_person_has_to_change_is_shown_too(write: Callable[[Mapping[str, 
     assert "by hand" in {one["safety"] for one in run["what_if"]}
 
 
+def test_autoscaler_outside_of_the_code_is_why_no_fix_helps(write: Callable[[Mapping[str, str]], Path]) -> None:
+    text = (EKS % "1.36").partition('resource "helm_release"')[0] + GROUP % ("a", "a", "m5.large", 50)
+    write({"main.tf": text})
+    assert "none of kcheck's fixes changes this run; its autoscaler is not in this code" in ran(
+        "simulate", ".", "--what-if"
+    )
+
+
 @pytest.mark.parametrize(
     ("low", "high", "text"),
     [
