@@ -157,7 +157,12 @@ class Words:
 
     def variables(self) -> list[Variable]:
         """The variables, each after those that it needs."""
-        found = {place[0]: self._expression(self.subject, place) for place in self._wanted if len(place) == 1}
+        nullable = {field.name for field in SUBJECTS[self.subject] if field.nullable}
+        found = {}
+        for place in (place for place in self._wanted if len(place) == 1):
+            text = self._expression(self.subject, place)
+            # rules compare it with null, which a value of a known type may not be
+            found[place[0]] = f"dyn({text})" if place[0] in nullable and "null)" not in text else text
         result: dict[str, Variable] = {}
 
         def add(name: str) -> None:
