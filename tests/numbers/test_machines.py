@@ -9,6 +9,7 @@ import pytest
 from kcheck.clouds.aks import machines as sizes
 from kcheck.clouds.gke import machines as own
 from kcheck.config.config import Config
+from kcheck.numbers import machines
 from tests.conftest import names
 
 if TYPE_CHECKING:
@@ -86,3 +87,18 @@ def test_a_fixed_size_is_no_maximum(check: Callable[..., Result]) -> None:
 )
 def test_what_a_machine_of_google_has_from_the_start(name: str, accelerator: str | None, ssds: int) -> None:
     assert (own.accelerator(name), own.local_ssds(name)) == (accelerator, ssds)
+
+
+@pytest.mark.parametrize(
+    ("cloud", "name", "gib"),
+    [
+        ("eks", "m5.xlarge", 16), ("eks", "t3.nano", 0.5), ("eks", "p5.4xlarge", 256), ("eks", "p5.48xlarge", 2048),
+        ("gke", "e2-standard-4", 16), ("gke", "c4-standard-2", 7), ("gke", "c3-standard-8-lssd", 32),
+        ("gke", "a2-highgpu-8g", 680), ("gke", "n2-custom-8-16384", 16), ("gke", "e2-medium", 4),
+        ("aks", "Standard_D2s_v3", 8), ("aks", "Standard_E96ds_v5", 672), ("aks", "Standard_DS11_v2", 14),
+        ("aks", "Standard_E4-2s_v3", 32), ("aks", "Standard_ND96isr_H100_v5", 1900),
+        ("ack", "ecs.g7.xlarge", None), ("eks", "no9.large", None), ("gke", "custom", None), ("aks", "", None),
+    ],
+)  # fmt: skip
+def test_memory(cloud: str, name: str, gib: float | None) -> None:
+    assert machines.memory(cloud, name) == (None if gib is None else gib * 2**30)

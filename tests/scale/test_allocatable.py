@@ -138,6 +138,11 @@ class TestKubelets:
         code = EKS.format(types='["t3.large"]', more=more) + 'variable "template" {}\n'
         assert room(code, read).cpu_left == Interval(1930, 2000)
 
+    @pytest.mark.parametrize("image", ["CUSTOM", "WINDOWS_CORE_2022_x86_64"])
+    def test_other_images_may_reserve_less(self, image: str, read: Read) -> None:
+        code = EKS.format(types='["t3.large"]', more=f'ami_type = "{image}"')
+        assert room(code, read).cpu_left == Interval(1930, 2000)
+
     def test_ack(self, read: Read) -> None:
         code = """
         resource "alicloud_cs_managed_kubernetes" "main" {

@@ -104,8 +104,14 @@ def system(fields: Fields, template: Fields | None, place: Span, *, managed: boo
     )
 
 
+_OTHER_IMAGES = ("CUSTOM", "WINDOWS")
+"""How types of AMIs begin whose kubelets are not configured as those of Linux."""
+
+
 def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubelet:
-    """What the kubelets of a group are configured to reserve."""
+    """What the kubelets of a group are configured to reserve; only AMIs of EKS for Linux are known."""
+    if managed and (known(fields.text("image")) or "").startswith(_OTHER_IMAGES):
+        return kubelets.unknown("its nodes do not boot one of EKS' AMIs for Linux")
     if template is None:
         elsewhere = not managed or not isinstance(fields.text("launch_template"), Unset)
         return kubelets.unknown(ELSEWHERE) if elsewhere else Kubelet()
