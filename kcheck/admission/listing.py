@@ -59,6 +59,6 @@ def summary(selection: Selection) -> str:
     if more and selection.parameters is None:
         said += f"; {len(more)} more with PATH, which gives them taints, GPUs and queues"
     elif more:
-        said += f"; {len(more)} more need values that are not known here (--list)"
+        said += f"; {len(more)} more need{'s' * (len(more) == 1)} values that are not known here (--list)"
     cannot = len(selection.refusals) - len(more)
     return f"{said}; {cannot} cannot be (--list)" if cannot else said

@@ -196,3 +196,15 @@ def test_what_the_api_server_writes_itself_counts_as_not_set(limit: int | None, 
     policy = manifests.policy(rule, "Warn", "default")[0]
     values = ALL.values | {"pools": "gpu;;8;600;0;192;autoscaled,gpu;;", "nodes": "600"}
     assert bool(refusals(policy, job, values)) is refused
+
+
+def test_a_class_of_another_place_is_nothing_to_warn_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the code has no classes, or may have others, check says nothing either."""
+    monkeypatch.chdir(EXAMPLES)
+    assert "kcheck-unknown-priority-class" not in run("eks-training", "gke-training").stdout
+    (_, policy, _) = documents("eks-training", "--rule", "unknown-priority-class")
+    job = yaml.safe_load(PODS)
+    job["spec"]["template"]["spec"]["priorityClassName"] = "high"
+    known = {"priority_classes": "", "default_classes": "", "releases": "false"}
+    assert not refusals(policy, job, known)
+    assert refusals(policy, job, known | {"priority_classes": "low=1=preempts"})
