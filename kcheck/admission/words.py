@@ -116,12 +116,10 @@ class Words:
         if better is not None and self.known.issuperset(better["needs"]):
             text = better["of"]
         if text is None:
-            text = self._computed(subject, name)
-        if text is None:
-            return None
+            return self._computed(subject, name)
         written = table()["written"].get(f"{subject}.{name}")
         text = self._filled(text)
-        return text if written is None else self._as_written(text, written)
+        return text if written is None else f"[{text}].map(value, value == {written} ? dyn(null) : dyn(value))[0]"
 
     @staticmethod
     def _filled(text: str) -> str:
@@ -146,12 +144,6 @@ class Words:
         flag = any(field.name == name and field.type == "bool" for field in SUBJECTS["workload"])
         found = kinds.field({"gang_size": "least"}.get(own, own), self.kinds, unset=False if flag else None)
         return "dyn(null)" if found is None and own != name else found
-
-    def _as_written(self, text: str, written: int | Mapping[str, int]) -> str:
-        """A value of which what the API server writes itself counts as not set."""
-        if isinstance(written, int):
-            return f"[{text}].map(value, value == {written} ? dyn(null) : dyn(value))[0]"
-        return text
 
     # --- variables
 

@@ -185,3 +185,14 @@ def test_headlines_are_those_of_check(check: Callable[..., linter.Result]) -> No
                     same, different = same + (found in wanted), different + (found not in wanted)
     assert same >= 30
     assert different <= 3
+
+
+@pytest.mark.parametrize(("limit", "refused"), [(None, True), (6, True), (100, False)])
+def test_what_the_api_server_writes_itself_counts_as_not_set(limit: int | None, refused: bool) -> None:
+    job = yaml.safe_load(PODS)
+    job["spec"] |= {"completions": 600, "parallelism": 600, "completionMode": "Indexed"}
+    job["spec"] |= {} if limit is None else {"backoffLimit": limit}
+    rule = next(one for one in EVERY.policies if one.rule.name == "retries-run-out")
+    policy = manifests.policy(rule, "Warn", "default")[0]
+    values = ALL.values | {"pools": "gpu;;8;600;0;192;autoscaled,gpu;;", "nodes": "600"}
+    assert bool(refusals(policy, job, values)) is refused
