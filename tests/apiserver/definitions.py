@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from dataclasses import dataclass
@@ -77,4 +78,4 @@ def _definition(texts: list[str]) -> tuple[str, bytes]:
     for other in others:
         there = {one["name"] for one in versions}
         versions += [{**one, "storage": False} for one in other["spec"]["versions"] if one["name"] not in there]
-    return first["metadata"]["name"], yaml.safe_dump(first).encode()
+    return first["metadata"]["name"], json.dumps(first).encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
@@ -52,12 +53,12 @@ class Side(NamedTuple):
     def finds_alone(self, thing: Object) -> bool:
         """Whether the rule finds an object, at warning or above, where nothing else is known."""
         alone = self._replace(nodes=None)
-        return is_in(alone._found({"object.yaml": yaml.safe_dump(thing)}, Severity.WARNING), thing)
+        return is_in(alone._found({"object.yaml": as_yaml(thing)}, Severity.WARNING), thing)
 
     def finds(self, one: Given, thing: Object) -> bool:
         """Whether the rule finds an object, at warning or above, in the place of one of the files."""
         documents = yaml.load_all(self.files[one.path], Loader)
-        text = yaml.safe_dump_all([thing if document == one.thing else document for document in documents])
+        text = "\n---\n".join(as_yaml(thing if document == one.thing else document) for document in documents)
         alone = self._replace(nodes=None)  # a policy sees one workload, not the target
         return is_in(alone._found({**self.files, one.path: text}, Severity.WARNING), thing)
 
@@ -84,6 +85,11 @@ def named(thing: Object) -> str:
     """How findings name an object."""
     metadata = thing["metadata"]
     return "/".join([thing["kind"], *filter(None, (metadata.get("namespace"), str(metadata.get("name"))))])
+
+
+def as_yaml(document: object) -> str:
+    """A document; JSON is YAML, and quicker."""
+    return json.dumps(document, default=str, indent=1)
 
 
 def is_in(found: Iterable[str], thing: Object) -> bool:
