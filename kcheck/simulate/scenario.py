@@ -26,6 +26,10 @@ DURATION = 600
 SEEDS = range(3)
 """Draws of chance with each time of the loops: their spread is small beside what the model does not know."""
 
+_MOST_PODS = 100_000
+"""Runs of more nodes are not simulated."""
+
+_NO_AUTOSCALER = "an autoscaler with the defaults of its version"
 _UNCALIBRATED = "Karpenter is a small model that is not calibrated"
 
 _FIELDS = {
@@ -137,6 +141,10 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     if together is not None and own_jobs[1:]:
         assumed.append(together.note)
     count = sum(one.pods for one in own_jobs)
+    if count > _MOST_PODS:
+        return (
+            f"{cluster.address} has a run of {count:,} nodes, more than {_MOST_PODS:,}; set --nodes N for a smaller one"
+        )
     if nodes and 0 < sum(sizes) < nodes:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""

@@ -182,6 +182,14 @@ spec:
     assert [(each.name, each.gang) for each in one.case.jobs] == [("a", True), ("b", True)]
 
 
+def test_a_run_of_any_size_is_bounded(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER.replace("SPOT", "false"), "jobs.yaml": job("a", 2_000_000_000)})
+    result = CliRunner().invoke(cli, ["simulate", "."])
+    assert result.exit_code == 0
+    assert "2,000,000,000 nodes, more than 100,000; set --nodes N" in result.stderr
+    assert CliRunner().invoke(cli, ["check", "."]).exit_code in (0, 1)
+
+
 def test_what_is_printed_names_every_job(write: Callable[[Mapping[str, str]], Path]) -> None:
     found(write, QUEUE.replace("COHORT\n", ""), job("a", 20, labels=QUEUED), job("b", 15, labels=URGENT))
     out = CliRunner().invoke(cli, ["simulate", "."]).stdout
