@@ -73,7 +73,7 @@ def _conditions(rule: Rule, words: Words, *, info: bool) -> list[str]:
         if cap.severity == "info" and not info:
             tried = words.fresh()
             _taken_in(tried, cap.where, rule.subject)  # what is not known lowers nothing
-            if not tried.missing and tried.known.issuperset(tried.parameters):
+            if not tried.missing:
                 conditions.append(f"!({cap.where})")
     return [text for text in conditions if text]
 

@@ -110,6 +110,21 @@ def test_a_name_that_does_not_exist_is_a_mistake(flag: str) -> None:
     assert "fractional-gpu" in result.output
 
 
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("gpu-without-toleration", "needs values of the code: pools; give it a PATH that has them"),
+        ("volcano-does-not-pack", "cannot be exported: its configuration is a text inside of a ConfigMap"),
+        ("kubenet-retiring", "is not about Kubernetes objects"),
+    ],
+)
+def test_a_rule_that_is_named_and_cannot_be_exported_is_a_mistake(rule: str, why: str) -> None:
+    result = run("--rule", rule)
+    assert result.exit_code == 2
+    assert f"{rule} {why}" in " ".join(result.output.split())
+    assert run("--rule", rule, "--list").exit_code == 0
+
+
 def test_kyverno_has_the_values_in_its_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "eks-training")
     found = documents(".", "--format", "kyverno", "--rule", "gpu-without-toleration")
@@ -196,3 +211,15 @@ def test_what_the_api_server_writes_itself_counts_as_not_set(limit: int | None, 
     policy = manifests.policy(rule, "Warn", "default")[0]
     values = ALL.values | {"pools": "gpu;;8;600;0;192;autoscaled,gpu;;", "nodes": "600"}
     assert bool(refusals(policy, job, values)) is refused
+
+
+def test_a_class_of_another_place_is_nothing_to_warn_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the code has no classes, or may have others, check says nothing either."""
+    monkeypatch.chdir(EXAMPLES)
+    assert "kcheck-unknown-priority-class" not in run("eks-training", "gke-training").stdout
+    (_, policy, _) = documents("eks-training", "--rule", "unknown-priority-class")
+    job = yaml.safe_load(PODS)
+    job["spec"]["template"]["spec"]["priorityClassName"] = "high"
+    known = {"priority_classes": "", "default_classes": "", "releases": "false"}
+    assert not refusals(policy, job, known)
+    assert refusals(policy, job, known | {"priority_classes": "low=1=preempts"})
