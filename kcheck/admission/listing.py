@@ -27,6 +27,17 @@ def rows(selection: Selection) -> list[tuple[str, str, str]]:
     )
 
 
+def why_not(name: str, selection: Selection) -> str:
+    """Why a rule is not exported; empty if it is, or would be if the code said more."""
+    found = {name: (what, why) for name, what, why in rows(selection)}
+    if name not in found:
+        return f"{name} is not about Kubernetes objects"
+    what, why = found[name]
+    if what == "needs PATH" and selection.parameters is None:
+        return f"{name} needs values of the code: {why}; give it a PATH that has them"
+    return f"{name} cannot be exported: {why}" if what == "cannot" else ""
+
+
 def _exported(one: Policy) -> tuple[str, str]:
     if one.parameters:
         return "with parameters", ", ".join(one.parameters)

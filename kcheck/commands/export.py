@@ -54,6 +54,8 @@ def admission(
         return export.select(config, (*names, *groups), known, info=info)
 
     chosen = options.with_usage_errors(selection)
+    if not listed and (wrong := [why for name in names if (why := listing.why_not(name, chosen))]):
+        raise click.UsageError("; ".join(wrong))
     if listed:
         click.echo(listing.as_text(chosen), nl=False)
         return

@@ -110,6 +110,21 @@ def test_a_name_that_does_not_exist_is_a_mistake(flag: str) -> None:
     assert "fractional-gpu" in result.output
 
 
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("gpu-without-toleration", "needs values of the code: pools; give it a PATH that has them"),
+        ("volcano-does-not-pack", "cannot be exported: its configuration is a text inside of a ConfigMap"),
+        ("kubenet-retiring", "is not about Kubernetes objects"),
+    ],
+)
+def test_a_rule_that_is_named_and_cannot_be_exported_is_a_mistake(rule: str, why: str) -> None:
+    result = run("--rule", rule)
+    assert result.exit_code == 2
+    assert f"{rule} {why}" in " ".join(result.output.split())
+    assert run("--rule", rule, "--list").exit_code == 0
+
+
 def test_kyverno_has_the_values_in_its_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "eks-training")
     found = documents(".", "--format", "kyverno", "--rule", "gpu-without-toleration")

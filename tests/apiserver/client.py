@@ -120,6 +120,14 @@ class Client:
             raise NotServedError(f"{api} {kind}")
         return known[kind]
 
+    @cached_property
+    def _own_groups(self) -> set[str]:
+        """The groups of APIs that are part of the server."""
+        services = self.ask("GET", "/apis/apiregistration.k8s.io/v1/apiservices").body["items"]
+        label = "kube-aggregator.kubernetes.io/automanaged"
+        own = [one["spec"] for one in services if one["metadata"].get("labels", {}).get(label) == "onstart"]
+        return {spec.get("group", "") for spec in own}
+
     def _served(self, api: str) -> dict[str, Resource]:
         root = f"/apis/{api}" if "/" in api else f"/api/{api}"
         listed = self.ask("GET", root).body.get("resources") or []
@@ -145,11 +153,21 @@ class Client:
         return f"{root}/namespaces/{namespace}/{plural}"
 
     def create(self, thing: Object, *, dry_run: bool = False) -> Answer:
-        """Create an object with strict validation, in a namespace that is made if need be."""
-        path = self.path(thing)
+        """Create an object with strict validation, in a namespace that is made if need be.
+
+        Raises:
+            NotServedError: nothing defines the kind; of an unknown version of a known kind the answer is that it is not there.
+        """
+        api, kind = thing["apiVersion"], thing["kind"]
+        try:
+            path = self.path(thing)
+        except NotServedError:
+            if self._definitions.has(api, kind) or api.rpartition("/")[0] in self._own_groups:
+                return Answer(404, {"message": f"there is no {kind} in {api}"})
+            raise
         if "/namespaces/" in path:
             self._have_namespace(path.split("/namespaces/")[1].split("/")[0])
-        if thing["kind"] == "Pod":
+        if kind == "Pod":
             self._have_what_it_names(thing)
         return self.ask("POST", f"{path}?fieldValidation=Strict{'&dryRun=All' if dry_run else ''}", thing)
 

@@ -161,6 +161,11 @@ def test_a_kind_without_a_definition_is_not_served(api: Server) -> None:
     connection.close()
 
 
+def test_versions_that_are_gone_are_refused(client: Client) -> None:
+    budget: Object = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "one"}}
+    assert client.create(budget).status == 404
+
+
 CRD = """
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -199,4 +204,5 @@ def test_definitions_are_given_when_a_kind_is_asked_for(api: Server, tmp_path: P
         assert connection.create({**tree, "apiVersion": f"example.com/{version}"}, dry_run=True).taken
     wrong = connection.create({**tree, "apiVersion": "example.com/v1", "spec": {"hight": 3}}, dry_run=True)
     assert 'unknown field "spec.hight"' in wrong.message
+    assert connection.create({**tree, "apiVersion": "example.com/v3"}).message == "there is no Tree in example.com/v3"
     connection.close()
