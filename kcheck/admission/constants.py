@@ -27,6 +27,7 @@ def _all() -> dict[str, object]:
         "gpu_families": f"^({'|'.join(karpenter_pools.GPU_FAMILIES)})$|{machines}",
         "gpu_keys": f"{queues.GPU_KEYS.pattern}|^(limits[.])?({'|'.join(map(re.escape, CARDS))})$",
         "gpu_machines": machines,
+        "job_retries": profiles.settings("any")["job.retries"].value,
         "moving_tags": sorted(tags.moving()),
         "commit": f"^{tags.COMMIT}$",
         "numbered": f"^({tags.NUMBERED})$",

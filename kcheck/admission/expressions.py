@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.admission.kinds import literal
 from kcheck.admission.table import table
+from kcheck.admission.words import RESERVED
 from kcheck.engine import rule_words
 from kcheck.source.units import singular
 from kcheck.syntax import cel
@@ -32,7 +33,9 @@ _REWRITTEN = {
 def rewritten(text: str, subject: str) -> str:
     """An expression of a rule over the variables of a policy."""
     names = (subject, "limits")
-    changes = _REWRITTEN.get(subject, {subject: "variables"})
+    changes = dict(_REWRITTEN.get(subject, {subject: "variables"}))
+    ways = [old for old, new in changes.items() if new == "variables"]
+    changes |= {f"{way}.{word}": f"variables.{name}" for way in ways for word, name in RESERVED.items()}
     same = {path: f"variables.{name}" for path, name in table()["same"].items()}
     changes = {**changes, **same, "limits": "variables.kcheck_limits"}
     tree = cel.tree(cel.compile(text, names))

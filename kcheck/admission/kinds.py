@@ -175,8 +175,16 @@ def _grown(count: str, owner: str, place: PodPlace) -> str:
 
 
 def members(found: Mapping[str, str]) -> str:
-    """A map of expressions."""
-    return "{" + ", ".join(f"{literal(name)}: {text}" for name, text in found.items()) + "}"
+    """A map of expressions, in one line where it is short."""
+    parts = [f"{literal(name)}: {text}" for name, text in found.items()]
+    line = f"{{{', '.join(parts)}}}"
+    if len(line) <= _SHORT and "\n" not in line:
+        return line
+    lines = ",\n".join(parts).replace("\n", "\n  ")
+    return f"{{\n  {lines}\n}}"
+
+
+_SHORT = 80
 
 
 # --- what the kind alone decides

@@ -170,12 +170,12 @@ _WORD = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S)+\s*""")
 """What is not broken: texts may have spaces in them."""
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
-        """Write everything out."""
-        return True
+_Dumper: type[yaml.SafeDumper] = type(
+    "_Dumper",
+    (getattr(yaml, "CSafeDumper", yaml.SafeDumper),),
+    {"ignore_aliases": lambda _self, _data: True},
+)
+"""Writes texts of several lines as blocks, and everything out."""
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:

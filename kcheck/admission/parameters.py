@@ -8,13 +8,14 @@ from kcheck.clouds import registry
 from kcheck.model import NODE_ADDRESSES
 from kcheck.scale import placement
 from kcheck.source.values import Known, Unknown, equals, known, number
-from kcheck.words.derive import evictions, gangs, gpus
+from kcheck.words.derive import evictions, gangs, gpus, queues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kcheck.model import Cluster, NodePool, Queue
+    from kcheck.model import Cluster, NodePool, Queue, Scheduler
     from kcheck.scale.world import World
+    from kcheck.source.values import Value
 
 
 class Parameters(NamedTuple):
@@ -89,6 +90,11 @@ def _strategy(world: World) -> str:
     return found.pop() or "" if len(found) == 1 else ""
 
 
+def _scheduler(world: World, read: Callable[[Scheduler], Value[tuple[str, ...]]]) -> tuple[str, ...]:
+    """What the configuration of Volcano's scheduler says; nothing where none is in the code."""
+    return next((known(read(one)) or () for one in world.inventory.schedulers), ())
+
+
 _OF_MANIFESTS: dict[str, Callable[[World], str]] = {
     "all_jobs_wait": lambda world: _yes(any(known(one.manages_all) for one in world.inventory.admissions)),
     "cluster_queues": _cluster_queues,
@@ -99,6 +105,8 @@ _OF_MANIFESTS: dict[str, Callable[[World], str]] = {
     "local_queues": _local_queues,
     "mig_strategy": _strategy,
     "priority_classes": _classes,
+    "volcano_actions": lambda world: _listed(_scheduler(world, lambda one: one.actions)),
+    "volcano_plugins": lambda world: _listed(_scheduler(world, lambda one: queues.plugins(one, world))),
     "volcano_queues": lambda world: _listed(known(one.name) for one in _queues(world, "Queue")),
 }
 
@@ -142,6 +150,7 @@ def _pool(world: World, cluster: Cluster, pool: NodePool) -> str | Unknown:
         ",".join(name for name, holds in traits.items() if holds),
         ",".join(_taints(pool)),
         ",".join(placement.labels(pool)),
+        str(world.pools.cpu_left(pool) or 0),
     ]
     return ";".join(fields)
 
@@ -193,9 +202,10 @@ def _addresses(_world: World, cluster: Cluster) -> str | Unknown:
 
 
 def _cutoff(world: World, cluster: Cluster) -> str | Unknown:
-    autoscaler = world.autoscaling.autoscaler(cluster)
-    own = known(autoscaler.priority_cutoff) if autoscaler is not None else None
-    return str(world.numbers.limits("any")["priority.cutoff"].number if own is None else own)
+    flag = queues.cutoff_flag(cluster, world)
+    if isinstance(flag, Unknown):
+        return flag
+    return str(world.numbers.limits("any")["priority.cutoff"].number if flag is None else known(flag))
 
 
 def _releases(world: World, cluster: Cluster) -> str:

@@ -38,7 +38,7 @@ class Table(TypedDict):
     """profiles/any/admission.yaml."""
 
     kinds: dict[str, dict[str, str]]
-    written: dict[str, int | dict[str, int]]
+    written: dict[str, int]
     same: dict[str, str]
     parts: dict[str, Part]
     better: dict[str, Better]

@@ -26,6 +26,9 @@ _ROOTS = {**_FROM, "pool": ("pool_list",)}
 """The same, with what parameters list."""
 
 _NAMES = (*cel_kubernetes.VARIABLES, "pod", "item", "template", "container", "pool", "line")
+RESERVED = {"namespace": "object_namespace"}
+"""Words that no variable may be called, as CEL reserves them."""
+
 _VARIABLE = re.compile(r"\bvariables\.(\w+)")
 _CONSTANT = re.compile(r"\bconstants\.(\w+)")
 PARAMETER = re.compile(r"\bparams\.data\.(\w+)")
@@ -72,7 +75,7 @@ class Words:
             if name in _FROM and subject in PARTS:
                 place, subject = _FROM[name], name
                 continue
-            place = (*place, name)
+            place = (*place, name if place else RESERVED.get(name, name))
             if place[:-1] != within:
                 self._outer.add(place)
             if place not in self._wanted:
@@ -113,12 +116,10 @@ class Words:
         if better is not None and self.known.issuperset(better["needs"]):
             text = better["of"]
         if text is None:
-            text = self._computed(subject, name)
-        if text is None:
-            return None
+            return self._computed(subject, name)
         written = table()["written"].get(f"{subject}.{name}")
         text = self._filled(text)
-        return text if written is None else self._as_written(text, written)
+        return text if written is None else f"[{text}].map(value, value == {written} ? dyn(null) : dyn(value))[0]"
 
     @staticmethod
     def _filled(text: str) -> str:
@@ -144,17 +145,16 @@ class Words:
         found = kinds.field({"gang_size": "least"}.get(own, own), self.kinds, unset=False if flag else None)
         return "dyn(null)" if found is None and own != name else found
 
-    def _as_written(self, text: str, written: int | Mapping[str, int]) -> str:
-        """A value of which what the API server writes itself counts as not set."""
-        if isinstance(written, int):
-            return f"[{text}].map(value, value == {written} ? dyn(null) : dyn(value))[0]"
-        return text
-
     # --- variables
 
     def variables(self) -> list[Variable]:
         """The variables, each after those that it needs."""
-        found = {place[0]: self._expression(self.subject, place) for place in self._wanted if len(place) == 1}
+        nullable = {field.name for field in SUBJECTS[self.subject] if field.nullable}
+        found = {}
+        for place in (place for place in self._wanted if len(place) == 1):
+            text = self._expression(self.subject, place)
+            # rules compare it with null, which a value of a known type may not be
+            found[place[0]] = f"dyn({text})" if place[0] in nullable and "null)" not in text else text
         result: dict[str, Variable] = {}
 
         def add(name: str) -> None:

@@ -1,4 +1,4 @@
-"""What silences a rule: comments (`# kcheck: ignore[rule] reason`), and the settings."""
+"""What silences a rule: comments (`# kcheck: ignore[rule] reason`), annotations of objects, and the settings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.engine.annotations import IGNORE, parse, read
 from kcheck.files.patterns import matches
 from kcheck.files.tree import contains_path
 
@@ -24,12 +25,18 @@ _NAMELESS = re.compile(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore(?![\[\w-])")
 
 
 class Suppression(NamedTuple):
-    """One comment. Without a reason it silences nothing; alone on its line, it holds for the next one too."""
+    """A comment or an annotation. Without a reason it silences nothing.
+
+    Alone on its line, a comment holds for the next one too.
+
+    An `annotation` may be meant for the cluster, where policies judge the object.
+    """
 
     span: Span
     rules: tuple[str, ...]
     reason: str
     alone: bool
+    annotation: bool = False
 
 
 def parse_comment(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
@@ -72,6 +79,8 @@ class Suppressions:
         for source in sources:
             if b"kcheck:" in source.data:
                 self._read(source)
+            if IGNORE.encode() in source.data and source.syntax == "yaml":
+                self._read_annotations(source)
 
     def _read(self, source: Source) -> None:
         found = []
@@ -87,10 +96,18 @@ class Suppressions:
         if found and source.path.endswith((".tf", ".hcl")):
             self._by_block[id(source)] = list(_blocks(source, self._by_line))
 
+    def _read_annotations(self, source: Source) -> None:
+        """Annotations hold for their whole objects."""
+        for span, place, value in read(source):
+            suppression = Suppression(place, *parse(value), alone=False, annotation=True)
+            self.all.append(suppression)
+            self._by_block.setdefault(id(source), []).append((span, suppression))
+
     def silences(self, finding: Finding) -> bool:
         """Whether the finding is accepted: by the settings, or by a comment.
 
-        A comment stands at its line, on the line above, or on the first line of a block around it.
+        A comment stands at its line, on the line above, or on the first line of a block around it; an annotation in
+        the object.
         """
         if finding.rule in self.not_ignorable:
             return False
@@ -171,7 +188,8 @@ class Suppressions:
             rules = self._ran.get(name, set())
             return bool(rules) and not rules & waiting.get(suppression.span.source.path, set())
 
-        found = [(suppression, name) for suppression in self.all if suppression.reason for name in suppression.rules]
+        comments = (own for own in self.all if own.reason and not own.annotation)
+        found = [(suppression, name) for suppression in comments for name in suppression.rules]
         return [(own, name) for own, name in found if (own.span, name) not in self._used and is_judged(own, name)]
 
     def without_reason(self) -> list[Suppression]:

@@ -34,11 +34,11 @@ class Daemons:
         self._found: dict[str, list[_Daemon]] = {}
         self._taken: dict[tuple[str, tuple[str, str] | None], Taken] = {}
 
-    def taken(self, pool: NodePool, besides: Workload) -> Taken:
+    def taken(self, pool: NodePool, besides: Workload | None = None) -> Taken:
         """What the DaemonSets of a pool's nodes ask for; one of them does not stand in its own way."""
         if pool.id not in self._found:
             self._found[pool.id] = list(self._of_pool(pool))
-        own = _name(besides) if besides.per_node else None
+        own = _name(besides) if besides is not None and besides.per_node else None
         key = pool.id, own
         if key not in self._taken:
             self._taken[key] = _sum(one for one in self._found[pool.id] if one.name != own)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck.scale import placement
+from kcheck.scale import allocatable, placement
 from kcheck.scale.daemons import Daemons
 from kcheck.source.reasons import following
 from kcheck.source.values import Origin, Unknown, equals, known, number, reason_of
@@ -123,6 +123,10 @@ class Pools:
         """Whether pods can land on nodes of a pool, beside its DaemonSets."""
         return placement.fit(template, pool, self._taken(template, pool))
 
+    def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
+        """Whether pods may land on nodes of a pool, if these are large enough."""
+        return placement.chooses(template, pool).fits is not False
+
     def shortage(self, template: PodTemplate, pool: NodePool) -> placement.Share | None:
         """What no node of a pool leaves to a pod; None where one fits, or may."""
         return placement.shortage(template, pool, self._taken(template, pool))
@@ -135,6 +139,12 @@ class Pools:
         """Nodes that pods surely fit on; as many as pods where it is not known how many share one."""
         pods, each = number(template.count, 0), self.per_node(template, pool)
         return pods if each is None else -(-pods // max(1, each.low))
+
+    def cpu_left(self, pool: NodePool) -> int | None:
+        """CPU that its smallest machine leaves to pods beside its DaemonSets, in millicores; None if unknown."""
+        own = self._daemons.taken(pool).cpu
+        left = [allocatable.less(room.cpu_left, own) for room in allocatable.rooms(pool)]
+        return min(left).exact if left else None
 
     def _taken(self, template: PodTemplate, pool: NodePool) -> Taken:
         return self._daemons.taken(pool, self._deployed.workload(template))

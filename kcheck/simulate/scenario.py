@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
 
-SEEDS = range(3)
-"""Draws of chance with each time of the loops: their spread is small beside what the model does not know."""
+_MOST_SEEDS, _DRAWN = 3, 300
+"""Draws of chance with each time of the loops: so many, and fewer of more nodes, where chance is averaged out."""
 
 _NO_AUTOSCALER = "an autoscaler with the defaults of its version"
 _UNCALIBRATED = "Karpenter is a small model that is not calibrated"
@@ -51,6 +51,11 @@ _SWITCHES = {
     "local_delays": "scale-down-delay-type-local",
 }
 """Setting of a run -> the flag that is read as it is written."""
+
+
+def seeds(case: Case) -> range:
+    """The draws of chance that are made of a run."""
+    return range(min(_MOST_SEEDS, 1 + _DRAWN // case.pods))
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class Scenario:
     @property
     def draws(self) -> tuple[Case, ...]:
         """The runs that stand for it: several by chance with each time of the loops."""
-        return tuple(replace(case, seed=seed) for case in self.cases for seed in SEEDS)
+        return tuple(replace(case, seed=seed) for case in self.cases for seed in seeds(case))
 
     @property
     def without_wall(self) -> Scenario:

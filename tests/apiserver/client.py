@@ -47,6 +47,11 @@ class Answer:
         found = [(one.get("reason", ""), one.get("field", "")) for one in details.get("causes") or []]
         return [cause for cause in found if cause[1] != "<nil>"]  # that it did not look further
 
+    @property
+    def only_lacks(self) -> bool:
+        """Whether nothing is wrong but that required fields are missing."""
+        return not self.taken and {reason for reason, _ in self.causes} == {"FieldValueRequired"}
+
 
 @dataclass(frozen=True)
 class Resource:
@@ -151,6 +156,10 @@ class Client:
     def get(self, thing: Object) -> Answer:
         """An object as the server has it."""
         return self.ask("GET", f"{self.path(thing)}/{thing['metadata']['name']}")
+
+    def replace(self, thing: Object) -> Answer:
+        """Write an object over the one that is there."""
+        return self.ask("PUT", f"{self.path(thing)}/{thing['metadata']['name']}?fieldValidation=Strict", thing)
 
     def delete(self, thing: Object) -> Answer:
         """Delete an object."""

@@ -106,6 +106,19 @@ def shared(programs: Programs, folder: Path) -> Iterator[Server]:
 
 
 @contextmanager
+def type_checks(program: str, server: Server) -> Iterator[None]:
+    """The controller that checks the types of policies, while it is wanted."""
+    reader, hold = os.pipe()
+    process = _run(server.folder, reader, "controllers", controllers_command(program, server))
+    os.close(reader)
+    try:
+        yield
+    finally:
+        os.close(hold)
+        _wait_for_end(process)
+
+
+@contextmanager
 def _locked(path: Path) -> Iterator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -138,8 +151,6 @@ def _started(programs: Programs, folder: Path, started: list[subprocess.Popen[by
         started.append(_run(home, reader, "etcd", etcd_command(programs, server, *ports[1:])))
         started.append(_run(home, reader, "apiserver", apiserver_command(programs, server, ports[1])))
         _wait(server, started)
-        if programs.controller_manager:
-            started.append(_run(home, reader, "controllers", controllers_command(programs.controller_manager, server)))
     except BaseException:
         os.close(hold)
         _tidy(home, started)
@@ -226,9 +237,13 @@ def _wait(server: Server, started: list[subprocess.Popen[bytes]]) -> None:
 def _tidy(folder: Path, started: list[subprocess.Popen[bytes]]) -> None:
     """Wait until the processes of a server that nobody holds are gone; then nothing is left of it."""
     for process in started:
-        try:
-            process.wait(ENDS_WITHIN)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        _wait_for_end(process)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_for_end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(ENDS_WITHIN)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

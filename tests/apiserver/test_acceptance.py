@@ -42,8 +42,7 @@ class Judge:
         except NotServedError as kind:
             self.unknown.add(str(kind))
             return
-        lacks = complete and {reason for reason, _ in answer.causes} == {"FieldValueRequired"}
-        if not (answer.taken or lacks) or answer.warnings:
+        if not (answer.taken or (complete and answer.only_lacks)) or answer.warnings:
             self.refused.append(f"{where}: {thing['kind']}: {answer.message or answer.warnings}")
 
     def files(self, files: Mapping[str, str]) -> None:
@@ -56,7 +55,7 @@ class Judge:
 
     def done(self) -> None:
         """Fail, or skip and name the kinds that could not be asked about."""
-        assert self.refused == []
+        assert not self.refused, "\n".join(self.refused)
         if self.unknown:
             pytest.skip(f"the server takes all else; {VARIABLE} does not define {', '.join(sorted(self.unknown))}")
 

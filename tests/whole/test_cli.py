@@ -154,14 +154,14 @@ def test_price_turns_hours_into_money(write: Callable[[Mapping[str, str]], Path]
     )
     write({"main.tf": text})
     texts = {f["rule"]: "\n".join(f["details"]) for f in report(".", "--price", "30")["findings"]}
-    # five minutes less on 1,000 nodes are 83.3 node-hours: 2,500 USD at 30, and a little for what waits behind them
+    # five minutes less on 1,000 nodes are 83.3 node-hours: 2,500 USD at 30, give or take what waits for its deletion
     saved = re.search(
         r"(\d+) to (\d+) node-hours of .*\n\$([\d,]+) to \$([\d,]+) per run\n.* at \$30 per node-hour",
         texts["idle-nodes-kept-long"],
     )
     assert saved, texts["idle-nodes-kept-long"]
     least, most, *dollars = (int(text.replace(",", "")) for text in saved.groups())
-    assert 80 <= least <= most <= 95
+    assert 70 <= least <= most <= 95
     assert dollars == [pytest.approx(hours * 30, abs=16) for hours in (least, most)]
     texts = {f["rule"]: "\n".join(f["details"]) for f in report(".")["findings"]}
     assert "$" not in texts["idle-nodes-kept-long"]

@@ -170,14 +170,15 @@ def queue_priority(workload: Workload, _world: World) -> Value[str]:
 
 
 def alike(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
-    """The pools that pods certainly land on, where a node of each has as many GPUs and vCPUs; else none."""
+    """The pools that pods certainly land on, where nodes have as many GPUs and vCPUs, and take as many; else none."""
     if not world.inventory.clusters:
         return []
     found = world.pools.candidates(template)
     if isinstance(found, Unknown):
         return found
     sizes = {(known(pool.machine.gpus), placement.smallest(pool)) for pool, _ in found}
-    same = len(found) == 1 or (len(sizes) == 1 and None not in sizes.pop())
+    counts = {world.pools.per_node(template, pool) for pool, _ in found}
+    same = len(found) == 1 or (len(sizes) == len(counts) == 1 and None not in sizes.pop())
     return [pool for pool, _ in found] if same and all(certain for _, certain in found) else []
 
 

@@ -86,7 +86,7 @@ def nodes(pods: PodTemplate, world: World) -> Value[int]:
 
 
 def per_node(pods: PodTemplate, world: World) -> Value[int]:
-    """Pods for which a node of their pools has GPUs and vCPUs; null where it is not known."""
+    """Pods for which a node of their pools has GPUs, CPU and memory; null where it is not known."""
     found = alike(pods, world)
     if isinstance(found, Unknown):
         return found

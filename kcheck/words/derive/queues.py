@@ -15,7 +15,7 @@ from kcheck.words.derive.pools import autoscaled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.model import Admission, PriorityClass, Quota, Scheduler, Thing, Workload
+    from kcheck.model import Admission, Cluster, PriorityClass, Quota, Scheduler, Thing, Workload
     from kcheck.scale.world import World
 
 PRIORITY = "kueue.x-k8s.io/priority-class"
@@ -36,12 +36,18 @@ def folder(one: PriorityClass, _world: World) -> Value[str]:
 def cutoff(one: PriorityClass, world: World) -> Value[int]:
     """The number below which the autoscaler of its cluster takes no notice of pods: its flag, else the default."""
     cluster = world.inventory.cluster_of.get(one)
+    flag = cutoff_flag(cluster, world) if cluster is not None else None
+    return computed(one, world.numbers.limits("any")["priority.cutoff"].number) if flag is None else flag
+
+
+def cutoff_flag(cluster: Cluster, world: World) -> Value[int] | None:
+    """The number below which a cluster's autoscaler takes no notice of pods, where a flag of it says so."""
     for autoscaler in world.inventory.autoscalers:
         flag = next((f for f in autoscaler.flags if equals(f.name, "expendable-pods-priority-cutoff")), None)
-        if flag is not None and cluster is not None and known(autoscaler.cluster) is cluster:
+        if flag is not None and known(autoscaler.cluster) is cluster:
             text = str(known(flag.value))
             return Known(int(text), flag.value.origin or Origin(())) if _WHOLE.fullmatch(text) else Unknown("its flag")
-    return computed(one, world.numbers.limits("any")["priority.cutoff"].number)
+    return None
 
 
 # --- queues

@@ -166,6 +166,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("subnets", "subnet", "the subnets of its nodes", pools.subnets_of),
         record("cluster", "cluster", "its cluster", basics.cluster_of),
         simple("gpus", "int", "GPUs of a node; null where they are not known", "GPUs", of="machine"),
+        made("cpu_left", "int", "CPU that its smallest machine leaves to pods beside the kubelet, the system and DaemonSets; null where it is not known exactly",
+             lambda p, w: basics.computed(p, w.pools.cpu_left(p)), "millicores", nullable=True),
         made("vcpus", "int", "vCPUs of its smallest machine; null where they are not known", lambda p, _w: basics.computed(p, placement.smallest(p)), "vCPUs", nullable=True),
     ),
 }  # fmt: skip

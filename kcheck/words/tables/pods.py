@@ -12,10 +12,11 @@ from kcheck.words.derive import (
     pulls,
     queues,
     runs,
+    shortages,
     tolerations,
     volumes,
 )
-from kcheck.words.tables.field import Field, flag, made, named, plain, record, records, simple
+from kcheck.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
 from kcheck.words.tables.queues import APPLIED, NAMED_QUEUE
 
 _CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
@@ -102,7 +103,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("toleration", "string", "the toleration of that taint; null where there are several", tolerations.lacking, kind="map", nullable=True),
         made("pools_count", "int", "pools they can land on", lambda t, w: basics.count(t, pods.pools(t, w)), "pools"),
         made("nodes", "int", "nodes of these pools; null where there are none", pods.nodes, "nodes", nullable=True),
-        made("pods_per_node", "int", "pods for which a node of their pool has GPUs and vCPUs; 1 where they must not share one; null where the pool is not known",
+        made("pods_per_node", "int", "pods for which a node of their pool has GPUs, and leaves CPU and memory; 1 where they must not share one; null where that is not known",
              pods.per_node, "pods", nullable=True),
         made("starter", "string", "what starts several processes in them, such as torchrun; null if nothing is seen", pods.starter, nullable=True),
         made("processes", "int", "processes that each starts; null where no number says it", runs.starts, "processes", nullable=True),
@@ -123,11 +124,23 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("ports", "int", "ports of the node that each takes", lambda t, _w: basics.computed(t, t.ports), kind="list"),
         made("watches", "string", "what their service account may list and watch in the whole cluster", pods.watches, kind="list"),
         made("copies", "int", "copies that are made of each card that they can get; null where they get whole ones, or may", gpus.of_pods, "copies", nullable=True),
+        record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may",
+               shortages.shortage, nullable=True),
         record("pool", "pool", "the pool that they land on, the first of several with equal nodes; null where it is not known", pods.pool, nullable=True),
         records("pools", "pool", "pools they can land on", pods.pools),
         records("sure_pools", "pool", "those of them that take them for sure, as far as labels, taints and sizes are known", pods.sure_pools),
         records("containers", "container", "their containers", lambda t, _w: list(t.containers)),
         record("workload", "workload", "the workload that they are of", pods.workload),
+    ),
+    "shortage": (
+        part("resource", "string", "CPU or memory"),
+        simple("asked", "string", "what one pod asks for, with its unit", nullable=False),
+        part("machine", "string", "the largest machine type that pods may land on"),
+        part("left", "string", "what a node of it leaves to pods beside DaemonSets, at most"),
+        part("whole", "string", "what it has"),
+        part("exact", "bool", "whether it leaves exactly that; of memory the kernel keeps some more"),
+        part("taken", "string", "what DaemonSets on each of its nodes ask for; null where none does", nullable=True),
+        record("pool", "pool", "the pool of these nodes", lambda s, _w: basics.computed(s.pool, s.pool)),
     ),
     "container": (
         named("its name"),

@@ -1,0 +1,104 @@
+"""The objects in the examples of rules, and whether their rule finds them: what a policy has to agree with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import yaml
+
+from kcheck.engine import rules
+from kcheck.engine.rule import Example
+from kcheck.fix import rule_examples
+from kcheck.numbers.profiles import Loader
+from kcheck.source.findings import Severity
+from tests.apiserver.manifests import objects
+from tests.conftest import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from kcheck.engine.rule import Rule
+    from tests.apiserver.client import Object
+
+
+class Side(NamedTuple):
+    """The bad, good or fixed files of an example."""
+
+    rule: Rule
+    number: int
+    side: str
+    files: Mapping[str, str]
+    nodes: int | None
+
+    @property
+    def name(self) -> str:
+        """A name that is a label too."""
+        return f"{self.rule.name}-{self.number}-{self.side}"
+
+    def objects(self) -> Iterator[Given]:
+        """The objects in the files."""
+        found = self._found(self.files, Severity.INFO) if self.side == "bad" else set()
+        for path, text in self.files.items():
+            for thing in objects(text):
+                yield Given(self, path, thing, is_in(found, thing))
+
+    def _found(self, files: Mapping[str, str], least: Severity) -> set[str]:
+        """The objects and parts of objects that the rule finds."""
+        example = Example(0, dict(files), {}, None, self.nodes, None)
+        findings = [one for one in rule_examples.findings(self.rule, example) if one.severity >= least]
+        return {f"{name.partition(':')[2]}/" for one in findings for name in one.objects}
+
+    def finds_alone(self, thing: Object) -> bool:
+        """Whether the rule finds an object, at warning or above, where nothing else is known."""
+        alone = self._replace(nodes=None)
+        return is_in(alone._found({"object.yaml": yaml.safe_dump(thing)}, Severity.WARNING), thing)
+
+    def finds(self, one: Given, thing: Object) -> bool:
+        """Whether the rule finds an object, at warning or above, in the place of one of the files."""
+        documents = yaml.load_all(self.files[one.path], Loader)
+        text = yaml.safe_dump_all([thing if document == one.thing else document for document in documents])
+        alone = self._replace(nodes=None)  # a policy sees one workload, not the target
+        return is_in(alone._found({**self.files, one.path: text}, Severity.WARNING), thing)
+
+    def written(self, folder: Path) -> list[str]:
+        """The files in a folder, as arguments of a command."""
+        home = written(folder / self.name, self.files)
+        (home / ".git").mkdir()  # settings are looked for no further up
+        return [str(home), *(["--nodes", str(self.nodes)] if self.nodes is not None else [])]
+
+
+class Given(NamedTuple):
+    """An object, and whether the rule of its example finds it there."""
+
+    side: Side
+    path: str
+    thing: Object
+    found: bool
+
+    def __str__(self) -> str:
+        return f"{self.side.name} {self.path} {named(self.thing)}"
+
+
+def named(thing: Object) -> str:
+    """How findings name an object."""
+    metadata = thing["metadata"]
+    return "/".join([thing["kind"], *filter(None, (metadata.get("namespace"), str(metadata.get("name"))))])
+
+
+def is_in(found: Iterable[str], thing: Object) -> bool:
+    """Whether an object or a part of it was found."""
+    return any(one.startswith(f"{named(thing)}/") for one in found)
+
+
+def sides(names: Iterable[str], *wanted: str) -> list[Side]:
+    """Sides of the examples of some rules, as far as they have objects."""
+    names = set(names)
+    return [
+        Side(rule, number, side, files, example.nodes)
+        for rule in rules.load()
+        if rule.name in names
+        for number, example in enumerate(rule.documentation.examples)
+        for side in wanted
+        if (files := getattr(example, side)) and any(True for text in files.values() for _ in objects(text))
+    ]
