@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kcheck.simulate.results import cost, is_priced
 from kcheck.simulate.run import simulate
-from kcheck.simulate.scenario import SEEDS
+from kcheck.simulate.scenario import seeds
 from kcheck.source.units import rough
 
 if TYPE_CHECKING:
@@ -24,11 +24,8 @@ _LARGEST = 1000
 """Runs of more nodes are told from two smaller ones: what a node waits for others grows with their number."""
 
 
-_ALIKE = 1.03
-"""How far apart two draws may be that need no third one."""
-
-_LARGE = 300
-"""Runs of more nodes are drawn once: chance is averaged out, and they take long."""
+_PAIR, _MOST, _ALIKE = 2, 3, 1.03
+"""Draws that are compared first, and those that are where the first ones are further apart than this ratio."""
 
 
 class Estimate(NamedTuple):
@@ -106,10 +103,12 @@ def _difference(before: Case, after: Case) -> _Difference | None:
 def _simulated(before: Case, after: Case) -> _Difference | None:
     """The median difference of any two draws; None where one of them does not come to its end.
 
-    Not of those of one seed: which batch of deletions just misses a loop is not what a setting decides.
+    Not of those of one seed: which batches of deletions just miss a loop is not what a setting decides. Where a call
+    deletes a whole batch, all batches of a run miss it or none, so there two draws are compared at least.
     """
-    for seeds in (SEEDS[:1],) if before.pods > _LARGE else (SEEDS[:2], SEEDS):
-        runs = [[_summary(replace(case, seed=seed)) for seed in seeds] for case in (before, after)]
+    few = len(seeds(before))
+    for number in (few,) if before.cloud.serial else (max(_PAIR, few), _MOST):
+        runs = [[_summary(replace(case, seed=seed)) for seed in range(number)] for case in (before, after)]
         if not all(run.finished for own in runs for run in own):
             return None
         if all(_agree([run.paid for run in own]) for own in runs):

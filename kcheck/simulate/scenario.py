@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
 
-SEEDS = range(3)
-"""Draws of chance with each time of the loops: their spread is small beside what the model does not know."""
+_MOST_SEEDS, _DRAWN = 3, 300
+"""Draws of chance with each time of the loops: so many, and fewer of more nodes, where chance is averaged out."""
 
 _MOST_PODS = 100_000
 """Runs of more nodes are not simulated."""
@@ -56,6 +56,11 @@ _SWITCHES = {
 """Setting of a run -> the flag that is read as it is written."""
 
 
+def seeds(case: Case) -> range:
+    """The draws of chance that are made of a run."""
+    return range(min(_MOST_SEEDS, 1 + _DRAWN // case.pods))
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A requested run with its assumptions.
@@ -83,7 +88,7 @@ class Scenario:
     @property
     def draws(self) -> tuple[Case, ...]:
         """The runs that stand for it: several by chance with each time of the loops."""
-        return tuple(replace(case, seed=seed) for case in self.cases for seed in SEEDS)
+        return tuple(replace(case, seed=seed) for case in self.cases for seed in seeds(case))
 
     @property
     def without_wall(self) -> Scenario:
