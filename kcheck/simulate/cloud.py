@@ -28,7 +28,8 @@ class Provider:
 
     def __init__(self, cloud: Cloud, seed: int) -> None:
         self.cloud = cloud
-        self._boot, self._tail, self._spot = (draws(f"{seed}/{name}") for name in ("boot", "tail", "spot"))
+        self._boot, self._tail = draws(f"{seed}/boot"), draws(f"{seed}/tail")
+        self._spot, self._call = draws(f"{seed}/spot"), draws(f"{seed}/call")
         self._free = 0.0
 
     def launch(self, group: Group, now: float) -> float:
@@ -59,15 +60,20 @@ class Provider:
         """When the call that deletes each node returns."""
         if self.cloud.serial:
             for node in nodes:
-                self._free = max(now, self._free) + self.cloud.delete_call
+                self._free = max(now, self._free) + self._call_time()
                 yield self._free, node
             return
         ends: dict[int, float] = {}
         for node in nodes:
             if id(node.pool) not in ends:
-                node.pool.next_call = max(now, node.pool.next_call) + self.cloud.delete_call
+                node.pool.next_call = max(now, node.pool.next_call) + self._call_time()
                 ends[id(node.pool)] = node.pool.next_call
             yield ends[id(node.pool)], node
+
+    def _call_time(self) -> float:
+        """Seconds of a call: they differ, or all batches of a run would just miss a loop, or none."""
+        sigma = self.cloud.delete_call_sigma
+        return self.cloud.delete_call * exp(sigma * self._call.gauss(0, 1) - sigma**2 / 2)
 
     def paid(self, seconds: float) -> float:
         """Billed time of a machine, by the cloud's billing steps."""

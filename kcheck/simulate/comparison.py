@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from math import ceil
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -20,12 +19,11 @@ if TYPE_CHECKING:
     from kcheck.simulate.model import Case, Summary
     from kcheck.simulate.scenario import Scenario
 
-_LARGEST = 1000
-"""Runs of more nodes are told from two smaller ones: what a node waits for others grows with their number."""
+_LARGEST = 500
+"""Runs of more nodes are compared on fewer, each of which stands for several."""
 
-
-_PAIR, _MOST, _ALIKE = 2, 3, 1.03
-"""Draws that are compared first, and those that are where the first ones are further apart than this ratio."""
+_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""How many: what batches of round numbers can be divided by."""
 
 
 class Estimate(NamedTuple):
@@ -71,10 +69,9 @@ def compare(before: Scenario, after: Scenario) -> Saving | None:
 
 def _nodes(case: Case) -> tuple[int, ...]:
     """The nodes that a run has of each pool; those that take the place of others do not count."""
-    pods = case.pods
-    small = case if pods <= _LARGEST else _smaller(case, _LARGEST)
-    launched = [use.nodes for use in _summary(small).uses]
-    share = pods / small.pods * min(1, small.pods / max(1, sum(launched)))
+    coarse, _ = _coarse(case)
+    launched = [use.nodes for use in _summary(coarse).uses]
+    share = case.pods / max(coarse.pods, sum(launched))
     return tuple(round(nodes * share) for nodes in launched)
 
 
@@ -87,53 +84,57 @@ _Difference: TypeAlias = "tuple[float, float, float]"
 
 
 def _difference(before: Case, after: Case) -> _Difference | None:
-    """The difference of runs; of too many nodes as it grows from half of the most that are simulated to these."""
-    nodes = before.pods
-    if nodes <= _LARGEST:
-        return _simulated(before, after)
-    half, full = (_simulated(_smaller(before, size), _smaller(after, size)) for size in (_LARGEST // 2, _LARGEST))
-    if half is None or full is None:
-        return None
-    steps = (nodes - _LARGEST) / (_LARGEST - _LARGEST // 2)
-    time = full[0] + steps * (full[0] - half[0])
-    paid, mills = (nodes / _LARGEST * (full[i] + steps * (full[i] - 2 * half[i])) for i in (1, 2))
-    return time, paid, mills
-
-
-def _simulated(before: Case, after: Case) -> _Difference | None:
     """The median difference of any two draws; None where one of them does not come to its end.
 
-    Not of those of one seed: which batches of deletions just miss a loop is not what a setting decides. Where a call
-    deletes a whole batch, all batches of a run miss it or none, so there two draws are compared at least.
+    Not of those of one seed: which batches of deletions just miss a loop is not what a setting decides.
     """
-    few = len(seeds(before))
-    for number in (few,) if before.cloud.serial else (max(_PAIR, few), _MOST):
-        runs = [[_summary(replace(case, seed=seed)) for seed in range(number)] for case in (before, after)]
-        if not all(run.finished for own in runs for run in own):
-            return None
-        if all(_agree([run.paid for run in own]) for own in runs):
-            break
+    (one, each), (other, _) = _coarse(before), _coarse(after)
+    runs = [[_summary(replace(case, seed=seed)) for seed in seeds(one)] for case in (one, other)]
+    if not all(run.finished for own in runs for run in own):
+        return None
     pairs = list(product(*runs))
     return (
-        median(one.total - other.total for one, other in pairs),
-        median(one.paid - other.paid for one, other in pairs),
-        median(cost(before, one) - cost(after, other) for one, other in pairs) * 1000,
+        median(a.total - b.total for a, b in pairs),
+        median(a.paid - b.paid for a, b in pairs) * each,
+        median(cost(before, a) - cost(after, b) for a, b in pairs) * 1000 * each,
     )
 
 
-def _agree(numbers: Sequence[float]) -> bool:
-    """Whether more draws would tell nothing new."""
-    return max(numbers) <= _ALIKE * min(numbers)
+def _coarse(case: Case) -> tuple[Case, int]:
+    """A run of not too many nodes that takes the same time, and how many nodes each of them stands for."""
+    each = next((step for step in _STEPS if case.pods <= _LARGEST * step), _STEPS[-1])
+    if each == 1:
+        return case, 1
+    own, cloud = case.settings, case.cloud
+    settings = replace(
+        own, batch=_part(own.batch, each), soft_taints=_part(own.soft_taints, each),
+        client_qps=own.client_qps / each, client_burst=own.client_burst / each,
+        unready_count=own.unready_count // each, nodes_total=_part(own.nodes_total, each),
+        nodes_per_scale_up=_part(own.nodes_per_scale_up, each),
+    )  # fmt: skip
+    slower = replace(
+        cloud, launch_rate=cloud.launch_rate / each, pod_rate=cloud.pod_rate / each,
+        create_rate=cloud.create_rate / each, create_burst=cloud.create_burst / each,
+        schedule_rate=cloud.schedule_rate / each, loop_per_node=cloud.loop_per_node * each,
+        delete_call=cloud.delete_call * (each if cloud.serial else 1), fit_check=cloud.fit_check * each,
+        affinity_check=cloud.affinity_check * each**2,
+    )  # fmt: skip
+    pools = tuple(
+        replace(pool, most=_part(pool.most, each), least=pool.least // each, existing=pool.existing // each)
+        for pool in case.pools
+    )
+    first, *others = (replace(job, pods=_part(job.pods, each)) for job in case.jobs)
+    queues = tuple(replace(queue, nodes=_part(queue.nodes, each)) for queue in case.queues)
+    result = replace(
+        case, job=first, others=tuple(others), queues=queues, pools=pools, settings=settings, cloud=slower,
+        system_nodes=case.system_nodes // each,
+    )  # fmt: skip
+    return result, each
 
 
-def _smaller(case: Case, nodes: int) -> Case:
-    """A case with fewer nodes, its pools in proportion, and nothing left to chance, which would grow too."""
-    share = nodes / case.pods
-    pools = tuple(replace(pool, most=ceil(pool.most * share), least=0, existing=0) for pool in case.pools)
-    calm = replace(case.cloud, lost=0, stragglers=0, late=0, boot_sigma=0, loop_sigma=0, interruptions=0)
-    first, *others = (replace(job, pods=max(1, round(job.pods * share))) for job in case.jobs)
-    queues = tuple(replace(queue, nodes=max(1, round(queue.nodes * share))) for queue in case.queues)
-    return replace(case, job=first, others=tuple(others), queues=queues, pools=pools, cloud=calm)
+def _part(number: int, each: int) -> int:
+    """How many stand for a number, rounded up."""
+    return -(-number // each)
 
 
 @lru_cache(maxsize=1024)

@@ -127,6 +127,7 @@ class Cloud:
     serial: bool
     shrinks_first: bool
     delete_call: float
+    delete_call_sigma: float
     delete_latency: float
     late: float
     delete_tail: float

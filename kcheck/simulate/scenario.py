@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
 
-_MOST_SEEDS, _DRAWN = 3, 300
+_MOST_SEEDS, _DRAWN = 3, 600
 """Draws of chance with each time of the loops: so many, and fewer of more nodes, where chance is averaged out."""
 
 _MOST_PODS = 100_000

@@ -263,3 +263,16 @@ def test_ranges_name_their_unit_once(low: str, high: str, text: str) -> None:
 @pytest.mark.parametrize(("number", "expected"), [(0, 0), (7.4, 7), (1234, 1230), (-98_765, -98_800)])
 def test_estimates_have_three_digits(number: float, expected: int) -> None:
     assert rough(number) == expected
+
+
+@pytest.mark.parametrize("cloud", ["eks", "aks"])
+def test_few_nodes_stand_for_many(cloud: str) -> None:
+    """A run of 2,000 nodes, and that of 400 which stand for five each."""
+    loop = parameters.loop_times(33)[1]
+    settings = Settings(minor=33, batch=100)
+    case = Case((Pool("p", 2000),), Job(2000, 600), settings, parameters.cloud_parameters(cloud, loop))
+    coarse, each = comparison._coarse(case)
+    assert (coarse.pods, each) == (400, 5)
+    whole, part = simulate(case).summary, simulate(coarse).summary
+    assert part.total == pytest.approx(whole.total, rel=0.07)
+    assert part.paid * each == pytest.approx(whole.paid, rel=0.07)

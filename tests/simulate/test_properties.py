@@ -18,7 +18,7 @@ from tests.places import LONG
 
 CLOUD = Cloud(
     "aws", launch_rate=4, boot=170, boot_sigma=0.15, stragglers=0.01, straggler_mean=120, lost=0, pod_rate=2, pull=10, serial=True, shrinks_first=False,
-    delete_call=0.5, delete_latency=60, late=0, delete_tail=600, lookup=False, linger=60, loop=3, loop_per_node=0.01, loop_deleting=1, loop_sigma=0, taint_requests=1, event_requests=0, interruptions=0,
+    delete_call=0.5, delete_call_sigma=0, delete_latency=60, late=0, delete_tail=600, lookup=False, linger=60, loop=3, loop_per_node=0.01, loop_deleting=1, loop_sigma=0, taint_requests=1, event_requests=0, interruptions=0,
     affinity_check=0, fit_check=0, create_rate=20, create_burst=30, schedule_rate=75, granularity=1, least_paid=0,
 )  # fmt: skip
 IDEAL = replace(
