@@ -189,7 +189,12 @@ resource "helm_release" "autoscaler" {
     ("# kcheck: ignore[random-expander] never", ["slow-node-deletion", "unused-suppression"]),
 ])  # fmt: skip
 def test_comments_in_values_of_a_chart_count(comment: str, expected: list[str], check: Check) -> None:
-    result = check({"main.tf": RELEASE, "values.yaml": f"extraArgs:\n  max-scale-down-parallelism: 10 {comment}\n"})
+    result = check(
+        {
+            "main.tf": RELEASE,
+            "values.yaml": f"image: {{tag: v1.32.0}}\nextraArgs:\n  max-scale-down-parallelism: 10 {comment}\n",
+        }
+    )
     rules = {"slow-node-deletion", "suppression-without-reason", "unused-suppression"}
     assert sorted(finding.rule for finding in result.findings if finding.rule in rules) == expected
 
