@@ -43,6 +43,10 @@ def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
     """The pools that the autoscaler grows, with the nodes that it adds to each."""
+    return world.remember("growing", autoscaler, lambda: _growing(autoscaler, world))
+
+
+def _growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
     if not isinstance(autoscaler.cluster, Known):
         asked = world.config.nodes.get("")
         return [(None, asked)] if asked else unknown_size(autoscaler, world)
