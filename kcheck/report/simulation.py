@@ -90,7 +90,7 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
 
 
 def _minutes(least: float, most: float) -> str:
-    return between(f"{least / 60:.0f} min", f"{most / 60:.0f} min")
+    return between(f"{round(least / 60)} min", f"{round(most / 60)} min")
 
 
 def _cost(outcome: SimulationResult) -> str:
