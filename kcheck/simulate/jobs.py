@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import CARDS
@@ -14,7 +13,7 @@ from kcheck.source.values import Known, equals, known, number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.model import Cluster, NodePool, PodTemplate, Workload
+    from kcheck.model import Cluster, NodePool, PodTemplate, PriorityClass, Workload
     from kcheck.model import Queue as QueueInCode
     from kcheck.scale.world import World
 
@@ -106,10 +105,12 @@ def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) 
         gang, apart = isinstance(job.gang, Known), bool(known(template.spread))
         name, line = known(job.name) or job.kind, queue.name if queue else ""
         count = world.pools.nodes_for(template, pool) if pool else number(template.count, 0)
-        rank = _priority(world, job)
-        result.append(Job(count, seconds, gang, anti_affinity=apart, name=name, priority=rank, queue=line))
-    if queue is not None:  # Kueue never admits what is larger than the quota
-        result = [replace(job, queue="") if job.pods > queue.nodes else job for job in result]
+        rank = _priority_class(world, job)
+        priority, preempts = (number(rank.number, 0), not equals(rank.preemption, "Never")) if rank else (0, True)
+        own = Job(
+            count, seconds, gang, anti_affinity=apart, name=name, priority=priority, preempts=preempts, queue=line
+        )
+        result.append(own)
     return result, (queue,) if queue is not None else ()
 
 
@@ -126,18 +127,9 @@ def _limit(found: Jobs, pool: NodePool | None) -> Queue | None:
     return Queue(str(known(found.queue.name)), max(1, min(counts)), preempts=preempts) if counts else None
 
 
-def _priority(world: World, job: Workload) -> int:
-    """The number of a job's priority class, Kueue's own before that of its pods; 0 if it has none."""
-    classes = world.deployed.beside(job).classes
+def _priority_class(world: World, job: Workload) -> PriorityClass | None:
+    """A job's priority class, Kueue's own before that of its pods."""
     own = (known(job.labels) or {}).get(_CLASS)
     pairs = [(True, own), (False, known(job.priority))]
-    return next(
-        (
-            number(one.number, 0)
-            for kueue, name in pairs
-            if name
-            for one in classes
-            if one.kueue is kueue and known(one.name) == name
-        ),
-        0,
-    )
+    near = [one for one in world.deployed.beside(job).classes if (one.kueue, known(one.name)) in pairs]
+    return max(near, key=lambda one: one.kueue, default=None)

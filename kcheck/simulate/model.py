@@ -25,7 +25,8 @@ class Pool:
 class Job:
     """`pods` pods, one per node, each with `duration` seconds of work. A gang starts to work when all pods run.
 
-    It is submitted `at` a time, to a `queue` if it has one. Pods of higher `priority` come first, and take nodes away.
+    It is submitted `at` a time, to a `queue` if it has one. Pods of higher `priority` come first, and take nodes away
+    if the job `preempts`.
     """
 
     pods: int
@@ -36,6 +37,7 @@ class Job:
     name: str = ""
     at: float = 0
     priority: int = 0
+    preempts: bool = True
     queue: str = ""
 
 

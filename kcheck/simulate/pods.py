@@ -127,6 +127,9 @@ class Pods:
         for work in sorted(own, key=lambda one: (-one.job.priority, one.job.at)):
             if work.admitted or work.job.at > now:
                 continue
+            if work.left > queue.nodes:
+                self.hold(f"the quota of the queue {queue.name}", self.case.horizon)
+                continue
             room = queue.nodes - sum(one.left for one in own if one.admitted)
             if queue.preempts and room < work.job.pods:
                 room += self._preempt_jobs(now, own, work.job, work.job.pods - room)
@@ -185,6 +188,8 @@ class Pods:
 
     def _preempt_pod(self, now: float, pod: Pod) -> Node | None:
         """The node of a pod of lower priority that no queue has admitted."""
+        if not pod.work.job.preempts:
+            return None
         lower = [
             work
             for work in self.works

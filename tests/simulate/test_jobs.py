@@ -145,6 +145,13 @@ def test_jobs_of_a_queue_share_its_quota(write: Callable[[Mapping[str, str]], Pa
     assert "the 2 jobs of the queue gpus are submitted together" in one.assumed
 
 
+def test_a_job_larger_than_its_quota_is_never_admitted(write: Callable[[Mapping[str, str]], Path]) -> None:
+    found(write, QUEUE.replace("COHORT\n", ""), job("a", 31, labels=QUEUED), job("b", 15, labels=QUEUED))
+    out = CliRunner().invoke(cli, ["simulate", "."]).stdout
+    assert "2 jobs on 46 nodes, 10 min of work: never done" in out
+    assert "15 of 46 pods end; the rest waits for the quota of the queue gpus" in out
+
+
 def test_a_queue_that_may_borrow_limits_nothing(write: Callable[[Mapping[str, str]], Path]) -> None:
     jobs = (job("a", 20, labels=QUEUED), job("b", 15, labels=QUEUED))
     one = found(write, QUEUE.replace("COHORT", "  cohort: all"), *jobs)

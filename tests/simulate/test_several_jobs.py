@@ -93,6 +93,8 @@ def test_higher_priority_takes_nodes_away_and_work_is_lost() -> None:
     assert second.done < first.done
     assert run.summary.lost > 10 * 500
     assert run.summary.finished
+    patient = simulate(case(low, replace(high, preempts=False), pools=(Pool("p", 10),)))
+    assert patient.summary.lost == 0, "preemptionPolicy: Never"
     waiting = simulate(case(low, replace(high, priority=0), pools=(Pool("p", 10),)))
     assert waiting.summary.lost == 0
     assert waiting.summary.jobs[0].done < waiting.summary.jobs[1].done
