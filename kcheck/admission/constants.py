@@ -7,7 +7,7 @@ from functools import cache
 
 from kcheck.clouds import karpenter_pools, registry
 from kcheck.kubernetes.workloads import gangs, pods
-from kcheck.model import CARDS, image_names
+from kcheck.model import CARDS, KUEUE_PRIORITY, image_names
 from kcheck.numbers import profiles, tags
 from kcheck.numbers.clouds import CLOUDS
 from kcheck.scale import placement
@@ -31,7 +31,7 @@ def _all() -> dict[str, object]:
         "moving_tags": sorted(tags.moving()),
         "commit": f"^{tags.COMMIT}$",
         "numbered": f"^({tags.NUMBERED})$",
-        "priority_label": queues.PRIORITY,
+        "priority_label": KUEUE_PRIORITY,
         "queue_label": gangs.KUEUE,
         "rdma": f"(?i){pods.RDMA.pattern}",
         "shares": f"^({pods.SHARES.pattern})",

@@ -45,13 +45,24 @@ from kcheck.model.pools import (
     System,
     Upgrade,
 )
-from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
+from kcheck.model.queues import (
+    KUEUE_PRIORITY,
+    Admission,
+    Namespace,
+    PriorityClass,
+    Queue,
+    Quota,
+    Scheduler,
+    Sharing,
+    Watcher,
+)
 from kcheck.model.raw import Manifest, Raw, Resource
 from kcheck.model.thing import NOTHING, Thing
 
 __all__ = [
     "CARDS",
     "CONTROL_PLANE",
+    "KUEUE_PRIORITY",
     "LOCAL",
     "NODE_ADDRESSES",
     "NOTHING",

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from kcheck.source.values import Value
 
 
+KUEUE_PRIORITY = "kueue.x-k8s.io/priority-class"
+"""The label by which a job names its priority class of Kueue."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PriorityClass(Thing):
     """A priority class of pods, or of Kueue's workloads (`kueue`). `default` applies to pods without one."""

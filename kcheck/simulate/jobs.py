@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.model import CARDS
+from kcheck.model import CARDS, KUEUE_PRIORITY
 from kcheck.scale import placement
 from kcheck.simulate.model import Job, Queue
 from kcheck.source.values import Known, equals, known, number
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool, PodTemplate, PriorityClass, Workload
     from kcheck.model import Queue as QueueInCode
     from kcheck.scale.world import World
-
-_CLASS = "kueue.x-k8s.io/priority-class"
 
 
 class Jobs(NamedTuple):
@@ -129,7 +127,7 @@ def _limit(found: Jobs, pool: NodePool | None) -> Queue | None:
 
 def _priority_class(world: World, job: Workload) -> PriorityClass | None:
     """A job's priority class, Kueue's own before that of its pods."""
-    own = (known(job.labels) or {}).get(_CLASS)
+    own = (known(job.labels) or {}).get(KUEUE_PRIORITY)
     pairs = [(True, own), (False, known(job.priority))]
     near = [one for one in world.deployed.beside(job).classes if (one.kueue, known(one.name)) in pairs]
     return max(near, key=lambda one: one.kueue, default=None)

@@ -79,11 +79,6 @@ class Pods:
 
     # --- what others ask
 
-    @property
-    def number(self) -> int:
-        """Pods of all jobs."""
-        return sum(len(work.pods) for work in self.works)
-
     def unschedulable(self) -> int:
         """Pods that wait for a node."""
         return sum(map(len, self.waiting.values()))
@@ -173,8 +168,7 @@ class Pods:
         if node is not None:
             self._bind(now, node, pod)
             return
-        self.last_seen = now
-        self.waiting.setdefault(pod.work.job.priority, deque()).append(pod)
+        self._wait(pod, now)
 
     def _free_node(self, now: float) -> Node | None:
         fleet = self.fleet
@@ -198,11 +192,8 @@ class Pods:
         for work in sorted(lower, key=_priority):
             victim = next((one for one in work.pods if one.node is not None), None)
             if victim is not None:
-                node = victim.node
-                self._take_away(now, victim)
-                if work.job.gang:
-                    self._stop(now, work, [one for one in work.pods if one.node is not None], again=True)
-                self._again(now, victim)
+                node = victim.place
+                self.interrupt(now, victim)
                 return node
         return None
 
@@ -284,7 +275,8 @@ class Pods:
         self._take_away(now, pod)
         if pod.work.job.gang:
             self._stop(now, pod.work, [one for one in pod.work.pods if one.node is not None], again=True)
-        self._again(now, pod)
+        self._forget(now, pod)
+        self._queue_again(pod, now)
 
     def _take_away(self, now: float, pod: Pod) -> Node:
         node = pod.place
@@ -305,10 +297,6 @@ class Pods:
         for node in nodes:
             self.free(now, node)
 
-    def _again(self, now: float, pod: Pod) -> None:
-        self._forget(now, pod)
-        self._queue_again(pod, now)
-
     def _forget(self, now: float, pod: Pod) -> None:
         """What a pod has done is lost."""
         pod.life += 1
@@ -317,7 +305,11 @@ class Pods:
         pod.working = NEVER
 
     def _queue_again(self, pod: Pod, now: float) -> None:
-        pod.created = self.last_seen = now
+        pod.created = now
+        self._wait(pod, now)
+
+    def _wait(self, pod: Pod, now: float) -> None:
+        self.last_seen = now
         self.waiting.setdefault(pod.work.job.priority, deque()).append(pod)
 
 

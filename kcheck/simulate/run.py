@@ -153,7 +153,7 @@ class _Simulation:
 
     def _interrupt(self, now: float, node: Node) -> None:
         """The cloud takes a spot machine away; the autoscaler replaces it if its pod still has work."""
-        if node.tainted < NEVER or self.pods.finished == self.pods.number:
+        if node.tainted < NEVER or self.pods.finished == self.case.pods:
             return
         fleet, group = self.fleet, node.pool
         self.interrupted += 1
@@ -293,7 +293,7 @@ class _Simulation:
     def _over(self) -> bool:
         """Whether the run is over: all pods are done, and only the pools' minima remain."""
         fleet, pods = self.fleet, self.pods
-        done = pods.finished == pods.number
+        done = pods.finished == self.case.pods
         kept = sum(len(group.kept) for group in fleet.groups)
         if done and (fleet.launched - fleet.gone == kept or not self.case.settings.scale_down):
             return True
@@ -309,7 +309,7 @@ class _Simulation:
         nodes, pods = self.fleet.nodes, self.pods
         end = max([0.0, *(node.gone for node in nodes if node.gone < NEVER)])
         done = pods.last_done
-        finished = pods.finished == pods.number and self._over()
+        finished = pods.finished == self.case.pods and self._over()
         phases = dict.fromkeys(PHASES, 0.0)
         paid_of: dict[int, list[float]] = {id(group): [] for group in self.fleet.groups}
         until = max(end, done, self.timeline[-1].time if self.timeline else 0)

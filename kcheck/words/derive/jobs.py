@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.model import KUEUE_PRIORITY
 from kcheck.scale import placement
 from kcheck.source.values import Known, Unknown, Unset, Value, combined, equals, known, number, reason_of, total
 from kcheck.words.derive.basics import computed
 from kcheck.words.derive.bundles import default_classes, pod_classes
-from kcheck.words.derive.queues import PRIORITY, stopped_by_queue
+from kcheck.words.derive.queues import stopped_by_queue
 
 if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
@@ -166,7 +167,7 @@ def queue_priority(workload: Workload, _world: World) -> Value[str]:
     """The priority class that a job has in a queue of Kueue; null if none."""
     if isinstance(workload.labels, Unknown):
         return workload.labels
-    return computed(workload, (known(workload.labels) or {}).get(PRIORITY))
+    return computed(workload, (known(workload.labels) or {}).get(KUEUE_PRIORITY))
 
 
 def alike(template: PodTemplate, world: World) -> list[NodePool] | Unknown:

@@ -7,7 +7,7 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
-from kcheck.model import CARDS, Namespace, Queue
+from kcheck.model import CARDS, KUEUE_PRIORITY, Namespace, Queue
 from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
 from kcheck.words.derive.basics import computed, grouped
 from kcheck.words.derive.pools import autoscaled
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kcheck.model import Admission, Cluster, PriorityClass, Quota, Scheduler, Thing, Workload
     from kcheck.scale.world import World
 
-PRIORITY = "kueue.x-k8s.io/priority-class"
 _COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
 GPU_KEYS = re.compile(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
 _WHOLE = re.compile(r"-?\d+")
@@ -146,7 +145,7 @@ def _queued(queue: Queue, world: World) -> list[Workload]:
 
 def stopped_by_queue(workload: Workload, world: World) -> bool:
     """Whether the ClusterQueue that a job waits in stops it for jobs whose class of Kueue has a higher number."""
-    name = (known(workload.labels) or {}).get(PRIORITY)
+    name = (known(workload.labels) or {}).get(KUEUE_PRIORITY)
     classes = [one for one in world.deployed.beside(workload).classes if one.kueue]
     own = next((number(one.number, 0) for one in classes if known(one.name) == name), None)
     if own is None or all(number(one.number, 0) <= own for one in classes):
