@@ -103,7 +103,7 @@ def per_node(template: PodTemplate, pool: NodePool, taken: Taken, *, ports: bool
     for share in (one for room in rooms(pool) for one in _shares(template, room, taken)):
         most = None if share.left.high is None else share.left.high // share.asked
         counts.append(Interval(share.left.low // share.asked, most))
-    if known(template.spread) or (ports and template.ports):
+    if known(template.spread) or template.all_cards or (ports and template.ports):
         counts.append(Interval(1, 1))
     if not counts:
         return None
@@ -236,6 +236,8 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
 
 def _cards(template: PodTemplate, pool: NodePool) -> Fit:
     wanted = number(template.gpus, 0)
+    if template.all_cards:
+        return Fit(known(pool.machine.gpu), why="GPUs")
     if isinstance(template.gpus, Unknown):
         return Fit(None)
     if not wanted:

@@ -26,6 +26,7 @@ from kcheck.model import (
     LOCAL,
     STAY,
     UNDISTURBED,
+    Claim,
     Container,
     Image,
     PodTemplate,
@@ -106,6 +107,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         do_not_disrupt=_mark(item, UNDISTURBED),
         movable_volumes=_mark(item, LOCAL),
         asks_as_one=not all(isinstance(value, Unset) for value in shared),
+        claims=listed(spec, "resourceClaims", _claim),
     )
 
 
@@ -181,6 +183,8 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
         starters=tuple(dict.fromkeys(STARTERS.findall(_words(node)))),
         text=_words(node),
+        claims=tuple(str(known(text(one, "name"))) for one in items(node, "resources", "claims")),
+        extended=tuple((name, _asked(node, name)) for name in dict.fromkeys(_resources(node)) if _is_extended(name)),
     )
 
 
@@ -236,6 +240,23 @@ def _resources(node: yaml.Target) -> Iterator[str]:
     for side in ("limits", "requests"):
         found = yaml.get(node, "resources", side)
         yield from yaml.entries(found) if isinstance(found, yaml.Mapping) else ()
+
+
+def _is_extended(name: str) -> bool:
+    """Whether a resource is none of Kubernetes' own and none that is known to be a card, or part of one."""
+    return "/" in name and name not in CARDS and not SHARES.match(name)
+
+
+def _asked(node: yaml.Target, resource: str) -> Value[str]:
+    """The limit of a container as written, else its request."""
+    request, limit = _cards(node, resource)
+    return limit if not isinstance(limit, Unset) else request
+
+
+def _claim(one: yaml.Target) -> Claim:
+    shared = known(written(one, "resourceClaimName"))
+    source = shared or known(written(one, "resourceClaimTemplateName"))
+    return Claim(str(known(text(one, "name"))), str(source or "?"), shared is not None)
 
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:

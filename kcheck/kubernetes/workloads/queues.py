@@ -203,7 +203,22 @@ def _admission(root: yaml.Target, place: Span, own: str) -> Admission:
     timeout: Value[int] = NOTHING
     if wait is not None and known(scalar(wait, "enable")) is not False:
         timeout = _seconds(wait, "timeout")
-    return Admission(own, place, timeout, boolean(root, "manageJobsWithoutQueueName"))
+    return Admission(own, place, timeout, boolean(root, "manageJobsWithoutQueueName"), _counted_as(root, place))
+
+
+def _counted_as(root: yaml.Target, place: Span) -> Value[dict[str, str]]:
+    unknown = gap(root, "resources", "deviceClassMappings")
+    if unknown is not None:
+        return unknown
+    found = items(root, "resources", "deviceClassMappings")
+    names = {one: known(text(one, "name")) or "" for one in found}
+    own = {
+        node.text: name
+        for one, name in names.items()
+        for node in items(one, "deviceClassNames")
+        if isinstance(node, yaml.Scalar)
+    }
+    return Known(own, Origin((place,)))
 
 
 def _seconds(node: yaml.Target, name: str) -> Value[int]:
@@ -288,7 +303,7 @@ def _read_everywhere(item: Object) -> Iterator[str]:
 
 _SETTING_MARKS = (
     *(f"{name}{quote}:" for name in ("tiers", "sharing", "flags") for quote in ("", '"', "'")),
-    "waitForPodsReady", "manageJobsWithoutQueueName",
+    "waitForPodsReady", "manageJobsWithoutQueueName", "deviceClassMappings",
 )  # fmt: skip
 _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("scheduling.k8s.io", "PriorityClass"): _class,

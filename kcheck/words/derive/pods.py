@@ -97,11 +97,6 @@ def per_node(pods: PodTemplate, world: World) -> Value[int]:
 # --- what they ask for
 
 
-def gpu_resource(pods: PodTemplate, _world: World) -> Value[str]:
-    """The resource by which pods ask for GPUs; null without."""
-    return computed(pods, next((known(one.gpu) for one in pods.containers if known(one.gpu)), None))
-
-
 def starter(pods: PodTemplate, _world: World) -> Value[str]:
     """What starts several processes in a pod, such as torchrun; null if nothing is seen."""
     return computed(pods, next((word for one in pods.containers for word in one.starters), None))
