@@ -163,3 +163,11 @@ def test_claims_of_the_same_folder_come_first(read: Read) -> None:
     }
     found = {str(known(one.name)): known(one.gpus) for one in read(files).workloads}
     assert found == {"train": 8, "tune": 4}
+
+
+def test_claims_of_something_else_hide_no_gpus(read: Read) -> None:
+    """Pods that ask a device plugin for GPUs may claim channels, network interfaces, and what is not in the code."""
+    asked = JOB.replace("claims: [{name: gpus}]", "limits: {nvidia.com/gpu: 8}")
+    assert known(pods(read, asked).gpus) == 8
+    domain = "apiVersion: resource.nvidia.com/v1beta1\nkind: ComputeDomain\nmetadata: {name: nccl}\nspec:\n  channel: {resourceClaimTemplate: {name: gpus}}\n"
+    assert known(pods(read, domain, JOB).gpus) == 0

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Claim, Container, PodTemplate
 
-KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "DeviceClass"})
+_DOMAIN = "ComputeDomain"
+"""A kind of NVIDIA's driver that makes a template of its own, for channels between nodes."""
+
+_CHANNEL = ("spec", "channel", "resourceClaimTemplate", "name")
+KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "DeviceClass", _DOMAIN})
 _IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """What the names of resources begin with that stand for a class of devices (Kubernetes 1.34)."""
 
@@ -37,8 +41,11 @@ class Devices:
         self._claims: dict[tuple[bool, str], list[Object]] = {}
         self._classes: dict[str, devices.Device | None] = {}
         self._resources: dict[str, str] = {}
+        self._channels: set[str] = set()
         for item in objects:
-            if item.kind in KINDS and item.api_version.startswith("resource.k8s.io/"):
+            if item.kind == _DOMAIN:
+                self._channels.add(str(known(written(item.root, *_CHANNEL))))
+            elif item.kind in KINDS and item.api_version.startswith("resource.k8s.io/"):
                 self._add(item)
 
     def _add(self, item: Object) -> None:
@@ -77,8 +84,8 @@ class Devices:
     def _with_claim(self, template: PodTemplate, claim: Claim, item: Object) -> PodTemplate:
         asked = self._asked(claim, item)
         place = template.claims.origin or Origin((item.span,))
-        if isinstance(asked, Unknown):
-            return replace(template, gpus=asked)
+        if isinstance(asked, Unknown):  # no node has a device plugin and a driver for the same cards
+            return template if known(template.gpus) else replace(template, gpus=asked)
         cards = [one for request in asked for one in request if one.kind in ("card", "share")]
         if not cards:
             return template
@@ -99,6 +106,8 @@ class Devices:
         here = Origin((item.span,))
         found = _nearest(self._claims.get((claim.shared, claim.source), []), item)
         kind = "ResourceClaim" if claim.shared else "ResourceClaimTemplate"
+        if claim.source in self._channels and not found:
+            return []
         if not found:
             return Unknown(f"{kind} {claim.source} is not in the code", here)
         read = [self._requests(one.root, ("spec",) if claim.shared else ("spec", "spec")) for one in found]
