@@ -5,6 +5,7 @@ from __future__ import annotations
 from kcheck.words.derive import (
     basics,
     evictions,
+    fabrics,
     gangs,
     gpus,
     jobs,
@@ -65,6 +66,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("coming", "int", "its pods with GPUs for which the autoscaler has to add nodes first", evictions.coming, "pods"),
         record("daily_cost", "cost", "what the nodes of its pods with GPUs cost in a day; null where these are not known", runs.daily_cost, nullable=True),
         record("endless", "template", "its pods that never end by themselves: workers of an MPIJob, parameter servers of a TFJob; null without any", runs.endless, nullable=True),
+        record("servers", "template", "its parameter servers: pods without GPUs of the role PS; null without any", jobs.servers, nullable=True),
         made("settings", "string", "which of ttl and deadline its kind has", runs.settings, kind="list"),
         made("serves", "bool", "whether a command starts a server (--port, serve)", runs.serves),
         simple("disposed", "string", "key of the volumes that are deleted with it: volumeClaimPolicies (JobSet), volumes (Volcano), ephemeral volumeClaimTemplates; null without any"),
@@ -130,6 +132,12 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("pools", "pool", "pools they can land on", pods.pools),
         records("sure_pools", "pool", "those of them that take them for sure, as far as labels, taints and sizes are known", pods.sure_pools),
         records("containers", "container", "their containers", lambda t, _w: list(t.containers)),
+        record("fabric", "fabric", "the network between GPUs of the nodes that they land on, where they fill several and wait for each other; null where not all have one",
+               fabrics.of_pods, nullable=True),
+        made("fabric_nodes", "int", "nodes that they fill by their GPUs, where they wait for each other; 0 where they do not, or where that is not known", fabrics.nodes, "nodes"),
+        made("asks_fabric", "bool", "whether they get the interfaces of that network: by a resource, an annotation, or the devices of the node", fabrics.asks),
+        made("fabric_off", "string", "the variable that keeps them off that network, such as NCCL_IB_DISABLE=1; null without", fabrics.switched_off, nullable=True),
+        simple("packed_by", "string", "label that all of them must find with one value on their nodes (required podAffinity to each other)"),
         record("workload", "workload", "the workload that they are of", pods.workload),
     ),
     "shortage": (
