@@ -46,7 +46,7 @@ def of_pool(pool: NodePool, _world: World) -> Value[PoolFabric]:
 
 def _slowest(pool: NodePool) -> fabrics.Fabric | Unknown | None:
     cluster, types = known(pool.cluster), pool.machine.instance_types
-    if cluster is None or known(pool.machine.gpu) is False:
+    if cluster is None or known(pool.machine.gpu) is False or isinstance(types, Unset):
         return None
     if not isinstance(types, Known):
         return Unknown(reason_of(types), types.origin)
