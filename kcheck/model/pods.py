@@ -113,7 +113,9 @@ class PodTemplate(Thing):
     from it, `movable_volumes` the one that names volumes on the disk of the node with which it may.
     `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers. Of the devices that it
     claims, `device_classes` are the classes of accelerators, `shared_claim` names a claim on such that all pods share,
-    and `all_cards` says that a pod takes all cards of its node.
+    `all_cards` says that a pod takes all cards of its node, and `claims_fabric` that it gets interfaces of a fabric.
+    `node_devices` says that it sees the devices of its node, as privileged ones do. Required affinity to its own kind
+    keeps the pods in one domain of a label, `packed_by`.
     """
 
     role: str
@@ -147,6 +149,9 @@ class PodTemplate(Thing):
     device_classes: tuple[str, ...] = ()
     shared_claim: Value[str] = NOTHING
     all_cards: bool = False
+    claims_fabric: Value[bool] = NOTHING
+    node_devices: Value[bool] = NOTHING
+    packed_by: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

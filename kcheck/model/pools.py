@@ -64,7 +64,8 @@ class Upgrade:
 class Machine:
     """The machine of a node. Attached GPUs have the type `accelerator`.
 
-    Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces.
+    Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces. `networks` is how
+    many a node joins beside the first one, or GKE adds those of a `network_profile` itself.
     """
 
     instance_types: Value[tuple[str, ...]] = NOTHING
@@ -74,6 +75,8 @@ class Machine:
     disk_type: Value[str] = NOTHING
     disk_size: Value[int] = NOTHING
     efa: Value[tuple[str, ...]] = NOTHING
+    networks: Value[int] = NOTHING
+    network_profile: Value[str] = NOTHING
 
     @property
     def efa_addresses(self) -> int:

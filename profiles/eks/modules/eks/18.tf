@@ -138,6 +138,14 @@ resource "aws_launch_template" "this" {
     }
   }
 
+  dynamic "placement" {
+    for_each = try(each.value.enable_efa_support, var.eks_managed_node_group_defaults.enable_efa_support, false) || try(each.value.create_placement_group, var.eks_managed_node_group_defaults.create_placement_group, false) ? [{ group_name = "placement group of the module" }] : try(each.value.placement, var.eks_managed_node_group_defaults.placement, null) == null ? [] : [try(each.value.placement, var.eks_managed_node_group_defaults.placement, null)]
+
+    content {
+      group_name = try(placement.value.group_name, null)
+    }
+  }
+
   dynamic "network_interfaces" {
     for_each = try(each.value.enable_efa_support, var.eks_managed_node_group_defaults.enable_efa_support, false) ? [
       { network_card_index = 0, interface_type = "efa" },
@@ -229,6 +237,14 @@ resource "aws_launch_template" "self_managed" {
           volume_type = try(ebs.value.volume_type, null)
         }
       }
+    }
+  }
+
+  dynamic "placement" {
+    for_each = try(each.value.enable_efa_support, var.self_managed_node_group_defaults.enable_efa_support, false) || try(each.value.create_placement_group, var.self_managed_node_group_defaults.create_placement_group, false) ? [{ group_name = "placement group of the module" }] : try(each.value.placement, var.self_managed_node_group_defaults.placement, null) == null ? [] : [try(each.value.placement, var.self_managed_node_group_defaults.placement, null)]
+
+    content {
+      group_name = try(placement.value.group_name, null)
     }
   }
 

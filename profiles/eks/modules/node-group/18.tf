@@ -89,6 +89,11 @@ variable "network_interfaces" {
   default = []
 }
 
+variable "placement" {
+  type    = any
+  default = {}
+}
+
 variable "create_placement_group" {
   type    = bool
   default = false
@@ -200,6 +205,14 @@ resource "aws_launch_template" "this" {
           volume_type = try(ebs.value.volume_type, null)
         }
       }
+    }
+  }
+
+  dynamic "placement" {
+    for_each = var.enable_efa_support || var.create_placement_group ? [{ group_name = "placement group of the module" }] : var.placement == null ? [] : [var.placement]
+
+    content {
+      group_name = try(placement.value.group_name, null)
     }
   }
 
