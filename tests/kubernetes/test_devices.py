@@ -175,7 +175,7 @@ def test_claims_of_something_else_hide_no_gpus(read: Read) -> None:
 
 def test_claims_may_be_interfaces_of_a_fabric(read: Read) -> None:
     """A claim on network interfaces is known to be one; of a claim that is not in the code nobody knows."""
-    asked = JOB.replace("claims: [{name: gpus}]", "limits: {nvidia.com/gpu: 8}, claims: [{name: gpus}]")
+    asked = JOB.replace("claims: [{name: gpus}]", "claims: [{name: gpus}]\n            limits: {nvidia.com/gpu: 8}")
     request = "exactly: {deviceClassName: mrdma.google.com, allocationMode: All}"
     assert known(pods(read, claim(request), asked).claims_fabric)
     assert isinstance(pods(read, asked).claims_fabric, Unknown)
