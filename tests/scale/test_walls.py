@@ -400,10 +400,35 @@ def test_quotas_that_the_target_needs(capacity: Callable[..., dict[str, Any]]) -
     assert at(capacity(eks(types='["p5.48xlarge"]', nodes=10), **{"kcheck.yaml": settings}), "quota") == 5
 
 
+def test_accounts_may_start_with_fewer_nodes_of_a_cluster(capacity: Callable[..., dict[str, Any]]) -> None:
+    """ACK's documented limit is 5,000; what an account has is asked for, and counts once it is written."""
+
+    def starting(cluster: dict[str, Any]) -> Any:
+        return next(wall["nodes"] for wall in cluster["walls"] if wall["scope"].startswith("q_i5uzm3 "))
+
+    assert starting(capacity(ACK)) is None
+    settings = "limits:\n  ack.quota.nodes:\n    value: 100\n    reason: what DescribeUserQuota answers\n"
+    assert starting(capacity(ACK, **{"kcheck.yaml": settings})) == 100
+
+
 def test_interfaces_and_address_units_of_a_vpc(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(types='["m5.large"]', nodes=9000))
     assert at(cluster, "interfaces") == 2500  # two interfaces with the first pod, 5,000 in the zone
     assert at(cluster, "address-units") == 3200  # twenty addresses of 64,000
+
+
+@pytest.mark.parametrize(("zones", "nodes"), [("", 7500), ("abc", 7500), ("aab", 5000), ("aaa", 2500)])
+def test_interfaces_are_counted_by_zone(zones: str, nodes: int, capacity: Callable[..., dict[str, Any]]) -> None:
+    """Two subnets of one zone share its quota; without zones, each subnet stands for one."""
+    subnets = "".join(
+        f'resource "aws_subnet" "more{i}" {{\n  cidr_block = "10.{i + 1}.0.0/16"\n'
+        + (f'  availability_zone = "us-east-1{zones[i]}"\n' if zones else "")
+        + "}\n"
+        for i in range(3)
+    )
+    several = "[aws_subnet.more0.id, aws_subnet.more1.id, aws_subnet.more2.id]"
+    text = eks(types='["m5.large"]', nodes=9000).replace("[aws_subnet.nodes.id]", several)
+    assert at(capacity(text + subnets), "interfaces") == nodes
 
 
 PULLS = """
