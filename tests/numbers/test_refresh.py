@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -103,3 +104,51 @@ def test_a_missing_source_is_named(tmp_path: Path, flag_file: Path) -> None:
     (tmp_path / "gits").mkdir()
     found = refreshed(tmp_path, "flags")
     assert "no git directory of kubernetes/autoscaler" in found.stderr
+
+
+ENI = """	"c5.large": {
+		ENILimit:                3,
+		IPv4Limit:               %s,
+		NetworkCards: []NetworkCard{
+			{
+				MaximumNetworkInterfaces: 3,
+"""
+CNI, SOURCE = "amazon-vpc-cni-k8s", "pkg/vpc/vpc_ip_resource_limit.go"
+
+
+@pytest.mark.parametrize(("addresses", "changed"), [(10, False), (20, True)])
+def test_interfaces_are_read_from_the_cni(addresses: int, changed: bool, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    committed(tmp_path / "gits" / CNI, "v1", {SOURCE: ENI % addresses})
+    found = refreshed(tmp_path, "machines")
+    lines = [line for line in found.stdout.splitlines() if line.startswith("+") and "large" in line]
+    assert [line.split(",")[0] for line in lines] == (["+  c5: large 3x20"] if changed else [])
+    assert f"/{SOURCE}" in found.stdout  # the commit of the source
+
+
+AZURE = "cluster-autoscaler/cloudprovider/azure/azure_instance_types.go"
+SIZE = """	"Standard_{name}": {{
+		InstanceType: "Standard_{name}",
+		SkuFamily:    "{family}",
+		VCPU:         {vcpus},
+		MemoryMb:     {memory},
+		GPU:          {gpus},
+	}},
+"""
+
+
+def test_sizes_are_read_from_the_autoscaler(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    sizes = [
+        ("ND512_XL_v9", "standardNDXLFamily", 512, 2097152, 8),  # new
+        ("NP10s", "standardNPSFamily", 10, 172032, 1),  # known better
+        ("D8s_v5", "standardDSv5Family", 8, 32768, 0),  # as it is
+        ("Q9_v1", "standardQFamily", 7, 1024, 0),  # of no pattern
+    ]
+    keys = ("name", "family", "vcpus", "memory", "gpus")
+    text = "".join(SIZE.format(**dict(zip(keys, size, strict=True))) for size in sizes)
+    committed(tmp_path / "gits" / "autoscaler", "cluster-autoscaler-1.15.0", {AZURE: text})
+    found = refreshed(tmp_path, "machines")
+    added = [line for line in found.stdout.splitlines() if line.startswith("+  ")]
+    assert added == ["+  standardNDXLFamily: ND512_XL_v9 512x8", '+  "ND{n}_XL_v9": ND512_XL_v9 2097152']
+    assert found.stderr.splitlines() == ["aks: Q9_v1 has 7 vCPUs; add a pattern of standardQFamily"]
