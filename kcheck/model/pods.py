@@ -137,9 +137,10 @@ class Workload(Thing):
     not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
     is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
     processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and
-    how many pods run, is not known. `group` is the API group of its kind; `hooked` says that a tool such as Helm
-    removes it. `partial` ones only change parts of another manifest. `disposed` is the key that asks for volumes which
-    are deleted with it. A CronJob runs at the times of its `schedule`, unless it is `suspended`.
+    how many pods run, is not known. `group` is the API group of its kind, `api` the version that it is written for;
+    `hooked` says that a tool such as Helm removes it. `partial` ones only change parts of another manifest. `disposed`
+    is the key that asks for volumes which are deleted with it. A CronJob runs at the times of its `schedule`, unless
+    it is `suspended`.
     """
 
     kind: str
@@ -171,6 +172,7 @@ class Workload(Thing):
     least: Value[int] = NOTHING
     release: bool = False
     group: str = ""
+    api: str = ""
     hooked: bool = False
     partial: bool = False
     disposed: Value[str] = NOTHING

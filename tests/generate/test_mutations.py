@@ -191,6 +191,7 @@ EKS = [
     mistake("slots-do-not-match-gpus", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=16")),
     mistake("idle-workers-after-launcher", "eks", add(ADDED, mpi_job({"cleanPodPolicy": "None"}))),
     mistake("launcher-starts-too-early", "eks", add(ADDED, mpi_job(launcherCreationPolicy="AtStartup"))),
+    mistake("retired-mpijob-api", "eks", add(ADDED, mpi_job().replace("v2beta1", "v1alpha2"))),
     mistake("job-never-cleaned", "eks", drop(JOB, "ttlSecondsAfterFinished")),
     mistake("job-without-deadline", "eks", drop(JOB, "activeDeadlineSeconds")),
     mistake("missing-shared-memory", "eks", drop(JOB, "name: shm", times=2)),

@@ -30,6 +30,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "workload": (
         plain("kind", "string", "Deployment, Job, PyTorchJob ..."),
         plain("group", "string", "the API group of its kind: batch, kubeflow.org ...; empty for a Pod"),
+        plain("api", "string", "the version of the API that it is written for: batch/v1, kubeflow.org/v2beta1 ..."),
         named("its name"),
         simple("namespace", "string", "its namespace as written"),
         plain("per_node", "bool", "whether every node runs it"),
