@@ -383,6 +383,8 @@ EKS_KARPENTER = [
     ),
     mistake("gang-smaller-than-job", "eks karpenter", swap(JOB, r"minAvailable: \d+", "minAvailable: 32")),
     mistake("volcano-does-not-pack", "eks karpenter", drop(VOLCANO, "name: binpack")),
+    mistake("volcano-starts-jobs-in-parts", "eks karpenter", drop(VOLCANO, "name: gang")),
+    mistake("volcano-shares-nothing", "eks karpenter", drop(VOLCANO, "name: (proportion|capacity)")),
     mistake("volcano-does-not-preempt", "eks karpenter", swap(VOLCANO, ACTIONS, 'actions: "allocate, backfill"')),
     mistake("volcano-queue-weights", "eks karpenter", drop(POOL, "weight: 60")),
     mistake(
