@@ -97,7 +97,8 @@ class PodTemplate(Thing):
     GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `safe_to_evict` is
     the annotation that keeps the cluster autoscaler from moving them, `do_not_disrupt` the one that keeps Karpenter
     from it, `movable_volumes` the one that names volumes on the disk of the node with which it may.
-    `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers.
+    `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers, `devices` that it asks for
+    any: cards, parts of them, interfaces, or claims of devices.
     """
 
     role: str
@@ -127,6 +128,7 @@ class PodTemplate(Thing):
     do_not_disrupt: Value[str] = NOTHING
     movable_volumes: Value[str] = NOTHING
     asks_as_one: bool = False
+    devices: Value[bool] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

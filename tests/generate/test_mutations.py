@@ -164,6 +164,7 @@ EKS = [
     # files
     # GPUs
     mistake("gpu-not-shared", "eks", drop(GPU_PLUGIN, "  shared: "), add(ADDED, deployment(pod(1), 12))),
+    mistake("gpu-node-without-request", "eks", add(ADDED, job(1, worker(0)))),
     mistake("gpu-sharing-conflict", "eks", swap(GPU_PLUGIN, r"replicas: \d+", "replicas: 1")),
     mistake(
         "mig-slices-not-offered",

@@ -106,6 +106,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         do_not_disrupt=_mark(item, UNDISTURBED),
         movable_volumes=_mark(item, LOCAL),
         asks_as_one=not all(isinstance(value, Unset) for value in shared),
+        devices=_devices(spec),
     )
 
 
@@ -236,6 +237,18 @@ def _resources(node: yaml.Target) -> Iterator[str]:
     for side in ("limits", "requests"):
         found = yaml.get(node, "resources", side)
         yield from yaml.entries(found) if isinstance(found, yaml.Mapping) else ()
+
+
+def _devices(spec: yaml.Target) -> Value[bool]:
+    """Whether a pod asks for devices: resources with a domain in their names, or claims."""
+    found = [node for _, node in containers(spec)]
+    claims = yaml.get(spec, "resourceClaims") is not None
+    if claims or any("/" in name for node in (*found, spec) for name in _resources(node)):
+        return Known(value=True, origin=Origin((spec.span,)))
+    whole = (yaml.get(node, "resources", *side) for node in found for side in ((), ("limits",), ("requests",)))
+    values = (value_of(one) for one in whole if isinstance(one, yaml.Scalar))
+    unknown = next((value for value in values if isinstance(value, Unknown)), None)
+    return unknown or gap(spec, "resourceClaims") or Known(value=False, origin=Origin((spec.span,)))
 
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
