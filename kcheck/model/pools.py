@@ -64,7 +64,8 @@ class Upgrade:
 class Machine:
     """The machine of a node. Attached GPUs have the type `accelerator`.
 
-    Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces.
+    Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces. Its local SSDs have
+    `local_ssd` GB together, where an account has a quota of them.
     """
 
     instance_types: Value[tuple[str, ...]] = NOTHING
@@ -74,6 +75,7 @@ class Machine:
     disk_type: Value[str] = NOTHING
     disk_size: Value[int] = NOTHING
     efa: Value[tuple[str, ...]] = NOTHING
+    local_ssd: Value[int] = NOTHING
 
     @property
     def efa_addresses(self) -> int:

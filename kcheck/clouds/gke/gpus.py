@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.clouds.gke import machines
 from kcheck.clouds.reader import has_accelerator
 from kcheck.model import NOTHING, Machine, NodePool, Sharing
-from kcheck.source.values import Known, Unset, Value, equals, known, mapped
+from kcheck.source.values import Known, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +24,19 @@ def machine(fields: Fields) -> Machine:
     name, attached = fields.text("instance_type"), fields.number("gpus")
     gpu = mapped(attached, bool) if known(attached) else mapped(name, lambda one: has_accelerator("gke", one))
     return fields.record_of(
-        Machine, instance_types=mapped(name, lambda one: (one,)), gpu=gpu, gpus=_of_node(name, attached)
+        Machine,
+        instance_types=mapped(name, lambda one: (one,)),
+        gpu=gpu,
+        gpus=_of_node(name, attached),
+        local_ssd=_local_ssd(name, fields.number("local_ssds")),
     )
+
+
+def _local_ssd(name: Value[str], attached: Value[int]) -> Value[int]:
+    """GB of the local SSDs of one node: of those attached to it, else of those of its machine type."""
+    if isinstance(attached, Unknown) or known(attached):
+        return mapped(attached, lambda count: count * machines.local_ssd_size())
+    return mapped(name, lambda one: machines.local_ssds(one) * machines.local_ssd_size())
 
 
 def _of_node(name: Value[str], attached: Value[int]) -> Value[int]:

@@ -117,6 +117,10 @@ variable "node_pools" {
     max_unavailable          = optional(number, 0)
     enable_gcfs              = optional(bool)
     consume_reservation_type = optional(string, "")
+
+    local_ssd_count                   = optional(number, 0)
+    local_ssd_ephemeral_storage_count = optional(number, 0)
+    local_nvme_ssd_count              = optional(number, 0)
   }))
   default = [{ name = "default-node-pool" }]
 }
@@ -233,6 +237,24 @@ resource "google_container_node_pool" "pools" {
     spot         = each.value.spot
     preemptible  = each.value.preemptible
     labels       = merge(lookup(var.node_pools_labels, "all", {}), lookup(var.node_pools_labels, each.value.name, {}))
+
+    local_ssd_count = each.value.local_ssd_count
+
+    dynamic "ephemeral_storage_local_ssd_config" {
+      for_each = each.value.local_ssd_ephemeral_storage_count > 0 ? [1] : []
+
+      content {
+        local_ssd_count = each.value.local_ssd_ephemeral_storage_count
+      }
+    }
+
+    dynamic "local_nvme_ssd_block_config" {
+      for_each = each.value.local_nvme_ssd_count > 0 ? [1] : []
+
+      content {
+        local_ssd_count = each.value.local_nvme_ssd_count
+      }
+    }
 
     dynamic "gcfs_config" {
       for_each = each.value.enable_gcfs == null ? [] : [1]
