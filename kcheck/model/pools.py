@@ -138,7 +138,7 @@ class Placement:
     """Where the nodes are. `location_policy` says in which zones a pool grows (GKE).
 
     `together` is the placement group or policy that keeps nodes close to each other, `deployment_set` what keeps them
-    on different hosts (ACK).
+    on different hosts (ACK). `set_type` is what Azure makes of the nodes: a scale set, or an availability set.
     """
 
     zones: Value[tuple[str, ...]] = NOTHING
@@ -146,6 +146,7 @@ class Placement:
     location_policy: Value[str] = NOTHING
     together: Value[str] = NOTHING
     deployment_set: Value[str] = NOTHING
+    set_type: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False)
