@@ -54,6 +54,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
              gangs.volcano_gpus, "GPUs", nullable=True),
         simple("native_gang", "string", "the field by which it asks Kubernetes' own scheduler for a gang: spec.scheduling, schedulingGroup, workloadRef; null without"),
         made("native_gang_served", "bool", "whether the Kubernetes version of its cluster has that field; null where that is not written", gangs.native_served, nullable=True),
+        made("native_gang_enabled", "bool", "whether the code turns on the gate GenericWorkload of its cluster's API server", gangs.native_enabled),
         simple("queue", "string", "the queue it waits in"),
         simple("queue_system", "string", "kueue or volcano"),
         *NAMED_QUEUE,
