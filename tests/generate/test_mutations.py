@@ -31,6 +31,7 @@ from tests.generate.additions import (
     ray_job,
     services,
     text,
+    tf_job,
     thing,
     worker,
 )
@@ -99,6 +100,7 @@ ADDITIONS = {
     "service": ("eks", add(ADDED, deployment(pod()))),
     "job": ("eks", add(ADDED, job())),
     "MPIJob": ("eks", add(ADDED, mpi_job())),
+    "TFJob with many servers": ("eks", add(ADDED, tf_job(2))),
     "RayJob": ("eks", add(ADDED, ray_job())),
     "agent": ("eks", add(ADDED, agent(pod()))),
 }
@@ -190,6 +192,7 @@ EKS = [
     mistake("gpus-without-process", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=4")),
     mistake("slots-do-not-match-gpus", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=16")),
     mistake("idle-workers-after-launcher", "eks", add(ADDED, mpi_job({"cleanPodPolicy": "None"}))),
+    mistake("parameter-servers", "eks", add(ADDED, tf_job(1))),
     mistake("launcher-starts-too-early", "eks", add(ADDED, mpi_job(launcherCreationPolicy="AtStartup"))),
     mistake("job-never-cleaned", "eks", drop(JOB, "ttlSecondsAfterFinished")),
     mistake("job-without-deadline", "eks", drop(JOB, "activeDeadlineSeconds")),
