@@ -7,7 +7,8 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import jobs, recommended
-from kcheck.numbers.profiles import flag_default, limits
+from kcheck.numbers import flags
+from kcheck.numbers.profiles import limits
 from kcheck.scale import unready
 from kcheck.scale.deletion import batch_for
 from kcheck.source import units
@@ -163,7 +164,7 @@ def _deletion(target: int, burst: int) -> dict[str, int]:
     """Autoscaler settings that delete all nodes in time: batch size, requests per second, burst."""
     goal = limits("any")["autoscaler.deletion_time"].number
     qps = limits("any")["autoscaler.client_qps_of_bursts"].number
-    scan = units.seconds(str(flag_default("scan-interval", None)))
+    scan = units.seconds(str(flags.default("scan-interval", None)))
     while (batch := batch_for(target, goal, scan, qps)) is None:
         qps *= 2
     return {"deletion_batch": batch, "client_qps": qps, "client_burst": burst * qps}

@@ -66,6 +66,7 @@ class Machine:
 
     Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces. `networks` is how
     many a node joins beside the first one, or GKE adds those of a `network_profile` itself.
+    Its local SSDs have `local_ssd` GB together, where an account has a quota of them.
     """
 
     instance_types: Value[tuple[str, ...]] = NOTHING
@@ -77,6 +78,7 @@ class Machine:
     efa: Value[tuple[str, ...]] = NOTHING
     networks: Value[int] = NOTHING
     network_profile: Value[str] = NOTHING
+    local_ssd: Value[int] = NOTHING
 
     @property
     def efa_addresses(self) -> int:

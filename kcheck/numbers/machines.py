@@ -55,10 +55,13 @@ class Tables(TypedDict, total=False):
     nvme: dict[str, str]
     accelerators: dict[str, str]
     local_ssds: dict[str, str]
+    local_ssd_size: int
     families: dict[str, str]
     patterns: dict[str, list[str]]
     exceptions: dict[str, int]
     shared_core: dict[str, int]
+    fractions: list[str]
+    promotions: dict[str, str]
     memory_per_vcpu: dict[str, list[str]]
     memory: dict[str, str]
 
@@ -81,7 +84,7 @@ def machine(cloud: str, name: str) -> Machine | None:
         found = _by_first_number(cloud, name)
     else:
         found = _by_size(cloud, name)
-    return None if found is None or found.vcpus is None else found
+    return None if found is None or found.vcpus is None is found.gpus else found
 
 
 def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
@@ -97,6 +100,11 @@ def gpus(cloud: str, name: str) -> int | None:
     """GPUs of a machine; None if it has none or is unknown."""
     found = machine(cloud, name)
     return found.gpus if found else None
+
+
+def has_fraction(cloud: str, name: str) -> bool:
+    """Whether a machine has a part of a GPU, which its node offers as one."""
+    return name.removeprefix("Standard_") in tables_of(cloud).get("fractions", ())
 
 
 @cache
@@ -121,7 +129,7 @@ def _spelling(tables: Tables, name: str) -> tuple[str, str]:
     if "shared_core" in tables:
         return re.sub(r"-\d+(?=-|$)", "", re.sub(r"-\d+[gt]\b", "-{n}", name)), name
     if "exceptions" in tables:
-        size = name.removeprefix("Standard_")
+        size = _size(name)
         return _pattern(size), size
     family, _, size = name.rpartition(".")
     return family, size
@@ -165,13 +173,13 @@ def _by_third_part(tables: Tables, name: str) -> Machine:
         return listed
     if name in tables["shared_core"]:
         return Machine(tables["shared_core"][name], None)
-    match = _CUSTOM.search(name) or re.fullmatch(r"\w+-[a-z]\w*-(\d+)(?:-\w+)?", name)
+    match = _CUSTOM.search(name) or re.fullmatch(r"\w+-(?:[a-z]\w*-)?(\d+)(?:-\w+){0,2}", name)
     return Machine(int(match[1]) if match else None, None)
 
 
 def _by_first_number(cloud: str, name: str) -> Machine:
     """Of Azure: the first number of the name, but for some old sizes."""
-    tables, size = tables_of(cloud), name.removeprefix("Standard_")
+    tables, size = tables_of(cloud), _size(name)
     listed = _listed(tables["families"], size)
     if listed is not None:
         return listed
@@ -187,7 +195,15 @@ def _listed(tables: dict[str, str], name: str) -> Machine | None:
     if value is None:
         return None
     vcpus, _, gpus = value.partition("x")
-    return Machine(int(vcpus), int(gpus) if gpus else None)
+    return Machine(int(vcpus) if vcpus else None, int(gpus) if gpus else None)
+
+
+_PROMOTION = "_Promo"
+
+
+def _size(name: str) -> str:
+    """A size of Azure as the tables call it: a promotion as the size that it is."""
+    return name.removeprefix("Standard_").removesuffix(_PROMOTION)
 
 
 def _pattern(size: str) -> str:
@@ -198,7 +214,10 @@ def _pattern(size: str) -> str:
 @cache
 def family(cloud: str, name: str) -> str | None:
     """The quota family of a machine type, on Azure; None if it is unknown."""
-    tables, size = tables_of(cloud), name.removeprefix("Standard_")
+    tables, size = tables_of(cloud), _size(name)
+    promotion = re.match(r"[A-Z]+", size) if name.endswith(_PROMOTION) else None
+    if promotion is not None:
+        return tables["promotions"].get(promotion[0])
     for key, line in tables["families"].items():
         if any(entry.partition(" ")[0] == size for entry in line.split(", ")):
             return key

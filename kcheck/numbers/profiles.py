@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
@@ -88,58 +87,6 @@ def recommended(cloud: str) -> dict[str, ProfileValue]:
     return _entries(cloud, "settings", 1)
 
 
-class Flag(TypedDict, total=False):
-    """A flag of the cluster autoscaler; `before` has the defaults that versions below a minor one used."""
-
-    type: str
-    default: int | str | bool
-    before: dict[int, int | str | bool]
-    first: int
-    removed: int
-    successor: str
-
-
-class _FlagFile(TypedDict):
-    sources: list[str]
-    checked: date
-    confidence: str
-    flags: dict[str, Flag]
-
-
-@cache
-def _flag_file() -> _FlagFile:
-    data: _FlagFile = load_yaml(os.path.join(PROFILES, "any", "flags.yaml"))
-    return data
-
-
-def flags() -> dict[str, Flag]:
-    """The cluster autoscaler's flags: type, default, first minor version, removal, successor."""
-    return _flag_file()["flags"]
-
-
-def flag_default(name: str, minor: int | None) -> int | str | bool | None:
-    """The default of a flag in a minor version; None if it depends on an unknown version."""
-    found = flags()[name]
-    default, before = found["default"], found.get("before", {})
-    if minor is None:
-        return None if before else default
-    return next((value for until, value in sorted(before.items()) if minor < until), default)
-
-
-def flag(name: str) -> ProfileValue | None:
-    """A flag of the cluster autoscaler with its newest default as an entry; None if there is no such flag."""
-    file = _flag_file()
-    found = file["flags"].get(name)
-    if found is None:
-        return None
-    changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
-    sources, checked = tuple(file["sources"]), str(file["checked"])
-    return ProfileValue(
-        f"--{name}", found["default"], unit=found["type"], kind="default", sources=sources, checked=checked,
-        confidence=file["confidence"], note=changes,
-    )  # fmt: skip
-
-
 def entries(name: str) -> dict[str, ProfileValue]:
     """The numbers that `limits[.<cloud>].<group>.<name>` means, by full name: without a cloud, those of all clouds.
 
@@ -147,7 +94,9 @@ def entries(name: str) -> dict[str, ProfileValue]:
     """
     table, _, rest = name.partition(".")
     if table == "flags":
-        found = flag(rest)
+        from kcheck.numbers import flags  # whose entries are of this module's type
+
+        found = flags.entry(rest)
         return {name: found} if found else {}
     read = {"limits": limits, "settings": settings}.get(table)
     if read is None:
@@ -162,40 +111,10 @@ def entries(name: str) -> dict[str, ProfileValue]:
     }
 
 
-def chart_minor(version: str) -> int | None:
-    """The autoscaler's minor version in a version of its Helm chart; None if unknown."""
-    charts = _autoscaler_charts()
-    match = re.fullmatch(r"v?(\d+)\.(\d+)\.\d+", version)
-    if match is None or int(match[1]) != charts["major"]:
-        return None
-    chart = int(match[2])
-    return next((minor for minor, (first, last) in charts["minors"].items() if first <= chart <= last), None)
-
-
-def chart_of(minor: int) -> str | None:
-    """The newest chart version with a minor version of the autoscaler; None if unknown."""
-    charts = _autoscaler_charts()
-    found = charts["minors"].get(minor)
-    return f"{charts['major']}.{found[1]}.0" if found else None
-
-
 @cache
 def charts() -> tuple[str, ...]:
     """The names of the published charts that are known."""
     return tuple(load_yaml(os.path.join(PROFILES, "any", "charts.yaml")))
-
-
-class _Charts(TypedDict):
-    """Charts of one major version: the first and the last chart of each minor version of what they run."""
-
-    major: int
-    minors: dict[int, tuple[int, int]]
-
-
-@cache
-def _autoscaler_charts() -> _Charts:
-    charts: dict[str, _Charts] = load_yaml(os.path.join(PROFILES, "any", "charts.yaml"))
-    return charts["cluster-autoscaler"]
 
 
 class FieldEntry(TypedDict):

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_words, rules
-from kcheck.numbers import profiles
+from kcheck.numbers import flags, profiles
 from kcheck.numbers.clouds import owners
 from kcheck.report import page
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
@@ -175,12 +175,13 @@ def _head(path: str) -> Iterator[Block]:
 
 def _flags() -> str:
     """The flags of the cluster autoscaler."""
-    entries = [entry for name in profiles.flags() if (entry := profiles.flag(name))]
+    entries = [entry for name in flags.flags() if (entry := flags.entry(name))]
     rows = []
     for entry in entries:
         flag = entry.key.removeprefix("--")
-        own = profiles.flags()[flag]
-        since, removed = (f"1.{minor}" if minor else "" for minor in (own.get("first"), own.get("removed")))
+        own = flags.flags()[flag]
+        first, removed = own.get("first", ""), own.get("removed", "")
+        since = first if isinstance(first, str) else ", ".join(first)
         default = shown(entry.value) + (f" ({entry.note})" if entry.note else "")
         users = [
             page.link(Name(r.name, f"{page.RULES}/{r.name}.md"), f"{_FOLDER}/flags.md")

@@ -15,6 +15,11 @@ def accelerator(name: str) -> str | None:
     return None
 
 
+def local_ssd_size() -> int:
+    """GB of one local SSD."""
+    return tables_of(_CLOUD)["local_ssd_size"]
+
+
 def local_ssds(name: str) -> int:
     """Local SSDs that a machine of Google has from the start."""
     return next((int(found) for line in tables_of(_CLOUD)["local_ssds"].values() if (found := value_in(line, name))), 0)

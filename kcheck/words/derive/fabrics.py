@@ -151,7 +151,7 @@ def nodes(template: PodTemplate, world: World) -> Value[int]:
 
 def asks(template: PodTemplate, world: World) -> Value[bool]:
     """Whether pods ask for the interfaces of a fabric: a resource, an annotation, the devices of the node."""
-    if any(one.rdma for one in template.containers):
+    if known(template.claims_fabric) or any(one.rdma for one in template.containers):
         return computed(template, value=True)
     entry = _entry(template, world)
     notes = template.annotations
@@ -161,7 +161,7 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
         return computed(template, value=True)
     if entry and entry.of_host and known(template.host_network):
         return computed(template, value=True)
-    return template.node_devices
+    return template.claims_fabric if isinstance(template.claims_fabric, Unknown) else template.node_devices
 
 
 def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:

@@ -71,7 +71,8 @@ def cards(workload: Workload, _world: World) -> Value[str]:
 
 def called_cards(template: PodTemplate) -> str:
     """What the accelerators of pods are called."""
-    name = next((name for one in template.containers if (name := known(one.gpu))), "gpu")
+    names = (*(name for one in template.containers if (name := known(one.gpu))), *template.device_classes, "gpu")
+    name = names[0]
     return "TPUs" if "tpu" in name else "GPUs" if "gpu" in name else "accelerators"
 
 

@@ -68,8 +68,11 @@ AUTOSCALER = (
 FLAG = (
     simple("name", "string", "its name without dashes", nullable=False),
     simple("value", "string", "its value as written"),
-    made("first_minor", "int", "first minor version of the autoscaler with it; null before 1.16", scaling.flag_first, nullable=True),
-    made("removed_minor", "int", "first minor version without it; null if it is still there", scaling.flag_removed, nullable=True),
+    made("comes_later", "bool", "whether its autoscaler is too old for it", scaling.comes_later),
+    made("first_version", "string", "first version with it that is not older than the minor version of its autoscaler; null if all of these have it",
+         scaling.first_version, nullable=True),
+    made("is_removed", "bool", "whether its autoscaler is too new for it", scaling.is_removed),
+    made("removed_version", "string", "first version without it; null if it is still there", scaling.removed_version, nullable=True),
     made("successor", "string", "the flag that replaces it; null if there is none or it is set too", scaling.successor, nullable=True),
     record("autoscaler", "autoscaler", "the autoscaler that has it", scaling.owner),
 )  # fmt: skip

@@ -90,7 +90,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("name", "string", "its name there"),
         part("amount", "int", "what the target needs of it; a lower bound where that is not exact"),
         part("exact", "bool", "whether the sizes, machine types and markets of all pools are known"),
-        part("unit", "string", "what it counts: vCPUs, GPUs or GB"),
+        part("unit", "string", "what it counts: vCPUs, GPUs, GB or nodes"),
         part("granted", "int", "what the account has, as the settings declare; null where they do not", nullable=True),
     ),
     "fabric": (

@@ -151,6 +151,12 @@ variable "taints" {
 
 variable "update_config" {
   type    = map(string)
+  default = {}
+}
+
+# the module's default of update_config: nothing in 18, where EKS replaces one node at a time
+variable "default_update_config" {
+  type    = map(string)
   default = { max_unavailable_percentage = "33" }
 }
 
@@ -266,6 +272,6 @@ resource "aws_eks_node_group" "this" {
 
   update_config {
     max_unavailable            = lookup(var.update_config, "max_unavailable", null)
-    max_unavailable_percentage = lookup(var.update_config, "max_unavailable_percentage", null)
+    max_unavailable_percentage = lookup(var.update_config, "max_unavailable_percentage", try(var.update_config.max_unavailable, null) == null ? try(var.default_update_config.max_unavailable_percentage, null) : null)
   }
 }

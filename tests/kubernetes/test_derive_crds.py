@@ -1,21 +1,19 @@
-"""scripts/print-crds compacts a CRD as the API server prunes it, and tells where a schema of ours says other."""
+"""scripts/derive/crds.py compacts a CRD as the API server prunes it, and tells where a schema of ours says other."""
 
 from __future__ import annotations
 
 import json
-import runpy
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-
-from tests.places import ROOT
+from derive import crds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCRIPT = runpy.run_path(str(ROOT / "scripts" / "print-crds"))
+
 SPEC: dict[str, Any] = {
     "type": "object",
     "required": ["size"],
@@ -45,7 +43,7 @@ CRD = {
 
 
 def test_a_crd_is_compacted_as_it_prunes() -> None:
-    assert SCRIPT["compact"](SPEC) == {
+    assert crds.compact(SPEC) == {
         "type": "object",
         "required": ["size"],
         "additionalProperties": False,
@@ -78,9 +76,9 @@ def test_a_crd_is_compacted_as_it_prunes() -> None:
     ],
 )
 def test_what_a_schema_says_otherwise_is_told(change: dict[str, Any], words: list[str]) -> None:
-    theirs = SCRIPT["compact"](SPEC)
+    theirs = crds.compact(SPEC)
     ours = {**theirs, **change}
-    assert [text for left_out, text in SCRIPT["differences"](ours, theirs, {}, "x") if not left_out] == words
+    assert [text for left_out, text in crds.differences(ours, theirs, {}, "x") if not left_out] == words
 
 
 def test_crds_are_read_from_a_git_directory_at_a_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,10 +93,10 @@ def test_crds_are_read_from_a_git_directory_at_a_tag(tmp_path: Path, monkeypatch
     (schemas / "a.json").write_text(
         json.dumps({"sources": ["own/things v1.0 crd.yaml"], "kinds": {"a.b/v1 Thing": {}}})
     )
-    monkeypatch.setitem(SCRIPT["main"].__globals__, "SCHEMAS", schemas)
-    assert SCRIPT["main"](gits, str(out)) == 0
+    monkeypatch.setitem(crds.main.__globals__, "SCHEMAS", schemas)
+    assert crds.main(gits, str(out)) == 0
     printed = json.loads((out / "a.json").read_text())
     assert printed["kinds"]["a.b/v1 Thing"]["required"] == ["apiVersion", "kind", "metadata"]
-    assert SCRIPT["main"](gits) == 1
+    assert crds.main(gits) == 1
     (schemas / "a.json").write_text(json.dumps(printed))
-    assert SCRIPT["main"](gits) == 0
+    assert crds.main(gits) == 0

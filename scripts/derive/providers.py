@@ -1,10 +1,8 @@
-#!/usr/bin/env python3
-"""Write tests/schemas/providers/*.json and tests/schemas/modules.json from folders that are already here.
+"""tests/schemas/providers/*.json and tests/schemas/modules.json, from folders that are unpacked beside the git ones.
 
-Usage: scripts/print-providers FOLDER DATE. FOLDER holds, unpacked: the bindings `aws`, `google`, `azurerm`, `helm` and
-`kubernetes` (folders with README.md and lib/, from the packages cdktn-provider-NAME), the provider sources `alicloud`
-and the modules `modules/eks` and `modules/vpc`. What is not in FOLDER is left as it is. tests/schemas/README.md says
-what the files hold.
+These are the bindings `aws`, `google`, `azurerm`, `helm` and `kubernetes` (folders with README.md and lib/, from the
+packages cdktn-provider-NAME), the provider sources `alicloud` and the modules `modules/eks` and `modules/vpc`. What is
+not there is left as it is. tests/schemas/README.md says what the files hold.
 """
 
 from __future__ import annotations
@@ -15,14 +13,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kcheck.source.text import Source
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse
-from kcheck.source.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMAS = ROOT / "tests" / "schemas"
 TYPES: dict[str, dict[str, list[str]]] = json.loads((SCHEMAS / "types.json").read_text())
 """The resource types and data sources to list."""
@@ -219,20 +217,22 @@ def of_modules(folder: Path) -> Body:
     return found
 
 
-def main() -> None:
-    folder, date = Path(sys.argv[1]), sys.argv[2]
+def derive(folder: Path, _profiles: Path) -> dict[Path, str]:
+    """The new text of each file whose sources are in the folder."""
+    found: dict[Path, Body] = {}
     for name in TYPES:
-        if (folder / name).is_dir():
-            found = of_sources(folder / name) if name == "alicloud" else of_bindings(name, folder / name)
-            write(SCHEMAS / "providers" / f"{name}.json", {"checked": date} | found)
+        if (folder / name / "lib").is_dir() or (folder / name / name).is_dir():
+            own = of_sources(folder / name) if name == "alicloud" else of_bindings(name, folder / name)
+            found[SCHEMAS / "providers" / f"{name}.json"] = own
     if (folder / "modules").is_dir():
-        write(SCHEMAS / "modules.json", {"checked": date, "modules": of_modules(folder / "modules")})
+        found[SCHEMAS / "modules.json"] = {"modules": of_modules(folder / "modules")}
+    checked = {path: json.loads(path.read_text(encoding="utf-8"))["checked"] for path in found}
+    return {path: written({"checked": checked[path]} | own) for path, own in found.items()}
 
 
-def write(path: Path, value: Body) -> None:
+def written(value: Body) -> str:
     """A file with one resource type or module a line."""
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(printed(value, 2 if "provider" in value else 3) + "\n")
+    return printed(value, 2 if "provider" in value else 3) + "\n"
 
 
 def printed(value: object, depth: int) -> str:
@@ -241,7 +241,3 @@ def printed(value: object, depth: int) -> str:
         return json.dumps(value, separators=(",", ":"))
     inner = ",\n".join(f"{json.dumps(key)}: {printed(item, depth - 1)}" for key, item in value.items())
     return f"{{\n{inner}\n}}"
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,154 @@
+"""scripts/refresh derives numbers from git directories of their sources."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+IDENTITY = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false"]
+
+
+def committed(repository: Path, tag: str, files: Mapping[str, str]) -> None:
+    """A commit of files with a tag."""
+    if not (repository / ".git").exists():
+        repository.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    for name, text in files.items():
+        path = repository / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for arguments in (["add", "."], ["commit", "-qm", tag, "--allow-empty"], ["tag", tag]):
+        subprocess.run(["git", "-C", str(repository), *IDENTITY, *arguments], check=True)
+
+
+def refreshed(tmp_path: Path, part: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """What the script prints about profiles in a folder."""
+    command = [sys.executable, str(ROOT / "scripts" / "refresh"), str(tmp_path / "gits"), part, *options]
+    command += ["--profiles", str(tmp_path / "profiles")]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def flag_file(tmp_path: Path) -> Path:
+    path = tmp_path / "profiles" / "any" / "flags.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Ours.\nchecked: 2026-01-01\nflags:\n  old: {type: int, default: 11, successor: new}\n")
+    return path
+
+
+CODE = "cluster-autoscaler/main.go"
+MAIN = """
+var (
+    // gone = flag.Bool("commented", false, "https://a.b")
+    old = flag.Int("old", 10, "see https://a.b, (c)")
+    %s
+)
+"""
+
+
+def test_flags_are_read_from_tags(tmp_path: Path, flag_file: Path) -> None:
+    repository = tmp_path / "gits" / "kubernetes+autoscaler"
+    steps = {
+        "1.15.0": "",
+        "1.16.0": "",
+        "1.16.1": 'wait = flag.Duration("wait", 10*time.Minute, "a")',
+        "1.17.0": 'wait = flag.Duration("wait", config.DefaultWait, "a"); multiStringFlag("many", "b")',
+    }
+    for version, line in steps.items():
+        files = {
+            CODE: MAIN % line,
+            "cluster-autoscaler/config/const.go": "const (\n\tDefaultWait = 90 * time.Second\n)",
+        }
+        committed(repository, f"cluster-autoscaler-{version}", files)
+    text = 'var new = fs.StringVar(&p.o.New, "new", "x", "a")\nvar o = fs.Float64Var(&p.o.Part, "part", 0.5, "a")'
+    committed(repository, "cluster-autoscaler-1.18.0", {CODE: text})
+    found = refreshed(tmp_path, "flags", "--write", "--date", "2026-11-22")
+    assert found.returncode == 1, found.stderr
+    assert flag_file.read_text().splitlines() == [
+        "# Ours.",
+        "checked: 2026-11-22",
+        "flags:",
+        "  many: {type: list, default: [], first: 1.17.0, removed: 1.18.0}",
+        "  new: {type: string, default: x, first: 1.18.0}",
+        "  old: {type: int, default: 10, removed: 1.18.0, successor: new}",
+        "  part: {type: float, default: 0.5, first: 1.18.0}",
+        "  wait: {type: duration, default: 90s, before: {17: 10m}, first: 1.16.1, removed: 1.18.0}",
+    ]
+    again = refreshed(tmp_path, "flags")
+    assert (again.returncode, again.stdout) == (0, "")
+
+
+def test_without_write_nothing_changes(tmp_path: Path, flag_file: Path) -> None:
+    before = flag_file.read_bytes()
+    repository = tmp_path / "gits" / "autoscaler.git"
+    committed(repository, "cluster-autoscaler-1.15.0", {CODE: MAIN % ""})
+    found = refreshed(tmp_path, "flags")
+    assert found.stdout.splitlines()[-2:] == [
+        "-  old: {type: int, default: 11, successor: new}",
+        "+  old: {type: int, default: 10, successor: new}",
+    ]
+    assert flag_file.read_bytes() == before
+
+
+def test_a_missing_source_is_named(tmp_path: Path, flag_file: Path) -> None:
+    (tmp_path / "gits").mkdir()
+    found = refreshed(tmp_path, "flags")
+    assert "no git directory of kubernetes/autoscaler" in found.stderr
+
+
+ENI = """	"c5.large": {
+		ENILimit:                3,
+		IPv4Limit:               %s,
+		NetworkCards: []NetworkCard{
+			{
+				MaximumNetworkInterfaces: 3,
+"""
+CNI, SOURCE = "amazon-vpc-cni-k8s", "pkg/vpc/vpc_ip_resource_limit.go"
+
+
+@pytest.mark.parametrize(("addresses", "changed"), [(10, False), (20, True)])
+def test_interfaces_are_read_from_the_cni(addresses: int, changed: bool, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    committed(tmp_path / "gits" / CNI, "v1", {SOURCE: ENI % addresses})
+    found = refreshed(tmp_path, "machines")
+    lines = [line for line in found.stdout.splitlines() if line.startswith("+") and "large" in line]
+    assert [line.split(",")[0] for line in lines] == (["+  c5: large 3x20"] if changed else [])
+    assert f"/{SOURCE}" in found.stdout  # the commit of the source
+
+
+AZURE = "cluster-autoscaler/cloudprovider/azure/azure_instance_types.go"
+SIZE = """	"Standard_{name}": {{
+		InstanceType: "Standard_{name}",
+		SkuFamily:    "{family}",
+		VCPU:         {vcpus},
+		MemoryMb:     {memory},
+		GPU:          {gpus},
+	}},
+"""
+
+
+def test_sizes_are_read_from_the_autoscaler(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    sizes = [
+        ("ND512_XL_v9", "standardNDXLFamily", 512, 2097152, 8),  # new
+        ("NP10s", "standardNPSFamily", 10, 172032, 1),  # known better
+        ("D8s_v5", "standardDSv5Family", 8, 32768, 0),  # as it is
+        ("Q9_v1", "standardQFamily", 7, 1024, 0),  # of no pattern
+    ]
+    keys = ("name", "family", "vcpus", "memory", "gpus")
+    text = "".join(SIZE.format(**dict(zip(keys, size, strict=True))) for size in sizes)
+    committed(tmp_path / "gits" / "autoscaler", "cluster-autoscaler-1.15.0", {AZURE: text})
+    found = refreshed(tmp_path, "machines")
+    added = [line for line in found.stdout.splitlines() if line.startswith("+  ")]
+    assert added == ["+  standardNDXLFamily: ND512_XL_v9 512x8", '+  "ND{n}_XL_v9": ND512_XL_v9 2097152']
+    assert found.stderr.splitlines() == ["aks: Q9_v1 has 7 vCPUs; add a pattern of standardQFamily"]
