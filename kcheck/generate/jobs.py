@@ -100,7 +100,7 @@ class Interfaces(NamedTuple):
     """The interfaces of a fast network that a pod asks for: the resource, and all that a node has of it."""
 
     resource: str = ""
-    count: int = 0
+    number: int = 0
 
 
 def interfaces(intent: Intent) -> Interfaces:
@@ -118,7 +118,7 @@ def _grace(intent: Intent, *, on_spot: bool) -> int:
     """Grace period in seconds: at most a spot node's notice if the job may use one."""
     wanted = int(recommended.values(intent.cloud)["job.grace"])
     notice = limits(intent.cloud).get("spot.notice")
-    may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0 and not interfaces(intent).count)
+    may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0 and not interfaces(intent).number)
     return min(wanted, notice.number) if may and notice is not None else wanted
 
 

@@ -73,7 +73,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     """
     usual = recommended.values(intent.cloud)
     fast = jobs.interfaces(intent)
-    flavors, covered = _flavors(intent, pools, fast.count), _covered(intent, fast)
+    flavors, covered = _flavors(intent, pools, fast.number), _covered(intent, fast)
     deletion = _deletion(intent.nodes, int(usual["autoscaler.burst"]))
     return {
         "shares": shares(intent),
@@ -193,7 +193,7 @@ def _flavors(intent: Intent, pools: list[Pool], interfaces: int) -> list[Flavor]
 
 def _covered(intent: Intent, fast: jobs.Interfaces) -> list[str]:
     """Resources that queues count: GPUs and special interfaces, or CPU without GPUs."""
-    return [CARD if intent.gpus else "cpu", *([fast.resource] if fast.count else [])]
+    return [CARD if intent.gpus else "cpu", *([fast.resource] if fast.number else [])]
 
 
 def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Queue]:
@@ -225,7 +225,7 @@ def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
     memory = ("memory", f"{most * int(usual['team.memory'])}Gi")
     if intent.gpus:
         found = jobs.interfaces(intent)
-        fast = [(found.resource, nodes * found.count)] if found.count else []
+        fast = [(found.resource, nodes * found.number)] if found.number else []
         return [(CARD, nodes * intent.gpus), *fast, ("cpu", most), memory]
     return [("cpu", nodes * jobs.cpus(intent)), memory]
 

@@ -8,6 +8,7 @@ from kcheck.clouds.registry import cloud
 from kcheck.numbers import fabrics
 from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.words.derive.basics import anyone, computed
+from kcheck.words.derive.pools import filled
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
@@ -59,9 +60,16 @@ def _enabled(pool: NodePool, found: fabrics.Fabric) -> PoolFabric:
     enabled = cloud(cluster.cloud if cluster else "any").fabric_interfaces(pool, found.interfaces)
     reached = mapped(enabled, lambda count: max(found.ordinary, count * found.each))
     return PoolFabric(
-        found.name, found.machine, found.interfaces, found.gbits, found.ordinary, found.resource, found.joins,
-        enabled, reached,
-    )  # fmt: skip
+        name=found.name,
+        machine=found.machine,
+        interfaces=found.interfaces,
+        gbits=found.gbits,
+        ordinary=found.ordinary,
+        resource=found.resource,
+        joins=found.joins,
+        enabled=enabled,
+        reached=reached,
+    )
 
 
 def spread_job(pool: NodePool, world: World) -> Value[Workload]:
@@ -96,7 +104,7 @@ def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Spread]] | Un
             if isinstance(found, Unknown):
                 return found
             for pool, _ in found:
-                nodes = _fills(template, pool)
+                nodes = _fewest(workload, pool)
                 if nodes > 1:
                     result.setdefault(pool.id, []).append(Spread(workload, nodes))
     return result
@@ -106,12 +114,13 @@ def _waits(workload: Workload, template: PodTemplate) -> bool:
     return bool(known(workload.rigid)) and number(template.gpus, 0) > 0
 
 
-def _fills(template: PodTemplate, pool: NodePool) -> int:
-    """Nodes that pods fill by their GPUs; 0 if that is not known."""
-    pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
-    if pods is None or not 0 < gpus <= of_node:
-        return 0
-    return -(-pods // (1 if known(template.spread) else of_node // gpus))
+def _fewest(workload: Workload, pool: NodePool) -> int:
+    """The fewest nodes of a pool that the pods of a workload with GPUs fill together; 0 if that is not known."""
+    found, gpus = [filled(template, pool) for template in workload.templates], 0
+    for template in workload.templates:
+        gpus += number(template.count, 0) * number(template.gpus, 0)
+    of_node = number(pool.machine.gpus, 0)
+    return 0 if None in found or not of_node else max(-(-gpus // of_node), *(one or 0 for one in found))
 
 
 # --- of pods
@@ -119,16 +128,18 @@ def _fills(template: PodTemplate, pool: NodePool) -> int:
 
 def of_pods(template: PodTemplate, world: World) -> Value[PoolFabric]:
     """The fabric of the pools that pods of a job over several nodes land on; null where one has none."""
-    found = _pools(template, world)
-    if isinstance(found, Unknown):
-        return found
-    fabrics_ = [of_pool(pool, world) for pool in found if _fills(template, pool) > 1]
-    if not fabrics_ or len(fabrics_) < len(found):
+    pools, workload = _pools(template, world), world.deployed.workload(template)
+    if isinstance(pools, Unknown):
+        return pools
+    found = [of_pool(pool, world) for pool in pools if _fewest(workload, pool) > 1]
+    if not found or len(found) < len(pools):
         return computed(template, None)
-    known_ = [one.value for one in fabrics_ if isinstance(one, Known)]
-    if len(known_) < len(fabrics_):
-        return next(one for one in fabrics_ if not isinstance(one, Known))
-    return computed(template, min(known_, key=lambda one: one.gbits))
+    missing = next((one for one in found if not isinstance(one, Known)), None)
+    return missing or computed(template, min((one.value for one in found if isinstance(one, Known)), key=_speed))
+
+
+def _speed(one: PoolFabric) -> int:
+    return one.gbits
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
@@ -140,13 +151,11 @@ def _pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
 
 
 def nodes(template: PodTemplate, world: World) -> Value[int]:
-    """Nodes that pods fill by their GPUs, on the pool where these are most; 0 where that is not known."""
-    found = _pools(template, world)
-    return (
-        found
-        if isinstance(found, Unknown)
-        else computed(template, max((_fills(template, pool) for pool in found), default=0))
-    )
+    """Nodes that the workload of pods fills by its GPUs, of the pool that takes most; 0 where that is not known."""
+    pools, workload = _pools(template, world), world.deployed.workload(template)
+    if isinstance(pools, Unknown):
+        return pools
+    return computed(template, max((_fewest(workload, pool) for pool in pools), default=0))
 
 
 def asks(template: PodTemplate, world: World) -> Value[bool]:

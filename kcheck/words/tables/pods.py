@@ -147,7 +147,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("containers", "container", "their containers", lambda t, _w: list(t.containers)),
         record("fabric", "fabric", "the network between GPUs of the nodes that they land on, where they fill several and wait for each other; null where not all have one",
                fabrics.of_pods, nullable=True),
-        made("fabric_nodes", "int", "nodes that they fill by their GPUs, where they wait for each other; 0 where they do not, or where that is not known", fabrics.nodes, "nodes"),
+        made("fabric_nodes", "int", "nodes that their workload fills by its GPUs, where its pods wait for each other; 0 where they do not, or where that is not known", fabrics.nodes, "nodes"),
         made("asks_fabric", "bool", "whether they get the interfaces of that network: by a resource, an annotation, or the devices of the node", fabrics.asks),
         made("fabric_off", "string", "the variable that keeps them off that network, such as NCCL_IB_DISABLE=1; null without", fabrics.switched_off, nullable=True),
         simple("packed_by", "string", "label that all of them must find with one value on their nodes (required podAffinity to each other)"),
