@@ -418,7 +418,7 @@ EKS_KARPENTER = [
         "spot-single-zone",
         "eks spot",
         every(TFVARS, r'zones = \["a", "b", "c"\]', 'zones = ["a"]'),
-        also=("subnet-too-small",),
+        also=("subnet-too-small", "fabric-not-enabled"),
     ),
     mistake("gang-missing", "eks spot", swap(JOB, r"--nnodes=\d+:(\d+)", r"--nnodes=\1")),
     mistake(

@@ -129,6 +129,22 @@ spec:
 """
 
 
+INDEPENDENT = """apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 8
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: quay.io/example/train:1
+          command: [torchrun, --nnodes=NODES, train.py]
+          resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
 def job(
     workers: int = 7, gpus: int = 8, asked: str = "", spec: str = "", container: str = "", **more: str
 ) -> dict[str, str]:
@@ -171,8 +187,8 @@ def test_machines_with_a_fabric_are_known_machines(cloud: str) -> None:
 def test_every_card_takes_an_interface(cards: int, expected: set[str], check: Callable[..., Result]) -> None:
     result = check({**eks(cards=cards), **job(asked="vpc.amazonaws.com/efa: 32")})
     assert found(result) == expected
-    (said,) = [one for one in result.findings if one.rule == "fabric-not-enabled"] or [None]
-    assert said is None or f"enables {cards} of 32 EFA interfaces: 100 of 3,200 Gbit/s" in said.message
+    said = [one.message for one in result.findings if one.rule == "fabric-not-enabled"]
+    assert said == [f"Pool gpu enables {cards} of 32 EFA interfaces: 100 of 3,200 Gbit/s" for _ in expected]
 
 
 @pytest.mark.parametrize(
@@ -203,6 +219,15 @@ def test_a_launch_template_elsewhere_may_enable_it(check: Callable[..., Result])
     result = check({"main.tf": EKS.format(group=group), **job()})
     assert not found(result)
     assert "fabric-not-enabled" in undecided(result)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "severity"), [("1:8", "warning"), ("8", "warning"), ("1", "info")], ids=["elastic", "eight", "alone"]
+)
+def test_torchrun_says_whether_pods_talk_to_each_other(nodes: str, severity: str, check: Callable[..., Result]) -> None:
+    files = eks('"p5.48xlarge"') | {"job.yaml": INDEPENDENT.replace("NODES", nodes)}
+    said = [one.severity for one in check(files).findings if one.rule == "fabric-not-enabled"]
+    assert [one.word for one in said if one is not None] == [severity]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
@@ -13,6 +14,10 @@ from kcheck.words.derive.pools import filled
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
     from kcheck.scale.world import World
+
+
+_NODES = re.compile(r"--nnodes[= ]+(?!1(?![0-9:]))")
+"""The torchrun argument for several nodes, or for a range of them."""
 
 
 class PoolFabric(NamedTuple):
@@ -30,7 +35,7 @@ class PoolFabric(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """A job with GPUs whose pods fill several nodes of a pool, and wait for each other."""
+    """A job with GPUs whose pods fill several nodes of a pool, and talk to each other."""
 
     workload: Workload
     nodes: int
@@ -73,7 +78,7 @@ def _enabled(pool: NodePool, found: fabrics.Fabric) -> PoolFabric:
 
 
 def spread_job(pool: NodePool, world: World) -> Value[Workload]:
-    """The job that fills most nodes of a pool, of those that need several and wait for each other; null without."""
+    """The job that fills most nodes of a pool, of those that need several and whose pods talk to each other; null without."""
     return mapped(_most_spread(pool, world), lambda one: one.workload)
 
 
@@ -98,7 +103,7 @@ def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Spread]] | Un
     result: dict[str, list[Spread]] = {}
     for workload in world.deployed.on(cluster).workloads:
         for template in workload.templates:
-            if not _waits(workload, template):
+            if not _distributed(workload, template):
                 continue
             found = world.pools.candidates(template)
             if isinstance(found, Unknown):
@@ -110,8 +115,11 @@ def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Spread]] | Un
     return result
 
 
-def _waits(workload: Workload, template: PodTemplate) -> bool:
-    return bool(known(workload.rigid)) and number(template.gpus, 0) > 0
+def _distributed(workload: Workload, template: PodTemplate) -> bool:
+    """Whether pods with GPUs talk to each other: none works alone, or they may be several nodes to torchrun."""
+    if not number(template.gpus, 0):
+        return False
+    return bool(known(workload.rigid)) or any(_NODES.search(one.text) for one in template.containers)
 
 
 def _fewest(workload: Workload, pool: NodePool) -> int:
@@ -144,7 +152,7 @@ def _speed(one: PoolFabric) -> int:
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
     workload = world.deployed.workload(template)
-    if not _waits(workload, template) or workload not in world.inventory.cluster_of:
+    if not _distributed(workload, template) or workload not in world.inventory.cluster_of:
         return []
     found = world.pools.candidates(template)
     return found if isinstance(found, Unknown) else [pool for pool, _ in found]
