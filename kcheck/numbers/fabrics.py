@@ -61,15 +61,19 @@ def _fabric(name: str, machine: str, text: str, entry: _Entry) -> Fabric:
     """A fabric from an entry and its `interfaces x Gbit/s of each, Gbit/s without them`."""
     sizes, _, ordinary = text.partition(", ")
     interfaces, _, each = sizes.partition("x")
-    patterns = (
-        re.compile(entry.get("annotations", "(?!)")),
-        re.compile(entry["plugin"]),
-        re.compile(entry["disabled"]),
-    )
     return Fabric(
-        name, machine, int(interfaces), int(each), int(ordinary), entry["joins"], entry["resource"], *patterns,
+        name=name,
+        machine=machine,
+        interfaces=int(interfaces),
+        each=int(each),
+        ordinary=int(ordinary),
+        joins=entry["joins"],
+        resource=entry["resource"],
+        annotations=re.compile(entry.get("annotations", "(?!)")),
+        plugin=re.compile(entry["plugin"]),
+        disabled=re.compile(entry["disabled"]),
         of_host=entry.get("of_host", False),
-    )  # fmt: skip
+    )
 
 
 def fabric(cloud: str, machine: str) -> Fabric | None:

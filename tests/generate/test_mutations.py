@@ -31,6 +31,7 @@ from tests.generate.additions import (
     ray_job,
     services,
     text,
+    tf_job,
     thing,
     worker,
 )
@@ -99,6 +100,7 @@ ADDITIONS = {
     "service": ("eks", add(ADDED, deployment(pod()))),
     "job": ("eks", add(ADDED, job())),
     "MPIJob": ("eks", add(ADDED, mpi_job())),
+    "TFJob with many servers": ("eks", add(ADDED, tf_job(2))),
     "RayJob": ("eks", add(ADDED, ray_job())),
     "agent": ("eks", add(ADDED, agent(pod()))),
 }
@@ -191,6 +193,7 @@ EKS = [
     mistake("gpus-without-process", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=4")),
     mistake("slots-do-not-match-gpus", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=16")),
     mistake("idle-workers-after-launcher", "eks", add(ADDED, mpi_job({"cleanPodPolicy": "None"}))),
+    mistake("parameter-servers", "eks", add(ADDED, tf_job(1))),
     mistake("launcher-starts-too-early", "eks", add(ADDED, mpi_job(launcherCreationPolicy="AtStartup"))),
     mistake("retired-mpijob-api", "eks", add(ADDED, mpi_job().replace("v2beta1", "v1alpha2"))),
     mistake("job-never-cleaned", "eks", drop(JOB, "ttlSecondsAfterFinished")),
@@ -415,7 +418,7 @@ EKS_KARPENTER = [
         "spot-single-zone",
         "eks spot",
         every(TFVARS, r'zones = \["a", "b", "c"\]', 'zones = ["a"]'),
-        also=("subnet-too-small",),
+        also=("subnet-too-small", "fabric-not-enabled"),
     ),
     mistake("gang-missing", "eks spot", swap(JOB, r"--nnodes=\d+:(\d+)", r"--nnodes=\1")),
     mistake(

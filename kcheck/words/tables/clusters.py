@@ -194,7 +194,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("efa_interfaces", "string", "the types of a node's EFA interfaces: efa, which takes an address, or efa-only, which takes none (EKS)", pools.efa, kind="list"),
         record("fabric", "fabric", "the network between GPUs that its machines have beside the ordinary one, the slowest of several; null where one has none",
                fabrics.of_pool, nullable=True),
-        record("spread_job", "workload", "the GPU job that fills most of its nodes, of those that need several and whose pods wait for each other; null without one",
+        record("spread_job", "workload", "the GPU job that fills most of its nodes, of those that need several and whose pods talk to each other; null without one",
                fabrics.spread_job, nullable=True),
         made("spread_nodes", "int", "nodes that this job fills; 0 without one", fabrics.spread_nodes, "nodes"),
         made("nvme", "int", "size of the local NVMe disks of its smallest machine (EKS)", pools.nvme, "GB"),
