@@ -73,6 +73,8 @@ class Cloud(Protocol):
     spot_label: Label | None = None
     spot_labels: tuple[str, ...] = ()
     """Labels that only spot nodes have."""
+    gpu_labels: tuple[str, ...] = ()
+    """How labels begin that only nodes with accelerators have."""
     spot_taint: str = ""
     """The taint that all spot nodes have, as `key=value:Effect`."""
     admits_asked_resources: bool = False

@@ -116,6 +116,7 @@ class PodTemplate(Thing):
     `all_cards` says that a pod takes all cards of its node, and `claims_fabric` that it gets interfaces of a fabric.
     `node_devices` says that it sees the devices of its node, as privileged ones do. Required affinity to its own kind
     keeps the pods in one domain of a label, `packed_by`.
+    `devices` says that it asks for any: cards, parts of them, interfaces, or claims.
     """
 
     role: str
@@ -152,20 +153,22 @@ class PodTemplate(Thing):
     claims_fabric: Value[bool] = NOTHING
     node_devices: Value[bool] = NOTHING
     packed_by: Value[str] = NOTHING
+    devices: Value[bool] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload(Thing):
     """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`).
 
-    `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together or
-    not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
-    is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
-    processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and
-    how many pods run, is not known. `group` is the API group of its kind; `hooked` says that a tool such as Helm
-    removes it. `native_gang` is the field by which it asks for a gang of Kubernetes' own scheduler. `partial` ones
-    only change parts of another manifest. `disposed` is the key that asks for volumes which are deleted with it. A
-    CronJob runs at the times of its `schedule`, unless it is `suspended`.
+    `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together
+    or not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds.
+    `least` is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker
+    `slots` processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a
+    pod, and how many pods run, is not known. `group` is the API group of its kind, `api` the version that it is
+    written for; `hooked` says that a tool such as Helm removes it. `native_gang` is the field by which it asks for a
+    gang of Kubernetes' own scheduler. `partial` ones only change parts of another manifest. `disposed` is the key
+    that asks for volumes which are deleted with it. A CronJob runs at the times of its `schedule`, unless it is
+    `suspended`.
     """
 
     kind: str
@@ -197,6 +200,7 @@ class Workload(Thing):
     least: Value[int] = NOTHING
     release: bool = False
     group: str = ""
+    api: str = ""
     hooked: bool = False
     partial: bool = False
     disposed: Value[str] = NOTHING

@@ -53,6 +53,8 @@ def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
             return vcpus(cloud, name)
         case "gpus":
             return known(pool.machine.gpus) or (machine.gpus if machine else 0) or 0
+        case "local_ssd":
+            return known(pool.machine.local_ssd) or 0
         case "ssd":
             return (known(pool.machine.disk_size) or 0) if disk in ("pd-balanced", "pd-ssd") else 0
         case "standard_disk":

@@ -411,6 +411,32 @@ def test_accounts_may_start_with_fewer_nodes_of_a_cluster(capacity: Callable[...
     assert starting(capacity(ACK, **{"kcheck.yaml": settings})) == 100
 
 
+@pytest.mark.parametrize(
+    ("node_config", "needed"),
+    [
+        ('machine_type = "a3-highgpu-8g"', {"A3": 60_000}),
+        ('machine_type = "n2-standard-8"', {}),
+        ('machine_type = "n2-standard-8"\n ephemeral_storage_local_ssd_config { local_ssd_count = 2 }', {"N2": 7_500}),
+        ('machine_type = "n2-standard-8"\n local_nvme_ssd_block_config { local_ssd_count = 1 }', {"N2": 3_750}),
+        ('machine_type = "n2-standard-8"\n local_ssd_count = 1\n spot = true', {}),
+    ],
+)
+def test_local_ssds_count_against_the_quota_of_their_family(
+    node_config: str, needed: dict[str, int], capacity: Callable[..., dict[str, Any]]
+) -> None:
+    """375 GB each, of the machine type or attached."""
+    pool = (
+        gke(nodes=10, location="us-central1-a").rstrip().removesuffix("}") + f"node_config {{\n {node_config}\n }}\n}}"
+    )
+    code = "LOCAL_SSD_TOTAL_GB_PER_VM_FAMILY vm_family="
+    found = {
+        one["code"].removeprefix(code): (one["needed"], one["unit"])
+        for one in capacity(pool)["quotas"]
+        if one["code"].startswith(code)
+    }
+    assert found == {family: (amount, "GB") for family, amount in needed.items()}
+
+
 def test_interfaces_and_address_units_of_a_vpc(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(types='["m5.large"]', nodes=9000))
     assert at(cluster, "interfaces") == 2500  # two interfaces with the first pod, 5,000 in the zone

@@ -34,6 +34,10 @@ class Eks(Cloud):
         Reference("id", ("aws_launch_template",)),
     )
     pool_labels = ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name")
+    gpu_labels = (
+        "k8s.amazonaws.com/accelerator", "eks.amazonaws.com/instance-gpu-", "karpenter.k8s.aws/instance-gpu-",
+        "eks.amazonaws.com/instance-accelerator-", "karpenter.k8s.aws/instance-accelerator-",
+    )  # fmt: skip
     spot_label = Label("eks.amazonaws.com/capacityType", "SPOT", "ON_DEMAND")
     admits_asked_resources = True  # since 1.19: https://github.com/aws/containers-roadmap/issues/739
     grows_pools = False

@@ -34,6 +34,7 @@ class Gke(Cloud):
         Reference("subnetwork", ("google_compute_subnetwork",)),
     )
     pool_labels = ("cloud.google.com/gke-nodepool",)
+    gpu_labels = ("cloud.google.com/gke-accelerator",)
     spot_label = Label(_SPOT, "true")
     spot_labels = (_SPOT, _PREEMPTIBLE)
     admits_asked_resources = True

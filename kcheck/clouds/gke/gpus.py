@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.clouds.gke import machines
 from kcheck.clouds.reader import has_accelerator
 from kcheck.model import NOTHING, Machine, NodePool, Sharing
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
@@ -28,6 +29,7 @@ def machine(fields: Fields) -> Machine:
         gpu=gpu,
         gpus=_of_node(name, attached),
         networks=_networks(fields),
+        local_ssd=_local_ssd(name, fields.number("local_ssds")),
     )
 
 
@@ -38,6 +40,13 @@ def _networks(fields: Fields) -> Value[int]:
     if isinstance(found, Unknown):
         return found
     return Known(len(found), Origin(((*found, fields.record)[0].span,)))
+
+
+def _local_ssd(name: Value[str], attached: Value[int]) -> Value[int]:
+    """GB of the local SSDs of one node: of those attached to it, else of those of its machine type."""
+    if isinstance(attached, Unknown) or (isinstance(attached, Known) and attached.value):
+        return mapped(attached, lambda count: count * machines.local_ssd_size())
+    return mapped(name, machines.local_ssd)
 
 
 def _of_node(name: Value[str], attached: Value[int]) -> Value[int]:

@@ -6,7 +6,17 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.kubernetes.workloads import accounts, devices, gangs, places, pods, runtimes, scaled, unlisted
+from kcheck.kubernetes.workloads import (
+    accounts,
+    devices,
+    first_mpi,
+    gangs,
+    places,
+    pods,
+    runtimes,
+    scaled,
+    unlisted,
+)
 from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, text, written, written_map
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.numbers import profiles
@@ -51,7 +61,8 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
     for item in found:
         kind = kind_of(item)
         if kind in known_kinds or unlisted.has_pods(item):
-            workload = gangs.with_group(_workload(item, kind, known_kinds.get(kind, unlisted.KIND), others), groups)
+            workload = _workload(first_mpi.by_roles(item), kind, known_kinds.get(kind, unlisted.KIND), others)
+            workload = first_mpi.kept(gangs.with_group(workload, groups), item)
             workload = scaled.with_most(accounts.signed_in(workload, item, signed), item, grown)
             yield item, runtimes.with_runtime(workload, item, named) if kind == runtimes.USER else workload
 
@@ -116,6 +127,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
         spares_disruptions=_spares(item, kind),
         release=False,
         group=kind.rpartition("/")[0],
+        api=item.api_version,
         hooked=any("/hook" in key for key in known(written_map(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
         disposed=_disposed(item, kind, found),
@@ -184,12 +196,15 @@ def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
 
 
 def _fields(item: Object, kind: str) -> Fields | None:
-    return Fields("any", kind, MappingRecord(item.root, item.span)) if kind in profiles.table("any") else None
+    """The settings of a job, by its version where that has others."""
+    names = (f"{kind}.{item.api_version.rpartition('/')[2]}", kind)
+    name = next((one for one in names if one in profiles.table("any")), None)
+    return Fields("any", name, MappingRecord(item.root, item.span)) if name is not None else None
 
 
 def _field(read: Callable[[Fields, str], Value[T]], fields: Fields | None, name: str) -> Value[T]:
     """A field of a job; unset where its kind has no such thing."""
-    return read(fields, name) if fields is not None and name in profiles.table("any")[fields.resource] else NOTHING
+    return read(fields, name) if fields is not None and fields.has(name) else NOTHING
 
 
 def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Object) -> Value[str]:

@@ -110,6 +110,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         claims=listed(spec, "resourceClaims", _claim),
         node_devices=_node_devices(spec),
         packed_by=_packed_by(spec, written_map(item, "metadata", "labels")),
+        devices=_devices(spec),
     )
 
 
@@ -259,6 +260,18 @@ def _claim(one: yaml.Target) -> Claim:
     shared = known(written(one, "resourceClaimName"))
     source = shared or known(written(one, "resourceClaimTemplateName"))
     return Claim(str(known(text(one, "name"))), str(source or "?"), shared is not None)
+
+
+def _devices(spec: yaml.Target) -> Value[bool]:
+    """Whether a pod asks for devices: resources with a domain in their names, or claims."""
+    found = [node for _, node in containers(spec)]
+    claims = yaml.get(spec, "resourceClaims") is not None
+    if claims or any("/" in name for node in (*found, spec) for name in _resources(node)):
+        return Known(value=True, origin=Origin((spec.span,)))
+    whole = (yaml.get(node, "resources", *side) for node in found for side in ((), ("limits",), ("requests",)))
+    values = (value_of(one) for one in whole if isinstance(one, yaml.Scalar))
+    unknown = next((value for value in values if isinstance(value, Unknown)), None)
+    return unknown or gap(spec, "resourceClaims") or Known(value=False, origin=Origin((spec.span,)))
 
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:

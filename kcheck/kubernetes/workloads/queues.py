@@ -242,12 +242,16 @@ def _settings(item: Object) -> Iterable[Thing]:
         root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node  # Terraform's yamlencode
         if root is None:
             continue
-        if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
+        if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None and _AGENTS not in name:
             yield _scheduler(root, item.span, own)
         if sharings.is_device_plugin_config(root):
             yield sharings.of_configuration(root, node.span, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
             yield _admission(root, item.span, own)
+
+
+_AGENTS = "agent-scheduler"
+"""The scheduler of Volcano that places single pods, and jobs none."""
 
 
 def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:

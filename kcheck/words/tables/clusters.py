@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
 from kcheck.scale import placement
@@ -16,11 +18,22 @@ from kcheck.words.derive import (
     money,
     needs,
     pools,
+    retirements,
     savings,
     spot,
     taints,
 )
 from kcheck.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
+
+
+def _retired(name: str, *, of: str = "") -> Field:
+    """The retirement of what a word names."""
+    get = attrgetter(f"{of}.{name}" if of else name)
+    read = retirements.of_pool(name, get) if of else retirements.of_cluster(name, get)
+    return record(
+        f"{name}_retirement", "retirement", f"the retirement of this {name}; null where it stays", read, nullable=True
+    )
+
 
 _TARGET = made(
     "target", "int", "its target number of nodes: --nodes, else the sum of its pools' maxima",
@@ -40,8 +53,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         flag("provisioned", "whether the cloud adds nodes beside the pools: Autopilot, EKS Auto Mode, node auto-provisioning"),
         simple("tier", "string", "control-plane tier: Free, Standard, Premium (AKS), standard, tier-xl ... (EKS)"),
         simple("network_plugin", "string", "what gives pods their network: azure, kubenet, none (AKS), vpc-cni (EKS)"),
+        _retired("network_plugin"),
         simple("network_mode", "string", "node-subnet or overlay, of the azure plugin; VPC_NATIVE or ROUTES (GKE)"),
         simple("network_policy", "string", "what enforces network policies"),
+        _retired("network_policy"),
         made("prefix_delegation", "bool", "whether nodes take blocks of addresses for their pods (EKS)",
               lambda c, _w: c.cni.prefix_delegation if c.cni else NOTHING, nullable=True),
         simple("service_cidr", "string", "address range of Services"),
@@ -52,6 +67,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gateway_per_zone", "bool", "one_nat_gateway_per_az of that module"),
         simple("gateways_lack", "string", "input of that module that has fewer entries than azs: public_subnets or external_nat_ip_ids; null where none has"),
         simple("load_balancer", "string", "standard or basic (AKS)"),
+        _retired("load_balancer"),
         simple("outbound_ports", "int", "outbound ports of one node; 0 where the cloud divides them (AKS)", "ports"),
         simple("data_plane", "string", "what forwards packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
         made("windows", "bool", "whether any of its pools runs Windows", control_plane.windows),
@@ -84,6 +100,15 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("quotas", "quota_need", "quotas of the account that its target counts against", needs.quota_needs),
         records("settings", "setting", "the settings of its control plane and its kubelets (self-managed)",
                 lambda c, _w: control_plane.settings(c)),
+    ),
+    "retirement": (
+        part("name", "string", "what is retired, as the code calls it"),
+        part("what", "string", "what it is"),
+        part("ends", "string", "day from which it is not supported, as 2027-03-31"),
+        part("days_ended", "int", "days since then, that day too; before it, zero or less", "days"),
+        part("notice", "int", "days before it for which it is a warning", "days"),
+        part("successor", "string", "what to use instead; null where that depends", nullable=True),
+        part("effect", "string", "what happens then; null where it only loses support", nullable=True),
     ),
     "quota_need": (
         part("code", "string", "code of the quota in the provider's console, such as L-1216C47A"),
@@ -131,6 +156,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("biggest_job_nodes", "int", "nodes that its biggest job fills; 0 without one", pools.biggest_job_nodes, "nodes"),
         made("managed", "bool", "whether the cloud runs the group, not the user", lambda p, _w: basics.computed(p, p.managed)),
         simple("instance_types", "string", "machine types", kind="list", of="machine"),
+        record("machine_retirement", "retirement", "the retirement of its machine types; null where one of them stays", retirements.machine, nullable=True),
+        simple("accelerator", "string", "type of GPUs that are attached to its machines (GKE)", of="machine"),
+        _retired("accelerator", of="machine"),
         simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False, of="machine"),
         simple("max_pods", "int", "pods a node may run", "pods", of="addresses"),
         made("surge_nodes", "int", "nodes that an upgrade adds", pools.surge, "nodes"),
@@ -159,7 +187,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("own_boot_disk", "bool", "whether its machines have a local disk that is large enough to boot from; null where the cloud has no such choice (AKS)",
               pools.own_boot_disk, nullable=True),
         made("together", "string", "placement group or policy that keeps its nodes close together; null without one", pools.together, nullable=True),
-        simple("image", "string", "what the nodes run: AMI type (EKS), image type (GKE)", of="system"),
+        simple("image", "string", "what the nodes run: AMI type (EKS), image type (GKE, ACK), os_sku (AKS)", of="system"),
+        _retired("image", of="system"),
+        simple("set_type", "string", "VirtualMachineScaleSets or AvailabilitySet (AKS)", of="placement"),
+        _retired("set_type", of="placement"),
         made("efa_interfaces", "string", "the types of a node's EFA interfaces: efa, which takes an address, or efa-only, which takes none (EKS)", pools.efa, kind="list"),
         record("fabric", "fabric", "the network between GPUs that its machines have beside the ordinary one, the slowest of several; null where one has none",
                fabrics.of_pool, nullable=True),

@@ -32,6 +32,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "workload": (
         plain("kind", "string", "Deployment, Job, PyTorchJob ..."),
         plain("group", "string", "the API group of its kind: batch, kubeflow.org ...; empty for a Pod"),
+        plain("api", "string", "the version of the API that it is written for: batch/v1, kubeflow.org/v2beta1 ..."),
         named("its name"),
         simple("namespace", "string", "its namespace as written"),
         plain("per_node", "bool", "whether every node runs it"),
@@ -108,6 +109,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("labels", "string", "labels of the pods", kind="map", nullable=False),
         simple("annotations", "string", "annotations of the pods", kind="map", nullable=False),
         made("node_labels", "string", "labels by which they select nodes, key=value", pods.node_labels, kind="list"),
+        simple("devices", "bool", "whether they ask for devices: cards, parts of them, interfaces, or claims of devices", nullable=False),
+        made("gpu_selector", "string", "by what they select nodes with GPUs: a label that only such nodes have, or of a job one of pools that all have GPUs and taints; null if they do not",
+             pods.gpu_selector, nullable=True),
         made("selects_spot", "bool", "whether they select spot nodes only", tolerations.selects_spot),
         made("tolerations", "string", "what taints they tolerate: key=value:Effect", tolerations.written, kind="list"),
         made("taint", "string", "the taint that keeps them from all nodes that they select and fit; null if some take them", tolerations.taint, nullable=True),

@@ -128,6 +128,10 @@ variable "node_pools" {
     consume_reservation_type   = optional(string, "")
     queued_provisioning        = optional(bool, false)
     flex_start                 = optional(bool)
+
+    local_ssd_count                   = optional(number, 0)
+    local_ssd_ephemeral_storage_count = optional(number, 0)
+    local_nvme_ssd_count              = optional(number, 0)
   }))
   default = [{ name = "default-node-pool" }]
 }
@@ -261,6 +265,24 @@ resource "google_container_node_pool" "pools" {
     preemptible  = each.value.preemptible
     flex_start   = var.major >= 38 ? each.value.flex_start : null
     labels       = merge(lookup(var.node_pools_labels, "all", {}), lookup(var.node_pools_labels, each.value.name, {}))
+
+    local_ssd_count = each.value.local_ssd_count
+
+    dynamic "ephemeral_storage_local_ssd_config" {
+      for_each = each.value.local_ssd_ephemeral_storage_count > 0 ? [1] : []
+
+      content {
+        local_ssd_count = each.value.local_ssd_ephemeral_storage_count
+      }
+    }
+
+    dynamic "local_nvme_ssd_block_config" {
+      for_each = each.value.local_nvme_ssd_count > 0 ? [1] : []
+
+      content {
+        local_ssd_count = each.value.local_nvme_ssd_count
+      }
+    }
 
     dynamic "gcfs_config" {
       for_each = each.value.enable_gcfs == null ? [] : [1]
