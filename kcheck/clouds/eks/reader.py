@@ -204,11 +204,10 @@ class _Eks(Reader):
     def _nat_gateways(self, instance: Instance) -> Value[int]:
         """Public addresses of the NAT gateways of this root; unset where it has none."""
         gateways = list(self.root.instances(NAT))
-        origin = Origin((gateways[0].span if gateways else instance.span,))
         doubt = next((gateway.doubt for gateway in gateways if gateway.doubt), "")
         if doubt:
-            return Unknown(f"the number of NAT gateways is not known: {doubt}", origin)
-        return Known(len(gateways), origin) if gateways else Unset(origin)
+            return Unknown(f"the number of NAT gateways is not known: {doubt}", Origin((gateways[0].span,)))
+        return nat_gateways.zonal([self.fields(NAT, one) for one in gateways], instance.span)
 
     # --- pools
 

@@ -118,7 +118,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
         retries=_field(Fields.number, fields, "retries"),
         retries_each=_field(Fields.number, fields, "retries_each"),
         cleaning=_field(Fields.text, fields, "cleaning"),
-        shutdown=_field(Fields.flag, fields, "shutdown"),
+        shutdown=_shutdown(fields, kind, item),
         slots=_field(Fields.number, fields, "slots"),
         processes=_field(Fields.text, fields, "processes"),
         least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
@@ -187,6 +187,12 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
     of_pods = [integer(spec, "activeDeadlineSeconds") for spec in specs]
     found = next((value for value in (own, *inner, *of_pods) if not isinstance(value, Unset)), None)
     return found if found is not None else inner[0] if inner else own
+
+
+def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
+    """Whether a job's Ray cluster is deleted at its end; a deletionStrategy says so itself, and excludes the field."""
+    own = yaml.get(item.root, "spec", "deletionStrategy") if kind == "ray.io/RayJob" else None
+    return _field(Fields.flag, fields, "shutdown") if own is None else Known(value=True, origin=Origin((own.span,)))
 
 
 def _fields(item: Object, kind: str) -> Fields | None:
