@@ -34,7 +34,7 @@ def machine(fields: Fields) -> Machine:
 
 def _local_ssd(name: Value[str], attached: Value[int]) -> Value[int]:
     """GB of the local SSDs of one node: of those attached to it, else of those of its machine type."""
-    if isinstance(attached, Unknown) or known(attached):
+    if isinstance(attached, Unknown) or (isinstance(attached, Known) and attached.value):
         return mapped(attached, lambda count: count * machines.local_ssd_size())
     return mapped(name, lambda one: machines.local_ssds(one) * machines.local_ssd_size())
 

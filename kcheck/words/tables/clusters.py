@@ -160,6 +160,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("deployment_set", "string", "deployment set of its machines (ACK)", of="placement"),
         records("fallback_pools", "pool", "for a spot pool, on-demand pools that take the same pods and grow as far", spot.fallback_pools),
         made("other_zones", "int", "zones, or subnets, that it could use beside its own; 0 where a spot pool like it uses them", spot.other_zones, "zones"),
+        made("same_gpu_types", "string", "machine types beside its own with the same GPUs and as many vCPUs at least (EKS, ACK)", spot.same_gpu_types, kind="list"),
         simple("bid", "string", "how a spot pool bids: SpotAsPriceGo, SpotWithPriceLimit (ACK)", of="market"),
         made("price_caps", "int", "the most that a spot pool pays for an hour, by machine type; empty where none is written", spot.price_caps, "mills", kind="map"),
         made("list_prices", "int", "list prices of its machine types for an hour on demand, where kcheck knows them", spot.list_prices, "mills", kind="map"),
