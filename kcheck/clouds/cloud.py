@@ -99,6 +99,10 @@ class Cloud(Protocol):
         """The module that generates clusters of it."""
         return f"kcheck.generate.{self.name}"
 
+    def gpu_family(self, family: str) -> str:
+        """What the machine families with the same GPUs as this one have in common."""
+        return family
+
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
         return

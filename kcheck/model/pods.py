@@ -224,6 +224,24 @@ class Addon(Thing):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Monitor(Thing):
+    """A Prometheus server; `kind` is that of its object, or its chart.
+
+    Its `shards` divide what is scraped, each with so much memory. `scrapes` says whether it scrapes the nodes of its
+    cluster; where that is unset, the rights of its `account` say so.
+    """
+
+    name: Value[str]
+    kind: str
+    scrapes: Value[bool]
+    account: Value[str] = NOTHING
+    namespace: Value[str] = NOTHING
+    shards: Value[int] = NOTHING
+    memory: Value[int] = NOTHING
+    memory_limit: Value[int] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Mirror(Thing):
     """A registry cache in the code: images of `registry` below `path` are `prefix`/... there.
 

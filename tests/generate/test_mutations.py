@@ -84,6 +84,13 @@ RIGHTS = (
 )  # fmt: skip
 
 
+def prometheus(**spec: Any) -> Change:
+    """A Prometheus that scrapes the cluster."""
+    return add(
+        ADDED, text(thing("monitoring.coreos.com/v1", "Prometheus", "k8s", spec={"serviceMonitorSelector": {}, **spec}))
+    )
+
+
 def pools(**sizes: int) -> Change:
     """Other pools on demand on EKS, one a zone; as many nodes of each zone as are said."""
     lines = "".join(f'  gpu-{zone} = {{ zones = ["{zone}"], nodes = {nodes} }}\n' for zone, nodes in sizes.items())
@@ -323,6 +330,15 @@ EKS = [
         after(JOB, "restartPolicy: Never", "priorityClassName: idle"),
     ),
     mistake("unknown-priority-class", "eks", after(JOB, "restartPolicy: Never", "priorityClassName: urgent")),
+    # monitoring
+    mistake("gpu-metrics-missing", "eks", prometheus(shards=8)),
+    mistake("prometheus-not-sharded", "eks", prometheus(replicas=2), also=("gpu-metrics-missing",)),
+    mistake(
+        "prometheus-too-small",
+        "eks",
+        prometheus(resources={"limits": {"memory": "8Gi"}}),
+        also=("gpu-metrics-missing",),
+    ),
     # spot
     mistake(
         "spot-single-type",
@@ -455,6 +471,11 @@ GKE = [
             r"(cluster_autoscaling \{\n +enabled +=) false",
             r'\1 true\n    resource_limits {\n      resource_type = "cpu"\n      maximum = 10000\n    }',
         ),
+    ),
+    mistake(
+        "gpu-metrics-off",
+        "gke",
+        after(CLUSTER, "networking_mode", 'monitoring_config { enable_components = ["SYSTEM_COMPONENTS"] }'),
     ),
     mistake("balanced-autoscaling-profile", "gke", swap(CLUSTER, '"OPTIMIZE_UTILIZATION"', '"BALANCED"')),
     mistake(

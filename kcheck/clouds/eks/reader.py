@@ -272,6 +272,7 @@ class _Eks(Reader):
                 cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known"),
                 _max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+                subnet_ids=fields.texts("subnets"),
             ),
             market=Market(spot, reservation=template_of.reservation(fields, template, managed=managed)),
             scheduling=_scheduling(fields, instance),

@@ -216,7 +216,8 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
         return computed(pool, 0) if isinstance(listed, Unset) else mapped(listed, lambda zones: len(set(zones)))
     if not isinstance(pool.size.zone_count, Unset):
         return pool.size.zone_count
-    return mapped(pool.addresses.subnets, len)
+    subnets, ids = pool.addresses.subnets, pool.addresses.subnet_ids
+    return mapped(ids if isinstance(subnets, Unknown) and isinstance(ids, Known) else subnets, len)
 
 
 def subnets_of(pool: NodePool, _world: World) -> Value[tuple[Subnet, ...]] | list[Subnet]:
