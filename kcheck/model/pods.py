@@ -141,8 +141,8 @@ class Workload(Thing):
     processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and
     how many pods run, is not known. `group` is the API group of its kind, `api` the version that it is written for;
     `hooked` says that a tool such as Helm removes it. `partial` ones only change parts of another manifest. `disposed`
-    is the key that asks for volumes which are deleted with it. A CronJob runs at the times of its `schedule`, unless
-    it is `suspended`.
+    is the key that asks for volumes which are deleted with it. A CronJob runs at the times of its `schedule`, in
+    a `time_zone`, unless it is `suspended`; `concurrency` says what becomes of a run that the next one meets.
     """
 
     kind: str
@@ -180,6 +180,8 @@ class Workload(Thing):
     disposed: Value[str] = NOTHING
     schedule: Value[str] = NOTHING
     suspended: Value[bool] = NOTHING
+    time_zone: Value[str] = NOTHING
+    concurrency: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -115,6 +115,15 @@ def job(pods: int = 4, found: Dict | None = None, labels: Dict | None = None, **
     return text(thing("batch/v1", "Job", "added", spec, labels=QUEUED if labels is None else labels))
 
 
+def cron_job(name: str, pods: int, schedule: str = "0 2 * * *") -> str:
+    """A CronJob that prepares data on the small nodes."""
+    found = {"containers": [container()], "restartPolicy": "Never"}
+    spec = {
+        "schedule": schedule, "jobTemplate": {"spec": {"parallelism": pods, "backoffLimit": 20, "template": template(found)}},
+    }  # fmt: skip
+    return text(thing("batch/v1", "CronJob", name, spec))
+
+
 def ray_job(**more: Any) -> str:
     """A RayJob of 4 nodes whose cluster goes with it."""
     head: Dict = {"containers": [container()]}

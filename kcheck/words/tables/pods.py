@@ -72,6 +72,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("applied_again_by", "string", "what creates it again when it is deleted: Argo CD with selfHeal, Flux, Terraform; null if nothing is seen",
              runs.applied_again_by, nullable=True),
         made("retries_is_default", "bool", "whether nobody wrote how often it starts again", runs.retries_is_default),
+        simple("schedule", "string", "when it starts (CronJob, ScheduledSparkApplication)"),
+        simple("concurrency", "string", "what becomes of a run that the next one meets: Allow, Forbid, Replace, as written (concurrencyPolicy)"),
         simple("ttl", "int", "how long it stays after its end (ttlSecondsAfterFinished)", "whole seconds"),
         simple("deadline", "int", "how long it may run (activeDeadlineSeconds)", "whole seconds"),
         simple("retries", "int", "how often it starts again (backoffLimit, maxRestarts, maxRetry)", "retries"),
@@ -135,6 +137,12 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("sure_pools", "pool", "those of them that take them for sure, as far as labels, taints and sizes are known", pods.sure_pools),
         records("containers", "container", "their containers", lambda t, _w: list(t.containers)),
         record("workload", "workload", "the workload that they are of", pods.workload),
+    ),
+    "start": (
+        part("asked", "string", "what they ask for together, at least, of the resource that is shortest: vCPUs, memory or GPUs"),
+        part("held", "string", "what all nodes leave of it to pods, at most, of the pools on which they may land"),
+        part("exceeds", "bool", "whether they ask for more"),
+        records("jobs", "workload", "the jobs", lambda s, _w: list(s.jobs)),
     ),
     "shortage": (
         part("resource", "string", "CPU or memory"),
