@@ -132,6 +132,15 @@ def tf_job(servers: int) -> str:
     return text(thing("kubeflow.org/v1", "TFJob", "added", spec, labels=QUEUED))
 
 
+def cron_job(name: str, pods: int, schedule: str = "0 2 * * *") -> str:
+    """A CronJob that prepares data on the small nodes."""
+    found = {"containers": [container()], "restartPolicy": "Never"}
+    spec = {
+        "schedule": schedule, "jobTemplate": {"spec": {"parallelism": pods, "backoffLimit": 20, "template": template(found)}},
+    }  # fmt: skip
+    return text(thing("batch/v1", "CronJob", name, spec))
+
+
 def ray_job(**more: Any) -> str:
     """A RayJob of 4 nodes whose cluster goes with it."""
     head: Dict = {"containers": [container()]}

@@ -133,6 +133,8 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
         disposed=_disposed(item, kind, found),
         schedule=_field(Fields.text, fields, "schedule"),
         suspended=_field(Fields.flag, fields, "suspended"),
+        time_zone=_field(Fields.text, fields, "time_zone"),
+        concurrency=_field(Fields.text, fields, "concurrency"),
     )
 
 

@@ -22,6 +22,7 @@ from kcheck.words.derive import (
     retirements,
     savings,
     spot,
+    starts,
     taints,
 )
 from kcheck.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
@@ -98,6 +99,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("deployed_here", "bool", "whether the code deploys anything into it: a manifest or a Helm release", pools.deployed_here),
         made("batch", "bool", "whether it has a GPU or spot pool, or a Job among its manifests", pools.batch),
         made("pools_count", "int", "number of its node pools", lambda c, w: basics.count(c, w.pools.all_of_cluster(c)), "pools"),
+        record("start", "start", "its scheduled jobs that start in the same minute and ask for most CPU; null where no two do, a queue holds them, or nodes come beside its pools",
+               starts.start, nullable=True),
         made("whole_gpu_pods", "int", "pods of services with one whole GPU each", gpus.whole_cards, "pods"),
         made("shares_gpus", "bool", "whether anything in the code shares GPUs", gpus.shared),
         records("pools", "pool", "its node pools", lambda c, w: w.pools.all_of_cluster(c)),

@@ -78,6 +78,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("applied_again_by", "string", "what creates it again when it is deleted: Argo CD with selfHeal, Flux, Terraform; null if nothing is seen",
              runs.applied_again_by, nullable=True),
         made("retries_is_default", "bool", "whether nobody wrote how often it starts again", runs.retries_is_default),
+        simple("schedule", "string", "when it starts (CronJob, ScheduledSparkApplication)"),
+        simple("concurrency", "string", "what becomes of a run that the next one meets: Allow, Forbid, Replace, as written (concurrencyPolicy)"),
         simple("ttl", "int", "how long it stays after its end (ttlSecondsAfterFinished)", "whole seconds"),
         simple("deadline", "int", "how long it may run (activeDeadlineSeconds)", "whole seconds"),
         simple("retries", "int", "how often it starts again (backoffLimit, maxRestarts, maxRetry)", "retries"),
@@ -153,6 +155,12 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("fabric_off", "string", "the variable that keeps them off that network, such as NCCL_IB_DISABLE=1; null without", fabrics.switched_off, nullable=True),
         simple("packed_by", "string", "label that all of them must find with one value on their nodes (required podAffinity to each other)"),
         record("workload", "workload", "the workload that they are of", pods.workload),
+    ),
+    "start": (
+        part("asked", "string", "what they ask for together, at least, of the resource that is shortest: vCPUs, memory or GPUs"),
+        part("held", "string", "what all nodes leave of it to pods, at most, of the pools on which they may land"),
+        part("exceeds", "bool", "whether they ask for more"),
+        records("jobs", "workload", "the jobs", lambda s, _w: list(s.jobs)),
     ),
     "shortage": (
         part("resource", "string", "CPU or memory"),
