@@ -249,7 +249,8 @@ def quotas(cloud: str) -> dict[str, Quota]:
 class Prices(NamedTuple):
     """List prices of one region, in thousandths of a US dollar an hour: by group of machine types, then by type.
 
-    `accelerators` are those that are billed beside the machine.
+    `accelerators` are those that are billed beside the machine. `elsewhere` has tables of other regions, of types that
+    this one does not sell. The list is in a `currency` of which `rate` is a dollar.
     """
 
     region: str
@@ -260,6 +261,9 @@ class Prices(NamedTuple):
     on_demand: dict[str, dict[str, int]]
     spot: dict[str, dict[str, int]]
     accelerators: dict[str, int]
+    elsewhere: tuple[Prices, ...]
+    currency: str
+    rate: float
 
 
 @cache
@@ -268,18 +272,24 @@ def prices(cloud: str) -> Prices | None:
     path = os.path.join(folder(cloud), "prices.yaml")
     if not os.path.exists(path):
         return None
-    data = load_yaml(path)
-    return Prices(
+    data, others = load_yaml(path), []
+    rate = data.get("rate", 1)
+    found = Prices(
         region=data["region"], dated=str(data["dated"]), checked=str(data["checked"]), confidence=data["confidence"],
-        sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"]), spot=_grouped(data.get("spot", {})),
-        accelerators=data.get("accelerators", {}),
+        sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"], rate), elsewhere=(),
+        spot=_grouped(data.get("spot", {}), rate), accelerators=data.get("accelerators", {}),
+        currency=data.get("currency", "USD"), rate=rate,
     )  # fmt: skip
+    for region, tables in data.get("elsewhere", {}).items():
+        on_demand, spot = (_grouped(tables.get(market, {}), rate) for market in ("on_demand", "spot"))
+        others.append(found._replace(region=region, on_demand=on_demand, spot=spot, accelerators={}))
+    return found._replace(elsewhere=tuple(others))
 
 
-def _grouped(lines: dict[str, str]) -> dict[str, dict[str, int]]:
-    """Lines of `type price`, separated by commas."""
+def _grouped(lines: dict[str, str], rate: float) -> dict[str, dict[str, int]]:
+    """Lines of `type price`, separated by commas, in thousandths of a dollar."""
     pairs = {group: [entry.split(" ") for entry in line.split(", ")] for group, line in lines.items()}
-    return {group: {name: int(price) for name, price in entries} for group, entries in pairs.items()}
+    return {group: {name: round(int(price) / rate) for name, price in entries} for group, entries in pairs.items()}
 
 
 class SkeletonEntry(TypedDict):

@@ -229,20 +229,24 @@ def _prices(cloud: str) -> str:
 
     links = " ".join(f"[{i}]({url})" for i, url in enumerate(table.sources, 1))
     rows = []
-    for group, types in table.on_demand.items():
-        if any(machines.gpus(cloud, name) for name in types):
-            spot = table.spot.get(group, {})
-            each = (
-                f"{n} {mills / 1000:g}" + (f" / {spot[n] / 1000:g}" if n in spot else "") for n, mills in types.items()
-            )
-            rows.append([group, ", ".join(each)])
+    for own in (table, *table.elsewhere):
+        for group, types in own.on_demand.items():
+            if any(machines.gpus(cloud, name) for name in types):
+                spot = own.spot.get(group, {})
+                each = (
+                    f"{n} {mills / 1000:g}" + (f" / {spot[n] / 1000:g}" if n in spot else "")
+                    for n, mills in types.items()
+                )
+                rows.append([group if own is table else f"{group} ({own.region})", ", ".join(each)])
     if table.accelerators:
         added = ", ".join(f"{name} {mills / 1000:g}" for name, mills in table.accelerators.items())
         rows.append(["each attached accelerator", added])
+    markets = " on demand" if not table.spot else ", on demand / spot"
+    markets += "" if table.currency == "USD" else f", converted at {table.rate:g} {table.currency} a dollar"
     return (
         f"\n### Prices: {cloud}\n\n"
-        f"List prices of {table.region} in US dollars a node and hour"
-        f"{', on demand / spot' if table.spot else ' on demand'}, as of {table.dated}, checked {table.checked}, "
-        f"confidence {table.confidence}: {links}. `--price` and `price:` in kcheck.yaml go first.\n\n"
+        f"List prices of {table.region} in US dollars per node-hour{markets}, as of {table.dated}, "
+        f"checked {table.checked}, confidence {table.confidence}: {links}. "
+        "`--price` and `price:` in kcheck.yaml go first.\n\n"
         f"{page.table(('accelerators', 'machine types'), rows)}\nThe others are in `profiles/{cloud}/prices.yaml`.\n"
     )
