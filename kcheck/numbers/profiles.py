@@ -57,6 +57,16 @@ def load_yaml(path: str, document: int = 0) -> Any:
     return yaml.load(parts[document], Loader) if document < len(parts) else {}  # noqa: S506 - the loader is a safe one
 
 
+HEAD = ("sources", "checked", "confidence")
+"""What the head of a table says of its sources."""
+
+
+def load_table(path: str) -> Any:
+    """A bundled table by its own keys, without what its head says of its sources; empty if there is none."""
+    data = load_yaml(path) if os.path.exists(path) else {}
+    return {key: value for key, value in data.items() if key not in HEAD}
+
+
 @cache
 def limits(cloud: str) -> dict[str, ProfileValue]:
     """The limits that hold on a cloud, those of every cloud included, by `group.name`."""
@@ -149,7 +159,7 @@ def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str
     oldest: dict[str, str] = {}
     for name in ("terraform.yaml", "manifests.yaml"):
         path = os.path.join(folder(cloud), name)
-        data = load_yaml(path) if os.path.exists(path) else {}
+        data = load_table(path)
         oldest |= data.pop("providers", {})
         fields |= data
     return fields, oldest
@@ -192,7 +202,7 @@ class WorkloadKind(TypedDict):
 @cache
 def workloads() -> dict[str, WorkloadKind]:
     """Where the pods of each kind are, by `group/Kind`."""
-    data: dict[str, WorkloadKind] = load_yaml(os.path.join(PROFILES, "workloads.yaml"))
+    data: dict[str, WorkloadKind] = load_table(os.path.join(PROFILES, "workloads.yaml"))
     return data
 
 
@@ -218,8 +228,7 @@ def move(mechanism: str, cloud: str) -> str:
 
 @cache
 def _moves(cloud: str) -> dict[str, str]:
-    path = os.path.join(folder(cloud), "moves.yaml")
-    data: dict[str, str] = load_yaml(path) if os.path.exists(path) else {}
+    data: dict[str, str] = load_table(os.path.join(folder(cloud), "moves.yaml"))
     return data
 
 
@@ -314,7 +323,7 @@ class ModuleEntry(TypedDict):
 @cache
 def modules() -> dict[str, ModuleEntry]:
     """The published modules that have skeletons, by their source in the registry."""
-    data: dict[str, ModuleEntry] = load_yaml(os.path.join(PROFILES, "modules.yaml"))
+    data: dict[str, ModuleEntry] = load_table(os.path.join(PROFILES, "modules.yaml"))
     return data
 
 

@@ -6,9 +6,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_words, rules
-from kcheck.numbers import flags, profiles
+from kcheck.numbers import dates, flags, profiles
 from kcheck.numbers.clouds import owners
 from kcheck.report import page
+from kcheck.report.numbers import value
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
 from kcheck.source.units import shown
 
@@ -60,15 +61,6 @@ def names() -> dict[str, ProfileValue]:
 def meant(text: str) -> dict[str, ProfileValue]:
     """The numbers that a person means by a name, by full name: pool.quota, eks.pool.quota, limits.eks.pool.quota."""
     return profiles.entries(text) or profiles.entries(f"limits.{text}") | profiles.entries(f"settings.{text}")
-
-
-def value(entry: ProfileValue) -> str:
-    """A value with its unit, in words."""
-    if entry.value is None:
-        return "differs by account"
-    if isinstance(entry.value, bool) or not isinstance(entry.value, int):
-        return shown(entry.value) or "nothing"
-    return f"{shown(entry.value)} {entry.unit}"
 
 
 def point(name: str, entry: ProfileValue) -> Point:
@@ -198,9 +190,12 @@ def _flags() -> str:
 
 def _index() -> str:
     """All limits, with links to their pages."""
+    oldest = min(one.entry.checked for one in dates.numbers())
     head = (
         "# The numbers\n\nPrinted from `profiles/`. Each has its source, and the day it was last checked; "
-        "`kcheck explain eks.pool.quota` prints one. *hard* cannot be raised, *quota* can, *recommended* is advice.\n\n"
+        f"the oldest was checked on {oldest}.\n`kcheck limits --older-than 180d` lists what is due, "
+        "and `kcheck explain eks.pool.quota` prints one number.\n"
+        "*hard* cannot be raised, *quota* can, *recommended* is advice.\n\n"
         "- [Flags of the cluster autoscaler](limits/flags.md)\n"
     )
     parts = [head]

@@ -1,0 +1,63 @@
+"""When every number of the profiles was last checked, those of whole tables included."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.numbers import profiles
+from kcheck.numbers.clouds import folder, owners
+from kcheck.numbers.profiles import ProfileValue
+from kcheck.source.bundled import PROFILES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BY_ENTRY = ("limits.yaml", "settings.yaml", "quotas.yaml")
+"""Files whose entries have dates of their own, and are read as limits and settings."""
+
+
+TABLE = "table"
+"""The kind of what is a whole table and has no value of its own."""
+
+
+class Dated(NamedTuple):
+    """A number, or a table, with its full name and the cloud it is about."""
+
+    name: str
+    cloud: str
+    entry: ProfileValue
+
+
+def numbers() -> Iterator[Dated]:
+    """All limits, quotas, defaults and tables, by names such as limits.eks.pool.quota and tables.eks.prices."""
+    for kind, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
+        for cloud in owners():
+            for key, entry in entries(cloud).items():
+                if cloud == "any" or key not in entries("any"):
+                    yield Dated(f"{kind}.{cloud}.{key}", cloud, entry)
+    for cloud in owners():
+        yield from _tables(cloud, folder(cloud))
+    yield from _tables("any", PROFILES)
+
+
+def _tables(cloud: str, path: str) -> Iterator[Dated]:
+    """The tables of a folder; of one whose parts have dates of their own, these."""
+    for file in sorted(os.listdir(path)):
+        if not file.endswith(".yaml") or file in _BY_ENTRY:
+            continue
+        name = f"tables.{cloud}.{file.removesuffix('.yaml')}"
+        data = profiles.load_yaml(os.path.join(path, file))
+        parts = {name: data} | {f"{name}.{key}": own for key, own in data.items() if isinstance(own, dict)}
+        for key, own in parts.items():
+            if "checked" in own and "sources" in own:
+                yield Dated(key, cloud, _table(key, own))
+
+
+def _table(name: str, data: dict[str, object]) -> ProfileValue:
+    sources = data["sources"]
+    return ProfileValue(
+        name.partition(".")[2], None, unit="", kind=TABLE,
+        sources=tuple(map(str, sources)) if isinstance(sources, list) else (), checked=str(data["checked"]),
+        confidence=str(data.get("confidence", "")),
+    )  # fmt: skip
