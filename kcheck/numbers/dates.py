@@ -46,12 +46,19 @@ def _tables(cloud: str, path: str) -> Iterator[Dated]:
     for file in sorted(os.listdir(path)):
         if not file.endswith(".yaml") or file in _BY_ENTRY:
             continue
-        name = f"tables.{cloud}.{file.removesuffix('.yaml')}"
         data = profiles.load_yaml(os.path.join(path, file))
-        parts = {name: data} | {f"{name}.{key}": own for key, own in data.items() if isinstance(own, dict)}
-        for key, own in parts.items():
-            if "checked" in own and "sources" in own:
-                yield Dated(key, cloud, _table(key, own))
+        for name, own in _parts(f"tables.{cloud}.{file.removesuffix('.yaml')}", data):
+            yield Dated(name, cloud, _table(name, own))
+
+
+def _parts(name: str, data: object) -> Iterator[tuple[str, dict[str, object]]]:
+    """What has a date of its own in a file: the whole, or parts of it by their names or numbers."""
+    if isinstance(data, dict) and "checked" in data and "sources" in data:
+        yield name, data
+        return
+    parts = data.items() if isinstance(data, dict) else enumerate(data, 1) if isinstance(data, list) else ()
+    for key, part in parts:
+        yield from _parts(f"{name}.{key}", part)
 
 
 def _table(name: str, data: dict[str, object]) -> ProfileValue:
