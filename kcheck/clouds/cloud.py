@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from kcheck.source.values import Known, Origin
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Autoscaler, Cluster, Cni, Inventory
+    from kcheck.model import Autoscaler, Cluster, Cni, Inventory, NodePool
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.numbers.reserved import Node, Reserved
     from kcheck.source.findings import Skipped
@@ -71,6 +73,8 @@ class Cloud(Protocol):
     spot_label: Label | None = None
     spot_labels: tuple[str, ...] = ()
     """Labels that only spot nodes have."""
+    gpu_labels: tuple[str, ...] = ()
+    """How labels begin that only nodes with accelerators have."""
     spot_taint: str = ""
     """The taint that all spot nodes have, as `key=value:Effect`."""
     admits_asked_resources: bool = False
@@ -150,6 +154,10 @@ class Cloud(Protocol):
     def joins_in_scale_set(self, machine: str) -> bool:
         """Whether machines of a type are joined by a fabric only within one pool."""
         return False
+
+    def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
+        """Interfaces of their fabric that nodes of a pool get, of those that the machine has."""
+        return Known(most, Origin((pool.place,)))
 
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
         """Whether machines of a type can boot from a local disk; None if unknown."""

@@ -7,6 +7,8 @@ import re
 
 import click
 
+from kcheck.commands import options
+from kcheck.config.today import today
 from kcheck.numbers.clouds import CLOUDS
 
 _DAYS = re.compile(r"(\d{1,5})d")
@@ -17,10 +19,10 @@ def _before(_context: click.Context, _option: click.Parameter, text: str | None)
     if text is None:
         return None
     days = _DAYS.fullmatch(text)
+    last = options.with_usage_errors(today)
     try:
         if days:
-            today = datetime.datetime.now(tz=datetime.UTC).date()
-            return (today - datetime.timedelta(days=int(days[1]))).isoformat()
+            return (last - datetime.timedelta(days=int(days[1]))).isoformat()
         return datetime.date.fromisoformat(text).isoformat()
     except (ValueError, OverflowError):
         raise click.BadParameter(f"`{text}` is neither an age such as 180d nor a date such as 2026-05-31") from None
@@ -37,7 +39,7 @@ def _before(_context: click.Context, _option: click.Parameter, text: str | None)
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.",
 )  # fmt: skip
 def command(names: tuple[str, ...], cloud: str | None, before: str | None, form: str) -> None:
-    """List limits, quotas, defaults and tables: value, kind, the day it was last checked, source.
+    """List limits, quotas, defaults, retirements and tables: value, kind, the day it was last checked, source.
 
     With NAMEs, only numbers whose name contains one of them. `kcheck explain NAME` says what uses a number.
     """

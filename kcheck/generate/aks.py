@@ -14,6 +14,7 @@ from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
+from kcheck.numbers.retirements import find
 from kcheck.scale import unready
 from kcheck.scale.deletion import sufficient_batch
 from kcheck.source import units
@@ -183,4 +184,4 @@ def _is_low(intent: Intent) -> bool:
 
 def _retired() -> str:
     """Why kubenet is refused at any size."""
-    return f"kubenet stops being supported on AKS on {limits('aks')['kubenet.retirement'].value}"
+    return f"kubenet stops being supported on AKS on {find('aks', 'network_plugin', 'kubenet')[0].ends}"

@@ -86,7 +86,7 @@ class Cni:
 class Plane:
     """The control plane of a self-managed cluster. The quota of etcd is in bytes, the limits in requests at a time.
 
-    `serial_pulls` says that its kubelets pull one image at a time.
+    `serial_pulls` says that its kubelets pull one image at a time. `features` are the feature gates of its API server.
     """
 
     data_dir: Value[str]
@@ -97,6 +97,7 @@ class Plane:
     controller_qps: Value[int]
     controller_burst: Value[int]
     serial_pulls: Value[bool]
+    features: Value[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -53,6 +53,17 @@ class Toleration(NamedTuple):
     effect: str
 
 
+class Claim(NamedTuple):
+    """Devices that pods claim by dynamic resource allocation: its name in the pod, and the object that says which.
+
+    With `shared` that object is one claim for all pods; otherwise each gets its own, made from a template.
+    """
+
+    name: str
+    source: str
+    shared: bool
+
+
 class Volume(NamedTuple):
     """A volume of a pod: its kind (emptyDir, hostPath ...), whether it is in memory, and its path on the node."""
 
@@ -68,7 +79,8 @@ class Container(Thing):
 
     `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit. `rdma`
     says that it asks for interfaces of RDMA or EFA. `starters` are words of its command that start processes which
-    wait for each other, such as torchrun. `mounts` are the paths at which it has volumes.
+    wait for each other, such as torchrun. `mounts` are the paths at which it has volumes. `claims` names those of its
+    pod's claims whose devices it sees; `extended` are other resources it asks for, which may be devices too.
     """
 
     name: Value[str]
@@ -86,6 +98,8 @@ class Container(Thing):
     mounts: Value[tuple[str, ...]]
     starters: tuple[str, ...]
     text: str
+    claims: tuple[str, ...] = ()
+    extended: tuple[tuple[str, Value[str]], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +111,12 @@ class PodTemplate(Thing):
     GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `safe_to_evict` is
     the annotation that keeps the cluster autoscaler from moving them, `do_not_disrupt` the one that keeps Karpenter
     from it, `movable_volumes` the one that names volumes on the disk of the node with which it may.
-    `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers.
+    `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers. Of the devices that it
+    claims, `device_classes` are the classes of accelerators, `shared_claim` names a claim on such that all pods share,
+    `all_cards` says that a pod takes all cards of its node, and `claims_fabric` that it gets interfaces of a fabric.
+    `node_devices` says that it sees the devices of its node, as privileged ones do. Required affinity to its own kind
+    keeps the pods in one domain of a label, `packed_by`.
+    `devices` says that it asks for any: cards, parts of them, interfaces, or claims.
     """
 
     role: str
@@ -127,19 +146,29 @@ class PodTemplate(Thing):
     do_not_disrupt: Value[str] = NOTHING
     movable_volumes: Value[str] = NOTHING
     asks_as_one: bool = False
+    claims: Value[tuple[Claim, ...]] = NOTHING
+    device_classes: tuple[str, ...] = ()
+    shared_claim: Value[str] = NOTHING
+    all_cards: bool = False
+    claims_fabric: Value[bool] = NOTHING
+    node_devices: Value[bool] = NOTHING
+    packed_by: Value[str] = NOTHING
+    devices: Value[bool] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload(Thing):
     """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`).
 
-    `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together or
-    not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
-    is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
-    processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and
-    how many pods run, is not known. `group` is the API group of its kind; `hooked` says that a tool such as Helm
-    removes it. `partial` ones only change parts of another manifest. `disposed` is the key that asks for volumes which
-    are deleted with it. A CronJob runs at the times of its `schedule`, unless it is `suspended`.
+    `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together
+    or not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds.
+    `least` is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker
+    `slots` processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a
+    pod, and how many pods run, is not known. `group` is the API group of its kind, `api` the version that it is
+    written for; `hooked` says that a tool such as Helm removes it. `native_gang` is the field by which it asks for a
+    gang of Kubernetes' own scheduler. `partial` ones only change parts of another manifest. `disposed` is the key
+    that asks for volumes which are deleted with it. A CronJob runs at the times of its `schedule`, unless it is
+    `suspended`.
     """
 
     kind: str
@@ -171,23 +200,27 @@ class Workload(Thing):
     least: Value[int] = NOTHING
     release: bool = False
     group: str = ""
+    api: str = ""
     hooked: bool = False
     partial: bool = False
     disposed: Value[str] = NOTHING
     schedule: Value[str] = NOTHING
     suspended: Value[bool] = NOTHING
+    native_gang: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Addon(Thing):
     """An installed product, or one of its objects (`tree`) as evidence.
 
-    `name` and `version` are those of its chart.
+    `name` and `version` are those of its chart. Of Karpenter, `ignores_claims` says that it adds no nodes for resource
+    claims.
     """
 
     name: Value[str]
     tree: Mapping | None = None
     version: Value[str] = NOTHING
+    ignores_claims: Value[bool] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -64,7 +64,9 @@ class Upgrade:
 class Machine:
     """The machine of a node. Attached GPUs have the type `accelerator`.
 
-    Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces.
+    Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces. `networks` is how
+    many a node joins beside the first one, or GKE adds those of a `network_profile` itself.
+    Its local SSDs have `local_ssd` GB together, where an account has a quota of them.
     """
 
     instance_types: Value[tuple[str, ...]] = NOTHING
@@ -74,6 +76,9 @@ class Machine:
     disk_type: Value[str] = NOTHING
     disk_size: Value[int] = NOTHING
     efa: Value[tuple[str, ...]] = NOTHING
+    networks: Value[int] = NOTHING
+    network_profile: Value[str] = NOTHING
+    local_ssd: Value[int] = NOTHING
 
     @property
     def efa_addresses(self) -> int:
@@ -133,7 +138,7 @@ class Placement:
     """Where the nodes are. `location_policy` says in which zones a pool grows (GKE).
 
     `together` is the placement group or policy that keeps nodes close to each other, `deployment_set` what keeps them
-    on different hosts (ACK).
+    on different hosts (ACK). `set_type` is what Azure makes of the nodes: a scale set, or an availability set.
     """
 
     zones: Value[tuple[str, ...]] = NOTHING
@@ -141,6 +146,7 @@ class Placement:
     location_policy: Value[str] = NOTHING
     together: Value[str] = NOTHING
     deployment_set: Value[str] = NOTHING
+    set_type: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False)

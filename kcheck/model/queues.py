@@ -82,10 +82,14 @@ class Scheduler(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Admission(Thing):
-    """The configuration of Kueue. `ready_timeout` is in seconds."""
+    """The configuration of Kueue. `ready_timeout` is in seconds.
+
+    `counted_as` is the resource by which it counts the devices of each class (dynamic resource allocation).
+    """
 
     ready_timeout: Value[int]
     manages_all: Value[bool]
+    counted_as: Value[dict[str, str]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

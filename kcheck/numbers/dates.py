@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.numbers import profiles
+from kcheck.numbers import profiles, retirements
 from kcheck.numbers.clouds import folder, owners
 from kcheck.numbers.profiles import ProfileValue
 from kcheck.source.bundled import PROFILES
@@ -13,8 +13,8 @@ from kcheck.source.bundled import PROFILES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BY_ENTRY = ("limits.yaml", "settings.yaml", "quotas.yaml")
-"""Files whose entries have dates of their own, and are read as limits and settings."""
+_BY_ENTRY = ("limits.yaml", "settings.yaml", "quotas.yaml", "retirements.yaml")
+"""Files whose entries have dates of their own, and are read one by one."""
 
 
 TABLE = "table"
@@ -30,12 +30,15 @@ class Dated(NamedTuple):
 
 
 def numbers() -> Iterator[Dated]:
-    """All limits, quotas, defaults and tables, by names such as limits.eks.pool.quota and tables.eks.prices."""
+    """All limits, quotas, defaults, retirements and tables, by names such as limits.eks.pool.quota."""
     for kind, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
         for cloud in owners():
             for key, entry in entries(cloud).items():
                 if cloud == "any" or key not in entries("any"):
                     yield Dated(f"{kind}.{cloud}.{key}", cloud, entry)
+    for cloud in owners():
+        for one in retirements.retirements(cloud):
+            yield Dated(f"retirements.{cloud}.{one.entry.key}", cloud, one.entry)
     for cloud in owners():
         yield from _tables(cloud, folder(cloud))
     yield from _tables("any", PROFILES)

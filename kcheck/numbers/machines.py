@@ -55,6 +55,7 @@ class Tables(TypedDict, total=False):
     nvme: dict[str, str]
     accelerators: dict[str, str]
     local_ssds: dict[str, str]
+    local_ssd_size: int
     families: dict[str, str]
     patterns: dict[str, list[str]]
     exceptions: dict[str, int]

@@ -11,7 +11,7 @@ from kcheck.clouds import registry
 from kcheck.files.configurations import BLUEPRINT, SCRIPT
 from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
 from kcheck.reading import assignment
-from kcheck.source.values import Known, Origin
+from kcheck.source.values import Known, Origin, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -239,7 +239,8 @@ def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thi
 
     things: list[Thing] = []
     for release in releases:
-        addons = [Addon(release.address, release.place, release.chart, version=release.version)]
+        ignores = mapped(release.scalar("settings", "ignoreDRARequests"), lambda value: value is True)
+        addons = [Addon(release.address, release.place, release.chart, version=release.version, ignores_claims=ignores)]
         addons += [addon for item in _in_values(release) for addon in _installed_products(item)]
         found, workload = list(autoscalers.of_release(release)), images.workload(release)
         own = [workload] if workload is not None else []

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_words, rules
-from kcheck.numbers import dates, flags, profiles
+from kcheck.numbers import dates, flags, profiles, retirements
 from kcheck.numbers.clouds import owners
 from kcheck.report import page
 from kcheck.report.numbers import value
@@ -40,6 +40,8 @@ def page_path(name: str) -> str:
         return f"{_FOLDER}/{cloud}/defaults.md#{page.anchor(key)}"
     if key.startswith("quota."):
         return f"{_FOLDER}/{cloud}/quotas.md#{page.anchor(key)}"
+    if table == "retirements":
+        return f"{_FOLDER}/{cloud}/retirements.md#{page.anchor(key)}"
     return f"{_FOLDER}/{cloud}/{key}.md"
 
 
@@ -49,18 +51,25 @@ def link(name: str) -> Name:
 
 
 def names() -> dict[str, ProfileValue]:
-    """All limits, quotas and defaults, by names such as limits.eks.pool.quota."""
+    """All limits, quotas, defaults and retirements, by names such as limits.eks.pool.quota."""
     found: dict[str, ProfileValue] = {}
     for table, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
         for cloud in owners():
             own = {k: e for k, e in entries(cloud).items() if cloud == "any" or k not in entries("any")}
             found |= {f"{table}.{cloud}.{key}": entry for key, entry in own.items()}
+    for cloud in owners():
+        found |= {f"retirements.{cloud}.{one.entry.key}": one.entry for one in retirements.retirements(cloud)}
     return found
 
 
 def meant(text: str) -> dict[str, ProfileValue]:
     """The numbers that a person means by a name, by full name: pool.quota, eks.pool.quota, limits.eks.pool.quota."""
-    return profiles.entries(text) or profiles.entries(f"limits.{text}") | profiles.entries(f"settings.{text}")
+    whole = profiles.entries(text) or retirements.entries(text)
+    return whole or {
+        **profiles.entries(f"limits.{text}"),
+        **profiles.entries(f"settings.{text}"),
+        **retirements.entries(f"retirements.{text}"),
+    }
 
 
 def point(name: str, entry: ProfileValue) -> Point:
@@ -159,6 +168,9 @@ def _head(path: str) -> Iterator[Block]:
             "`kcheck capacity` says how much of each the target needs, by the code that one types into the provider's\n"
             "console. Where kcheck.yaml gives your number under `limits:`, it is a wall like any other."
         )
+    elif path.endswith("retirements.md"):
+        yield Title(f"Retirements: {cloud}")
+        yield Prose("What the cloud retires: the day from which it is not supported, and what happens then.")
     else:
         yield Title(f"Defaults: {cloud}")
         yield Prose("What the cloud, its Terraform provider or Kubernetes uses where nothing is written.")
@@ -210,6 +222,7 @@ def _index() -> str:
         lists += (
             [f"[Quotas of an account](limits/{cloud}/quotas.md)"] if cloud != "any" and profiles.quotas(cloud) else []
         )
+        lists += [f"[Retirements](limits/{cloud}/retirements.md)"] if retirements.retirements(cloud) else []
         table = page.table(("limit", "value", "kind", "checked", "confidence"), rows)
         parts.append(f"\n## {title}\n\n{', '.join(lists)}\n\n{table}{_prices(cloud)}")
     return "".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import CARDS, KUEUE_PRIORITY
@@ -106,8 +107,9 @@ def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) 
         rank = _priority_class(world, job)
         priority, preempts = (number(rank.number, 0), not equals(rank.preemption, "Never")) if rank else (0, True)
         own = Job(
-            count, seconds, gang, anti_affinity=apart, name=name, priority=priority, preempts=preempts, queue=line
-        )
+            count, seconds, gang, anti_affinity=apart, name=name, priority=priority, preempts=preempts, queue=line,
+            deadline=known(job.deadline) or inf,
+        )  # fmt: skip
         result.append(own)
     return result, (queue,) if queue is not None else ()
 

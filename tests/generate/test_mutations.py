@@ -164,6 +164,7 @@ EKS = [
     # files
     # GPUs
     mistake("gpu-not-shared", "eks", drop(GPU_PLUGIN, "  shared: "), add(ADDED, deployment(pod(1), 12))),
+    mistake("gpu-node-without-request", "eks", add(ADDED, job(1, worker(0)))),
     mistake("gpu-sharing-conflict", "eks", swap(GPU_PLUGIN, r"replicas: \d+", "replicas: 1")),
     mistake(
         "mig-slices-not-offered",
@@ -191,6 +192,7 @@ EKS = [
     mistake("slots-do-not-match-gpus", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=16")),
     mistake("idle-workers-after-launcher", "eks", add(ADDED, mpi_job({"cleanPodPolicy": "None"}))),
     mistake("launcher-starts-too-early", "eks", add(ADDED, mpi_job(launcherCreationPolicy="AtStartup"))),
+    mistake("retired-mpijob-api", "eks", add(ADDED, mpi_job().replace("v2beta1", "v1alpha2"))),
     mistake("job-never-cleaned", "eks", drop(JOB, "ttlSecondsAfterFinished")),
     mistake("job-without-deadline", "eks", drop(JOB, "activeDeadlineSeconds")),
     mistake("missing-shared-memory", "eks", drop(JOB, "name: shm", times=2)),
@@ -382,6 +384,8 @@ EKS_KARPENTER = [
     ),
     mistake("gang-smaller-than-job", "eks karpenter", swap(JOB, r"minAvailable: \d+", "minAvailable: 32")),
     mistake("volcano-does-not-pack", "eks karpenter", drop(VOLCANO, "name: binpack")),
+    mistake("volcano-starts-jobs-in-parts", "eks karpenter", drop(VOLCANO, "name: gang")),
+    mistake("volcano-shares-nothing", "eks karpenter", drop(VOLCANO, "name: (proportion|capacity)")),
     mistake("volcano-does-not-preempt", "eks karpenter", swap(VOLCANO, ACTIONS, 'actions: "allocate, backfill"')),
     mistake("volcano-queue-weights", "eks karpenter", drop(POOL, "weight: 60")),
     mistake(

@@ -28,14 +28,14 @@ def test_a_profile_says_when_it_was_checked(file: Path) -> None:
         return
     for document in file.read_text().split("\n---\n"):
         assert document.count("checked: 20"), file
-    if file.name not in ("limits.yaml", "settings.yaml", "quotas.yaml"):
+    if file.name not in ("limits.yaml", "settings.yaml", "quotas.yaml", "retirements.yaml"):
         assert any(one.name.startswith("tables.") and one.name.split(".")[2] == file.stem for one in NUMBERS)
 
 
 def test_each_number_has_a_name_a_source_and_a_date() -> None:
     names = [one.name for one in NUMBERS]
     assert len(names) == len(set(names))
-    assert {name.partition(".")[0] for name in names} == {"limits", "settings", "tables"}
+    assert {name.partition(".")[0] for name in names} == {"limits", "settings", "retirements", "tables"}
     for one in NUMBERS:
         assert one.entry.sources, one.name
         assert all(source.startswith("https://") for source in one.entry.sources), one.name
@@ -61,7 +61,7 @@ def test_limits_prints_a_line_for_each_number() -> None:
         "minor",
         "versions",
     ]
-    assert run("tables.eks", "--cloud", "eks").stdout.startswith("tables.eks.instances ")
+    assert run("tables.eks", "--cloud", "eks").stdout.startswith("tables.eks.")
     assert run("tables.eks", "--cloud", "aks").stdout == ""
 
 
@@ -72,7 +72,13 @@ def test_limits_prints_what_is_due() -> None:
     assert [line.split()[0] for line in found.stdout.splitlines()] == older
     assert found.stderr == f"{len(older)} of {len(NUMBERS)} numbers were last checked before {newest}.\n"
     assert run("--older-than", "2000-01-01").stdout == ""
-    assert run("--older-than", "36500d").exit_code == 0
+
+
+def test_an_age_is_counted_from_the_day_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KCHECK_TODAY", "2027-06-30")
+    assert "before 2027-01-01." in run("--older-than", "180d").stderr
+    monkeypatch.setenv("KCHECK_TODAY", "soon")
+    assert run("--older-than", "180d").exit_code == 2
 
 
 @pytest.mark.parametrize("age", ["18x", "d", "2026-13-01", "-1d", "999999d"])

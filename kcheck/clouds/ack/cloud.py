@@ -22,6 +22,7 @@ class Ack(Cloud):
     """Alibaba Cloud Container Service for Kubernetes."""
 
     name = "ack"
+    gpu_labels = ("aliyun.accelerator/",)
     resources = ("alicloud_cs_",)
     beside = ("alicloud_vpc", "alicloud_vswitch")
     references = (

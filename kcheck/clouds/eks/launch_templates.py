@@ -120,9 +120,13 @@ def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubele
     return kubelets.in_text(mapped(template.text("user_data"), lambda text: _decoded(text) or text))
 
 
-def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
-    """The EFA interface types of a launch template for some machine types."""
-    nested = template.record.blocks("network_interfaces") if template else ()
+def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
+    """The EFA interface types of a group's launch template for some machine types."""
+    if template is None:
+        written = fields.text("launch_template")
+        none = isinstance(written, Unset)
+        return Known((), Origin((fields.record.span,))) if none else Unknown(ELSEWHERE, written.origin)
+    nested = template.record.blocks("network_interfaces")
     if isinstance(nested, Unknown):
         return nested
     kinds = [record.entry("interface_type") for record in nested]
@@ -132,12 +136,12 @@ def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...
     named = [kind for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only")]
     found = tuple(str(kind.value) for kind in named)
     if not named:
-        return Known(found, Origin((instance.span,)))
+        return Known(found, Origin((fields.record.span,)))
     origin = named[0].origin
     cards = _cards(types)
     if origin.spans and origin.spans[0].source.bundled and cards:
         found = (*found[:1], *found[1:2] * (cards - 1))  # a module makes as many as the machine has network cards
-    return Known(found, origin.outside(instance.span))
+    return Known(found, origin.outside(fields.record.span))
 
 
 def _cards(types: Value[tuple[str, ...]]) -> int:

@@ -265,7 +265,7 @@ class _Eks(Reader):
                 gpu_of(CLOUD, types),
                 gpus_of(CLOUD, types),
                 disk_size=self._disk_size(fields, template),
-                efa=template_of.efa(template, instance, types),
+                efa=template_of.efa(fields, template, types),
             ),
             addresses=Addresses(
                 subnets,

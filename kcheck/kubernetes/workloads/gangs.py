@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.kubernetes.workloads.scalars import absent, integer, items, scalar, written_map
+from kcheck.kubernetes.workloads.scalars import absent, integer, items, scalar, text, written_map
+from kcheck.model import NOTHING
 from kcheck.source import placeholders
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, number
 from kcheck.syntax import yaml
@@ -38,8 +39,8 @@ MARKS = (
 )  # fmt: skip
 """Labels and annotations by which a scheduler groups pods."""
 
-_POLICIES = (("spec", "scheduling", "schedulingPolicy", "gang"), ("spec", "runPolicy", "schedulingPolicy"))
-"""Where jobs say it themselves: Kubernetes from 1.37 on, the training operator."""
+_POLICIES = (("spec", "runPolicy", "schedulingPolicy"),)
+"""Where jobs say it themselves: those of the training operator."""
 
 _SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 
@@ -66,7 +67,7 @@ def queue(
     here = Origin((item.span,))
     if name is not None:
         return _named(name, here), Known("volcano", here)
-    written: Value[str] = fields.text("queue") if fields is not None and _has_queue(kind) else Unset(here)
+    written: Value[str] = fields.text("queue") if fields is not None and fields.has("queue") else Unset(here)
     if isinstance(written, Unset):
         return absent(root, *path, KUEUE), Unset(here)
     return written, Known("volcano", written.origin or here)
@@ -78,16 +79,56 @@ def _named(name: str, place: Origin) -> Value[str]:
     return Unknown(placeholders.reason(missing), place) if missing else Known(name, place)
 
 
-def _has_queue(kind: str) -> bool:
-    return kind == "batch.volcano.sh/Job" or (kind.startswith("kubeflow.org/") and kind != "kubeflow.org/Notebook")
+class Native(NamedTuple):
+    """What a job says of Kubernetes' own gangs: the `field` that says it, and the pods that must fit at once.
+
+    `gang` is unset where its PodGroup has the policy `basic`, and None where nothing is said.
+    """
+
+    field: Value[str] = NOTHING
+    gang: Value[str] | None = None
+    least: Value[int] = NOTHING
+
+
+def native(item: Object, kind: str, specs: Iterable[yaml.Node], groups: dict[str, Object]) -> Native:
+    """The gang of Kubernetes' own scheduler: of a Job (1.37), a PodGroup (1.36), or a Workload (1.35)."""
+    gang_ = yaml.get(item.root, *_OF_JOB) if kind == "batch/Job" else None
+    if gang_ is not None:
+        own = _native("spec.scheduling", gang_)
+        return own._replace(least=integer(gang_, "minCount"))
+    for spec in specs:
+        for name in ("schedulingGroup", "workloadRef"):
+            node = yaml.get(spec, name)
+            if node is None:
+                continue
+            group = groups.get(str(known(text(node, "podGroupName"))))
+            if group is None or not group.api_version.startswith(_API):
+                return _native(name, node)
+            if yaml.get(group.root, *_POLICY, "basic") is not None:
+                return _native(name, node)._replace(gang=absent(group.root, *_POLICY, "gang"))
+            return _native(name, node)._replace(least=integer(group.root, *_POLICY, "gang", "minCount"))
+    return Native()
+
+
+_API = "scheduling.k8s.io/"
+_OF_JOB = ("spec", "scheduling", "schedulingPolicy", "gang")
+_POLICY = ("spec", "schedulingPolicy")
+"""Where Kubernetes' own gangs are: in a Job, in a PodGroup."""
+
+
+def _native(field: str, node: yaml.Target) -> Native:
+    value = Known(field, Origin((node.span,)))
+    return Native(value, value)
 
 
 def gang(
     item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str],
-    specs: Iterable[yaml.Node],
+    native: Native,
 ) -> Value[str]:  # fmt: skip
     """What starts the pods of a job together; unset where nothing does."""
     here = Origin((item.span,))
+    if native.gang is not None:
+        return native.gang
     if known(system) == "kueue":
         return Known("Kueue", here)
     if kind == "batch.volcano.sh/Job":
@@ -104,10 +145,6 @@ def gang(
         for terms in known(template.selection) or ():
             if any(one.key == "cloud.google.com/gke-queued" for one in terms):
                 return Known("queued provisioning", here)
-    for spec in specs:
-        for name in ("schedulingGroup", "workloadRef"):
-            if yaml.get(spec, name) is not None:
-                return Known(name, here)
     if _is_slice(item, kind, found):
         return Known("its slice of TPUs", here)
     for path in _POLICIES:

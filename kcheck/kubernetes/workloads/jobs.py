@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.kubernetes.workloads import accounts, gangs, places, pods, runtimes, scaled, unlisted
+from kcheck.kubernetes.workloads import (
+    accounts,
+    devices,
+    first_mpi,
+    gangs,
+    places,
+    pods,
+    runtimes,
+    scaled,
+    unlisted,
+)
 from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, text, written, written_map
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.numbers import profiles
@@ -27,6 +37,7 @@ KINDS = (
     frozenset(name.rpartition("/")[2] for name in profiles.workloads())
     | runtimes.KINDS
     | scaled.KINDS
+    | devices.KINDS
     | {"PodGroup", accounts.KIND}
 )
 """The kinds that run pods, without their groups, and those that say how."""
@@ -46,12 +57,21 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
     groups = {str(known(written(one.root, "metadata", "name"))): one for one in found if one.kind == "PodGroup"}
     signed = accounts.with_secrets(found)
     grown = scaled.targets(found)
+    others = _Others(groups, devices.Devices(found))
     for item in found:
         kind = kind_of(item)
         if kind in known_kinds or unlisted.has_pods(item):
-            workload = gangs.with_group(_workload(item, kind, known_kinds.get(kind, unlisted.KIND)), groups)
+            workload = _workload(first_mpi.by_roles(item), kind, known_kinds.get(kind, unlisted.KIND), others)
+            workload = first_mpi.kept(gangs.with_group(workload, groups), item)
             workload = scaled.with_most(accounts.signed_in(workload, item, signed), item, grown)
             yield item, runtimes.with_runtime(workload, item, named) if kind == runtimes.USER else workload
+
+
+class _Others(NamedTuple):
+    """What workloads refer to: groups of pods by name, and claimed devices."""
+
+    groups: dict[str, Object]
+    devices: devices.Devices
 
 
 def identity(item: Object) -> str:
@@ -61,10 +81,10 @@ def identity(item: Object) -> str:
     return f"{item.owner_path}:{item.kind}/{space}{name if name is not None else '?'}"
 
 
-def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload:
+def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Others) -> Workload:
     own = identity(item)
     groups = list(places.groups(item, entry)) or unlisted.groups(item)
-    found = tuple(group.template(item, own) for group in groups)
+    found = tuple(others.devices.given(group.template(item, own), item) for group in groups)
     specs = [spec for group in groups if (spec := places.spec(group.node))]
     labels = written_map(item.root, "metadata", "labels")
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
@@ -72,6 +92,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
     origin = Origin((secrets.span if secrets is not None else item.span,))
     fields = _fields(item, kind)
     queue, system = gangs.queue(item, kind, labels, fields, found)
+    native = gangs.native(item, kind, specs, others.groups)
     rigid = _rigid(item, kind, found, entry) if batch else Known(value=False, origin=Origin((item.span,)))
     return Workload(
         own,
@@ -88,7 +109,8 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
         labels=labels,
         batch=batch,
         rigid=rigid,
-        gang=gangs.gang(item, kind, labels, found, system, specs),
+        gang=gangs.gang(item, kind, labels, found, system, native),
+        native_gang=native.field,
         queue=queue,
         queue_system=system,
         priority=_priority(fields, found, item),
@@ -99,12 +121,13 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
         shutdown=_field(Fields.flag, fields, "shutdown"),
         slots=_field(Fields.number, fields, "slots"),
         processes=_field(Fields.text, fields, "processes"),
-        least=_field(Fields.number, fields, "least"),
+        least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
         deadline=_deadline(fields, kind, item, specs),
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind),
         release=False,
         group=kind.rpartition("/")[0],
+        api=item.api_version,
         hooked=any("/hook" in key for key in known(written_map(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
         disposed=_disposed(item, kind, found),
@@ -167,12 +190,15 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
 
 
 def _fields(item: Object, kind: str) -> Fields | None:
-    return Fields("any", kind, MappingRecord(item.root, item.span)) if kind in profiles.table("any") else None
+    """The settings of a job, by its version where that has others."""
+    names = (f"{kind}.{item.api_version.rpartition('/')[2]}", kind)
+    name = next((one for one in names if one in profiles.table("any")), None)
+    return Fields("any", name, MappingRecord(item.root, item.span)) if name is not None else None
 
 
 def _field(read: Callable[[Fields, str], Value[T]], fields: Fields | None, name: str) -> Value[T]:
     """A field of a job; unset where its kind has no such thing."""
-    return read(fields, name) if fields is not None and name in profiles.table("any")[fields.resource] else NOTHING
+    return read(fields, name) if fields is not None and fields.has(name) else NOTHING
 
 
 def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Object) -> Value[str]:

@@ -203,7 +203,22 @@ def _admission(root: yaml.Target, place: Span, own: str) -> Admission:
     timeout: Value[int] = NOTHING
     if wait is not None and known(scalar(wait, "enable")) is not False:
         timeout = _seconds(wait, "timeout")
-    return Admission(own, place, timeout, boolean(root, "manageJobsWithoutQueueName"))
+    return Admission(own, place, timeout, boolean(root, "manageJobsWithoutQueueName"), _counted_as(root, place))
+
+
+def _counted_as(root: yaml.Target, place: Span) -> Value[dict[str, str]]:
+    unknown = gap(root, "resources", "deviceClassMappings")
+    if unknown is not None:
+        return unknown
+    found = items(root, "resources", "deviceClassMappings")
+    names = {one: known(text(one, "name")) or "" for one in found}
+    own = {
+        node.text: name
+        for one, name in names.items()
+        for node in items(one, "deviceClassNames")
+        if isinstance(node, yaml.Scalar)
+    }
+    return Known(own, Origin((place,)))
 
 
 def _seconds(node: yaml.Target, name: str) -> Value[int]:
@@ -227,12 +242,16 @@ def _settings(item: Object) -> Iterable[Thing]:
         root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node  # Terraform's yamlencode
         if root is None:
             continue
-        if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
+        if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None and _AGENTS not in name:
             yield _scheduler(root, item.span, own)
         if sharings.is_device_plugin_config(root):
             yield sharings.of_configuration(root, node.span, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
             yield _admission(root, item.span, own)
+
+
+_AGENTS = "agent-scheduler"
+"""The scheduler of Volcano that places single pods, and jobs none."""
 
 
 def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
@@ -288,7 +307,7 @@ def _read_everywhere(item: Object) -> Iterator[str]:
 
 _SETTING_MARKS = (
     *(f"{name}{quote}:" for name in ("tiers", "sharing", "flags") for quote in ("", '"', "'")),
-    "waitForPodsReady", "manageJobsWithoutQueueName",
+    "waitForPodsReady", "manageJobsWithoutQueueName", "deviceClassMappings",
 )  # fmt: skip
 _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("scheduling.k8s.io", "PriorityClass"): _class,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, reason_of
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
 from kcheck.words.derive.basics import computed
+from kcheck.words.derive.control_plane import minor
 from kcheck.words.derive.queues import queued_by_default
 
 if TYPE_CHECKING:
@@ -31,6 +32,33 @@ def gang(workload: Workload, world: World) -> Value[str]:
         return workload.gang
     found = world.remember("operator with gangs", "", lambda: operator(world))
     return Known("its operator", Origin((found.place,))) if found else workload.gang
+
+
+def native_served(workload: Workload, world: World) -> Value[bool]:
+    """Whether the Kubernetes of a job's cluster has the field by which it asks for a gang; null where it asks not so."""
+    field, cluster = known(workload.native_gang), world.inventory.cluster_of.get(workload)
+    if field is None or cluster is None:
+        return computed(workload, None)
+    limits = world.numbers.limits("any")
+    group, job = limits["native_gang.group"].number, limits["native_gang.job"].number
+    served = {
+        "spec.scheduling": lambda own: own >= job,
+        "schedulingGroup": lambda own: own >= group,
+        "workloadRef": lambda own: own < group,
+    }
+    return mapped(minor(cluster, world), served[field])
+
+
+def native_enabled(workload: Workload, world: World) -> Value[bool]:
+    """Whether the code turns on the gate of Kubernetes' own gangs, as only a control plane of one's own lets it."""
+    cluster = world.inventory.cluster_of.get(workload)
+    plane = cluster.plane if cluster else None
+    if plane is None or isinstance(plane.features, Unset):
+        return computed(workload, value=False)
+    return mapped(plane.features, lambda gates: _GATE in gates)
+
+
+_GATE = "GenericWorkload=true"
 
 
 def operator(world: World) -> Workload | None:

@@ -71,7 +71,8 @@ def cards(workload: Workload, _world: World) -> Value[str]:
 
 def called_cards(template: PodTemplate) -> str:
     """What the accelerators of pods are called."""
-    name = next((name for one in template.containers if (name := known(one.gpu))), "gpu")
+    names = (*(name for one in template.containers if (name := known(one.gpu))), *template.device_classes, "gpu")
+    name = names[0]
     return "TPUs" if "tpu" in name else "GPUs" if "gpu" in name else "accelerators"
 
 
@@ -80,6 +81,12 @@ def gpu_pods(workload: Workload, _world: World) -> Value[int]:
     with_gpus = [one for one in workload.templates if number(one.gpus, 0)]
     sum_ = total(one.count for one in with_gpus or workload.templates)
     return sum_ if isinstance(sum_, Unknown) else computed(workload, sum_)
+
+
+def servers(workload: Workload, _world: World) -> Value[PodTemplate]:
+    """Its pods that keep the model for the others: those of the role PS, where they have no GPUs."""
+    found = (one for one in workload.templates if one.role.lower() == "ps" and known(one.gpus) == 0)
+    return computed(workload, next(found, None))
 
 
 def on_spot(workload: Workload, world: World) -> Value[bool]:

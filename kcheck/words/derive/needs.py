@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster
     from kcheck.scale.world import World
 
-_PLUGIN = re.compile(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron")
+_PLUGIN = re.compile(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron|dra-driver")
 
 
 class QuotaNeed(NamedTuple):

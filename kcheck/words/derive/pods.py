@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.scale import placement
 from kcheck.source.values import Known, Origin, Unknown, Value, known, total
 from kcheck.words.derive import gpus
 from kcheck.words.derive.basics import computed
@@ -54,6 +55,22 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     return Known(tuple(one for one in found if all(one in term for term in terms)), pods.selection.origin)
 
 
+def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:
+    """By what pods select nodes with GPUs: a label of such nodes alone; of a job, one of tainted pools."""
+    if isinstance(pods.selection, Unknown):
+        return pods.selection
+    own, labels = placement.gpu_label(pods), known(node_labels(pods, world))
+    if own or not labels:
+        return computed(pods, own or None)
+    job = world.deployed.workload(pods).batch  # a service may fill what is left of a node
+    found = world.pools.candidates(pods) if job and world.inventory.clusters else []
+    if isinstance(found, Unknown):
+        return found
+    sure = bool(found) and all(certain and known(pool.machine.gpu) for pool, certain in found)
+    tainted = sure and all(placement.taints(pool) for pool, _ in found)
+    return computed(pods, labels[0] if tainted else None)
+
+
 def _labels(term: Iterable[Requirement]) -> list[str]:
     return [f"{one.key}={','.join(one.values)}".rstrip("=") for one in term if one.operator in ("In", "Exists")]
 
@@ -95,11 +112,6 @@ def per_node(pods: PodTemplate, world: World) -> Value[int]:
 
 
 # --- what they ask for
-
-
-def gpu_resource(pods: PodTemplate, _world: World) -> Value[str]:
-    """The resource by which pods ask for GPUs; null without."""
-    return computed(pods, next((known(one.gpu) for one in pods.containers if known(one.gpu)), None))
 
 
 def starter(pods: PodTemplate, _world: World) -> Value[str]:

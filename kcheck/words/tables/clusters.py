@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
 from kcheck.scale import placement
@@ -9,17 +11,29 @@ from kcheck.words.derive import (
     basics,
     control_plane,
     dns,
+    fabrics,
     gpus,
     growth,
     limits,
     money,
     needs,
     pools,
+    retirements,
     savings,
     spot,
     taints,
 )
 from kcheck.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
+
+
+def _retired(name: str, *, of: str = "") -> Field:
+    """The retirement of what a word names."""
+    get = attrgetter(f"{of}.{name}" if of else name)
+    read = retirements.of_pool(name, get) if of else retirements.of_cluster(name, get)
+    return record(
+        f"{name}_retirement", "retirement", f"the retirement of this {name}; null where it stays", read, nullable=True
+    )
+
 
 _TARGET = made(
     "target", "int", "its target number of nodes: --nodes, else the sum of its pools' maxima",
@@ -39,8 +53,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         flag("provisioned", "whether the cloud adds nodes beside the pools: Autopilot, EKS Auto Mode, node auto-provisioning"),
         simple("tier", "string", "control-plane tier: Free, Standard, Premium (AKS), standard, tier-xl ... (EKS)"),
         simple("network_plugin", "string", "what gives pods their network: azure, kubenet, none (AKS), vpc-cni (EKS)"),
+        _retired("network_plugin"),
         simple("network_mode", "string", "node-subnet or overlay, of the azure plugin; VPC_NATIVE or ROUTES (GKE)"),
         simple("network_policy", "string", "what enforces network policies"),
+        _retired("network_policy"),
         made("prefix_delegation", "bool", "whether nodes take blocks of addresses for their pods (EKS)",
               lambda c, _w: c.cni.prefix_delegation if c.cni else NOTHING, nullable=True),
         simple("service_cidr", "string", "address range of Services"),
@@ -51,6 +67,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gateway_per_zone", "bool", "one_nat_gateway_per_az of that module"),
         simple("gateways_lack", "string", "input of that module that has fewer entries than azs: public_subnets or external_nat_ip_ids; null where none has"),
         simple("load_balancer", "string", "standard or basic (AKS)"),
+        _retired("load_balancer"),
         simple("outbound_ports", "int", "outbound ports of one node; 0 where the cloud divides them (AKS)", "ports"),
         simple("data_plane", "string", "what forwards packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
         made("windows", "bool", "whether any of its pools runs Windows", control_plane.windows),
@@ -61,6 +78,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("sufficient_outbound_ips", "int", "public addresses with room for the outbound ports of all nodes",
               needs.outbound_addresses, "addresses", nullable=True),
         made("device_plugin", "bool", "whether the code installs a device plugin for GPUs", needs.device_plugin),
+        made("fabric_plugin", "bool", "whether the code installs what offers the network between GPUs to pods: device plugin, network operator, DRA driver", fabrics.plugin),
         made("dns_replicas", "int", "fixed number of CoreDNS replicas; null where they scale, or each node has a DNS cache",
               dns.replicas, "replicas", nullable=True),
         simple("dns_scaling", "bool", "whether its CoreDNS add-on scales it; null where the code has no such add-on (EKS)"),
@@ -83,13 +101,33 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("settings", "setting", "the settings of its control plane and its kubelets (self-managed)",
                 lambda c, _w: control_plane.settings(c)),
     ),
+    "retirement": (
+        part("name", "string", "what is retired, as the code calls it"),
+        part("what", "string", "what it is"),
+        part("ends", "string", "day from which it is not supported, as 2027-03-31"),
+        part("days_ended", "int", "days since then, that day too; before it, zero or less", "days"),
+        part("notice", "int", "days before it for which it is a warning", "days"),
+        part("successor", "string", "what to use instead; null where that depends", nullable=True),
+        part("effect", "string", "what happens then; null where it only loses support", nullable=True),
+    ),
     "quota_need": (
         part("code", "string", "code of the quota in the provider's console, such as L-1216C47A"),
         part("name", "string", "its name there"),
         part("amount", "int", "what the target needs of it; a lower bound where that is not exact"),
         part("exact", "bool", "whether the sizes, machine types and markets of all pools are known"),
-        part("unit", "string", "what it counts: vCPUs, GPUs or GB"),
+        part("unit", "string", "what it counts: vCPUs, GPUs, GB or nodes"),
         part("granted", "int", "what the account has, as the settings declare; null where they do not", nullable=True),
+    ),
+    "fabric": (
+        part("name", "string", "EFA, InfiniBand, GPUDirect-TCPX ..."),
+        part("machine", "string", "the machine type"),
+        part("interfaces", "int", "interfaces of a node for it"),
+        part("gbits", "int", "Gbit/s that a node has with all of them"),
+        part("ordinary", "int", "Gbit/s that a node has without them"),
+        part("resource", "string", "resource or annotation by which pods ask for it"),
+        part("joins", "string", "what nodes must share to reach each other by it: zone or pool"),
+        simple("enabled", "int", "interfaces that the pool gives its nodes", nullable=False),
+        simple("reached", "int", "Gbit/s that a node has with these", nullable=False),
     ),
     "setting": (
         plain("name", "string", "what its component calls it: quota-backend-bytes, kube-api-qps, serializeImagePulls ..."),
@@ -118,6 +156,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("biggest_job_nodes", "int", "nodes that its biggest job fills; 0 without one", pools.biggest_job_nodes, "nodes"),
         made("managed", "bool", "whether the cloud runs the group, not the user", lambda p, _w: basics.computed(p, p.managed)),
         simple("instance_types", "string", "machine types", kind="list", of="machine"),
+        record("machine_retirement", "retirement", "the retirement of its machine types; null where one of them stays", retirements.machine, nullable=True),
+        simple("accelerator", "string", "type of GPUs that are attached to its machines (GKE)", of="machine"),
+        _retired("accelerator", of="machine"),
         simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False, of="machine"),
         simple("max_pods", "int", "pods a node may run", "pods", of="addresses"),
         made("surge_nodes", "int", "nodes that an upgrade adds", pools.surge, "nodes"),
@@ -146,8 +187,16 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("own_boot_disk", "bool", "whether its machines have a local disk that is large enough to boot from; null where the cloud has no such choice (AKS)",
               pools.own_boot_disk, nullable=True),
         made("together", "string", "placement group or policy that keeps its nodes close together; null without one", pools.together, nullable=True),
-        simple("image", "string", "what the nodes run: AMI type (EKS), image type (GKE)", of="system"),
+        simple("image", "string", "what the nodes run: AMI type (EKS), image type (GKE, ACK), os_sku (AKS)", of="system"),
+        _retired("image", of="system"),
+        simple("set_type", "string", "VirtualMachineScaleSets or AvailabilitySet (AKS)", of="placement"),
+        _retired("set_type", of="placement"),
         made("efa_interfaces", "string", "the types of a node's EFA interfaces: efa, which takes an address, or efa-only, which takes none (EKS)", pools.efa, kind="list"),
+        record("fabric", "fabric", "the network between GPUs that its machines have beside the ordinary one, the slowest of several; null where one has none",
+               fabrics.of_pool, nullable=True),
+        record("spread_job", "workload", "the GPU job that fills most of its nodes, of those that need several and whose pods wait for each other; null without one",
+               fabrics.spread_job, nullable=True),
+        made("spread_nodes", "int", "nodes that this job fills; 0 without one", fabrics.spread_nodes, "nodes"),
         made("nvme", "int", "size of the local NVMe disks of its smallest machine (EKS)", pools.nvme, "GB"),
         flag("local_disks", "whether the start-up of a node joins its local disks", of="system"),
         simple("reservation", "string", "what its machines are reserved by, and paid whether they run or not: a capacity reservation or block; null without one", of="market"),

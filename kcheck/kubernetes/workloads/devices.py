@@ -1,0 +1,182 @@
+"""GPUs that pods get by dynamic resource allocation: claims, their templates, and classes of devices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.kubernetes.workloads.scalars import boolean, items, scalar, text, written
+from kcheck.numbers import devices
+from kcheck.source.units import as_text
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, total
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Claim, Container, PodTemplate
+
+_DOMAIN = "ComputeDomain"
+"""A kind of NVIDIA's driver that makes a template of its own, for channels between nodes."""
+
+_CHANNEL = ("spec", "channel", "resourceClaimTemplate", "name")
+KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "DeviceClass", _DOMAIN})
+_IMPLICIT = "deviceclass.resource.kubernetes.io/"
+"""What the names of resources begin with that stand for a class of devices (Kubernetes 1.34)."""
+
+
+class _Asked(NamedTuple):
+    """Devices of one class that a request asks for; without `number` all of a node, without `kind` not known ones."""
+
+    device_class: str
+    kind: devices.Device | None
+    number: Value[int] | None
+
+
+class Devices:
+    """The claims and the classes of devices among some objects."""
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self._claims: dict[tuple[bool, str], list[Object]] = {}
+        self._classes: dict[str, devices.Device | None] = {}
+        self._resources: dict[str, str] = {}
+        self._channels: set[str] = set()
+        for item in objects:
+            if item.kind == _DOMAIN:
+                self._channels.add(str(known(written(item.root, *_CHANNEL))))
+            elif item.kind in KINDS and item.api_version.startswith("resource.k8s.io/"):
+                self._add(item)
+
+    def _add(self, item: Object) -> None:
+        name = str(known(written(item.root, "metadata", "name")))
+        if item.kind != "DeviceClass":
+            self._claims.setdefault((item.kind == "ResourceClaim", name), []).append(item)
+            return
+        self._classes[name] = devices.of_class(name) or devices.of_selectors(_expressions(item.root, "spec"))
+        resource = known(text(item.root, "spec", "extendedResourceName"))
+        if resource is not None:
+            self._resources[resource] = name
+
+    def given(self, template: PodTemplate, item: Object) -> PodTemplate:
+        """Pods of an object with the GPUs that they claim, or ask for as resources that stand for devices."""
+        place = template.gpus.origin or Origin((item.span,))
+        containers = tuple(map(self._counted, template.containers))
+        named = [one for one, before in zip(containers, template.containers, strict=True) if one is not before]
+        if named:
+            gpus = [template.gpus, *(mapped(one.gpu_limit, int) for one in named if not one.init)]
+            template = replace(template, containers=containers, gpus=_sum(gpus, place))
+        for claim in known(template.claims) or ():
+            template = self._with_claim(template, claim, item)
+        return template
+
+    def _counted(self, one: Container) -> Container:
+        """A container with the GPUs that it asks for by the name of a class, or the one that a class gives them."""
+        for name, count in one.extended if isinstance(one.gpu, Unset) else ():
+            device_class = self._resources.get(name) or name.removeprefix(_IMPLICIT)
+            if device_class != name and self._kind(device_class) == "card" and (known(count) or "").isdecimal():
+                return replace(one, gpu=Known(name, Origin((one.place,))), gpu_limit=count)
+        return one
+
+    def _kind(self, device_class: str) -> devices.Device | None:
+        return devices.of_class(device_class) or self._classes.get(device_class)
+
+    def _with_claim(self, template: PodTemplate, claim: Claim, item: Object) -> PodTemplate:
+        asked = self._asked(claim, item)
+        place = template.claims.origin or Origin((item.span,))
+        if isinstance(asked, Unknown):
+            if not known(template.claims_fabric):
+                template = replace(template, claims_fabric=asked)
+            # no node has a device plugin and a driver for the same cards
+            return template if known(template.gpus) else replace(template, gpus=asked)
+        if any(one.kind == "fabric" for request in asked for one in request):
+            template = replace(template, claims_fabric=Known(value=True, origin=place))
+        cards = [one for request in asked for one in request if one.kind in ("card", "share")]
+        if not cards:
+            return template
+        found = replace(
+            template,
+            device_classes=tuple(dict.fromkeys((*template.device_classes, *(one.device_class for one in cards)))),
+            shares=template.shares or any(one.kind == "share" for one in cards),
+            all_cards=template.all_cards or any(one.number is None for one in cards),
+        )
+        if claim.shared and known(template.count) != 1:
+            why = Unknown(f"all its pods share the devices of ResourceClaim {claim.source}", place)
+            return replace(found, gpus=why, shared_claim=Known(claim.source, place))
+        counts = [_of_request(request, claim, place) for request in asked]
+        return replace(found, gpus=_sum([template.gpus, *counts], place))
+
+    def _asked(self, claim: Claim, item: Object) -> list[list[_Asked]] | Unknown:
+        """The devices of each request of a claim, with its alternatives."""
+        here = Origin((item.span,))
+        found = _nearest(self._claims.get((claim.shared, claim.source), []), item)
+        kind = "ResourceClaim" if claim.shared else "ResourceClaimTemplate"
+        if claim.source in self._channels and not found:
+            return []
+        if not found:
+            return Unknown(f"{kind} {claim.source} is not in the code", here)
+        read = [self._requests(one.root, ("spec",) if claim.shared else ("spec", "spec")) for one in found]
+        if any(_plain(own) != _plain(read[0]) for own in read):
+            return Unknown(f"the {kind}s {claim.source} in the code differ", here)
+        strange = next((one.device_class for request in read[0] for one in request if one.kind is None), None)
+        if strange is not None:
+            return Unknown(f"DeviceClass {strange} is not in the code, or selects no driver that is known", here)
+        return read[0]
+
+    def _requests(self, root: yaml.Target, path: tuple[str, ...]) -> list[list[_Asked]]:
+        """The requests of a claim, each a list of alternatives."""
+        result = []
+        for one in items(root, *path, "devices", "requests"):
+            whole = yaml.get(one, "exactly")
+            choices = items(one, "firstAvailable") or [whole if whole is not None else one]  # flat before v1beta2
+            result.append([self._devices(choice) for choice in choices if not known(boolean(choice, "adminAccess"))])
+        return result
+
+    def _devices(self, choice: yaml.Target) -> _Asked:
+        name = str(known(text(choice, "deviceClassName")))
+        kind = self._kind(name)
+        part = yaml.get(choice, "capacity") is not None or devices.is_part(name, _expressions(choice))
+        if kind == "card" and part:
+            kind = "share"
+        if known(text(choice, "allocationMode")) == "All":
+            return _Asked(name, kind, None)
+        count = mapped(scalar(choice, "count"), as_text)
+        return _Asked(name, kind, Known(1, count.origin) if isinstance(count, Unset) else mapped(count, _number))
+
+
+def _number(text_: str) -> int:
+    return int(text_) if text_.isdecimal() and len(text_) < 10 else 0
+
+
+def _of_request(request: list[_Asked], claim: Claim, place: Origin) -> Value[int]:
+    """The whole cards of a request; unknown where its alternatives differ, or it takes all of a node."""
+    if any(one.kind == "card" and one.number is None for one in request):
+        return Unknown(f"claim {claim.source} takes all devices of a node", place)
+    counts = [one.number if one.kind == "card" and one.number is not None else Known(0, place) for one in request]
+    numbers = {known(count) for count in counts}
+    if len(numbers) > 1:
+        return Unknown(f"the alternatives of claim {claim.source} have different numbers of devices", place)
+    return counts[0] if counts else Known(0, place)
+
+
+def _plain(requests: list[list[_Asked]]) -> list[list[tuple[str, int | None]]]:
+    """Requests without their places, to be compared."""
+    return [[(one.device_class, known(one.number) if one.number else None) for one in request] for request in requests]
+
+
+def _sum(values: list[Value[int]], place: Origin) -> Value[int]:
+    sum_ = total(values)
+    return sum_ if isinstance(sum_, Unknown) else Known(sum_, place)
+
+
+def _nearest(found: list[Object], item: Object) -> list[Object]:
+    """Of objects of one name those of the same folder and namespace as another, as far as there are such."""
+    near = [one for one in found if one.folder == item.folder and one.scope == item.scope] or found
+    space = known(written(item.root, "metadata", "namespace"))
+    return [one for one in near if known(written(one.root, "metadata", "namespace")) == space] or near
+
+
+def _expressions(node: yaml.Target, *path: str) -> list[str]:
+    """The expressions of the selectors of a class or a request."""
+    found = (known(text(one, "cel", "expression")) for one in items(node, *path, "selectors"))
+    return [one for one in found if one is not None]

@@ -1,0 +1,52 @@
+"""Device classes and drivers of dynamic resource allocation: what their devices are."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
+
+from kcheck.numbers import profiles
+from kcheck.source.bundled import PROFILES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Device = Literal["card", "share", "fabric", "other"]
+"""A whole accelerator, a part of one, a network interface, or nothing that counts."""
+
+
+class _Driver(TypedDict):
+    kind: Device
+    parts: NotRequired[str]
+
+
+class _File(TypedDict):
+    classes: dict[str, Device]
+    drivers: dict[str, _Driver]
+
+
+@cache
+def _file() -> _File:
+    data: _File = profiles.load_yaml(os.path.join(PROFILES, "any", "devices.yaml"))
+    return data
+
+
+def of_class(name: str) -> Device | None:
+    """What the devices of a well-known class are; None for another class."""
+    return _file()["classes"].get(name)
+
+
+def of_selectors(expressions: Iterable[str]) -> Device | None:
+    """What devices the selectors of a class choose; None if they name no driver that is known."""
+    text = " ".join(expressions).replace('"', "'")
+    for name, driver in _file()["drivers"].items():
+        if f"'{name}'" in text:
+            return "share" if driver.get("parts", "\0") in text else driver["kind"]
+    return None
+
+
+def is_part(device_class: str, expressions: Iterable[str]) -> bool:
+    """Whether the selectors of a request choose parts of the cards of a well-known class."""
+    text = " ".join(expressions).replace('"', "'")
+    return _file()["drivers"].get(device_class, {"kind": "other"}).get("parts", "\0") in text

@@ -1,0 +1,182 @@
+"""GPUs by dynamic resource allocation: claims, templates and classes of devices count as GPUs, and place pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.source.values import Known, Unknown, known
+from tests.conftest import indented
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcheck.model import Inventory, PodTemplate
+
+    Read = Callable[[Mapping[str, str]], Inventory]
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 4
+  completions: 4
+  template:
+    spec:
+      restartPolicy: Never
+      resourceClaims:
+        - {name: gpus, resourceClaimTemplateName: gpus}
+      containers:
+        - name: train
+          image: quay.io/example/train:1
+          resources:
+            claims: [{name: gpus}]
+"""
+
+
+def claim(request: str, api: str = "v1", name: str = "gpus") -> str:
+    """A ResourceClaimTemplate with one request."""
+    return f"""
+apiVersion: resource.k8s.io/{api}
+kind: ResourceClaimTemplate
+metadata: {{name: {name}}}
+spec:
+  spec:
+    devices:
+      requests:
+        - name: gpus
+          {indented(request, 10)}
+"""
+
+
+def device_class(name: str, expression: str, more: str = "") -> str:
+    """A DeviceClass that selects devices by an expression."""
+    return f"""
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {{name: {name}}}
+spec:
+  {more}
+  selectors:
+    - cel: {{expression: "{expression}"}}
+"""
+
+
+def pods(read: Read, *documents: str) -> PodTemplate:
+    """The pods of the only workload of a manifest."""
+    (workload,) = read({"job.yaml": "\n---\n".join(documents)}).workloads
+    return workload.templates[0]
+
+
+EXACT = "exactly: {deviceClassName: gpu.nvidia.com, count: 8}"
+
+
+@pytest.mark.parametrize(
+    ("request_", "api", "gpus"),
+    [
+        (EXACT, "v1", 8),
+        ("exactly: {deviceClassName: gpu.nvidia.com}", "v1", 1),
+        ("deviceClassName: gpu.nvidia.com\ncount: 2", "v1beta1", 2),
+        ("firstAvailable: [{name: a, deviceClassName: gpu.nvidia.com, count: 4}, {name: b, deviceClassName: gpu.amd.com, count: 4}]", "v1", 4),
+        ("exactly: {deviceClassName: gpu.nvidia.com, count: 8, adminAccess: true}", "v1", 0),
+        ("exactly: {deviceClassName: compute-domain-default-channel.nvidia.com}", "v1", 0),
+        ("exactly: {deviceClassName: mrdma.google.com, allocationMode: All}", "v1", 0),
+        ("exactly: {deviceClassName: mig.nvidia.com}", "v1", 0),
+    ],
+)  # fmt: skip
+def test_claims_count_gpus(read: Read, request_: str, api: str, gpus: int) -> None:
+    """Each request of a claim counts its devices, of which only whole cards are GPUs."""
+    assert known(pods(read, claim(request_, api), JOB).gpus) == gpus
+
+
+def test_parts_of_cards_are_shares(read: Read) -> None:
+    """A slice of a card is no whole one, and is known to be shared."""
+    found = pods(read, claim("exactly: {deviceClassName: mig.nvidia.com}"), JOB)
+    assert (known(found.gpus), found.shares) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("documents", "reason"),
+    [
+        ((), "ResourceClaimTemplate gpus is not in the code"),
+        ((claim("exactly: {deviceClassName: fast}"),), "DeviceClass fast is not in the code, or selects no driver that is known"),
+        ((claim("exactly: {deviceClassName: gpu.nvidia.com, allocationMode: All}"),), "claim gpus takes all devices of a node"),
+        ((claim(EXACT), claim(EXACT.replace("8", "4"))), "the ResourceClaimTemplates gpus in the code differ"),
+        ((claim("firstAvailable: [{deviceClassName: gpu.nvidia.com, count: 4}, {deviceClassName: gpu.amd.com}]"),),
+         "the alternatives of claim gpus have different numbers of devices"),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_said(read: Read, documents: tuple[str, ...], reason: str) -> None:
+    """A claim that does not say how many GPUs it is leaves their number unknown, with the reason."""
+    gpus = pods(read, *documents, JOB).gpus
+    assert isinstance(gpus, Unknown)
+    assert gpus.reason == reason
+
+
+def test_own_classes_are_what_their_driver_is(read: Read) -> None:
+    """A class of one's own counts by the driver that its selectors name."""
+    own = device_class("fast", "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'")
+    asked = claim("exactly: {deviceClassName: fast, count: 8}")
+    found = pods(read, own, asked, JOB)
+    assert (known(found.gpus), found.device_classes) == (8, ("fast",))
+
+
+def test_resources_that_stand_for_a_class_count(read: Read) -> None:
+    """A resource that a class gives its name to, and the one that each class has, are GPUs."""
+    own = device_class("fast", "device.driver == 'gpu.nvidia.com'", "extendedResourceName: example.com/h100")
+    asked = JOB.replace("claims: [{name: gpus}]", "limits: {example.com/h100: 8}").replace(
+        "      resourceClaims:\n        - {name: gpus, resourceClaimTemplateName: gpus}\n", ""
+    )
+    assert known(pods(read, own, asked).gpus) == 8
+    implicit = asked.replace("example.com/h100", "deviceclass.resource.kubernetes.io/gpu.nvidia.com")
+    assert known(pods(read, implicit).gpus) == 8
+    assert known(pods(read, asked).gpus) == 0
+
+
+def test_one_claim_is_shared_by_all_pods(read: Read) -> None:
+    """A ResourceClaim is allocated once, so several pods of it have no number of their own; one pod has it."""
+    shared = JOB.replace("resourceClaimTemplateName", "resourceClaimName")
+    text = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus}
+spec:
+  devices:
+    requests:
+      - name: gpus
+        exactly: {deviceClassName: gpu.nvidia.com, count: 8}
+"""
+    found = pods(read, text, shared)
+    assert isinstance(found.gpus, Unknown)
+    assert isinstance(found.shared_claim, Known)
+    alone = shared.replace("parallelism: 4", "parallelism: 1").replace("completions: 4", "completions: 1")
+    assert known(pods(read, text, alone).gpus) == 8
+
+
+def test_claims_of_the_same_folder_come_first(read: Read) -> None:
+    """Two overlays may have a claim of the same name; each job gets that of its own folder."""
+    files = {
+        "a/job.yaml": claim(EXACT) + "\n---\n" + JOB,
+        "b/job.yaml": claim(EXACT.replace("8", "4")) + "\n---\n" + JOB.replace("train}", "tune}"),
+    }
+    found = {str(known(one.name)): known(one.gpus) for one in read(files).workloads}
+    assert found == {"train": 8, "tune": 4}
+
+
+def test_claims_of_something_else_hide_no_gpus(read: Read) -> None:
+    """Pods that ask a device plugin for GPUs may claim channels, network interfaces, and what is not in the code."""
+    asked = JOB.replace("claims: [{name: gpus}]", "limits: {nvidia.com/gpu: 8}")
+    assert known(pods(read, asked).gpus) == 8
+    domain = "apiVersion: resource.nvidia.com/v1beta1\nkind: ComputeDomain\nmetadata: {name: nccl}\nspec:\n  channel: {resourceClaimTemplate: {name: gpus}}\n"
+    assert known(pods(read, domain, JOB).gpus) == 0
+
+
+def test_claims_may_be_interfaces_of_a_fabric(read: Read) -> None:
+    """A claim on network interfaces is known to be one; of a claim that is not in the code nobody knows."""
+    asked = JOB.replace("claims: [{name: gpus}]", "claims: [{name: gpus}]\n            limits: {nvidia.com/gpu: 8}")
+    request = "exactly: {deviceClassName: mrdma.google.com, allocationMode: All}"
+    assert known(pods(read, claim(request), asked).claims_fabric)
+    assert isinstance(pods(read, asked).claims_fabric, Unknown)
+    assert not known(pods(read, claim(EXACT), JOB).claims_fabric)
