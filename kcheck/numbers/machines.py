@@ -257,18 +257,21 @@ def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str]
         machine, added = f"{name} with {count} {accelerator}", count * table.accelerators[accelerator]
         markets = ["on demand"]
     for market in markets:
-        own = _prices(cloud, market).get(name.removeprefix("Standard_").lower())
+        own = _prices(cloud, market).get(name.removeprefix("Standard_").removeprefix("ecs.").lower())
         if own is not None:
-            return Price(own + added, machine, market, table.region)
+            return Price(own[0] + added, machine, market, own[1])
     return None
 
 
 @cache
-def _prices(cloud: str, market: str) -> dict[str, int]:
-    """The list prices of a cloud by machine type in lower case: Azure takes any."""
-    table = profiles.prices(cloud)
-    groups = () if table is None else (table.spot if market == "spot" else table.on_demand).values()
-    return {name.lower(): price for group in groups for name, price in group.items()}
+def _prices(cloud: str, market: str) -> dict[str, tuple[int, str]]:
+    """List prices with their regions by machine type in lower case: Azure takes any."""
+    own = profiles.prices(cloud)
+    found: dict[str, tuple[int, str]] = {}
+    for table in (*own.elsewhere, own) if own is not None else ():
+        for group in (table.spot if market == "spot" else table.on_demand).values():
+            found |= {name.lower(): (price, table.region) for name, price in group.items()}
+    return found
 
 
 def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -152,3 +153,28 @@ def test_sizes_are_read_from_the_autoscaler(tmp_path: Path) -> None:
     added = [line for line in found.stdout.splitlines() if line.startswith("+  ")]
     assert added == ["+  standardNDXLFamily: ND512_XL_v9 512x8", '+  "ND{n}_XL_v9": ND512_XL_v9 2097152']
     assert found.stderr.splitlines() == ["aks: Q9_v1 has 7 vCPUs; add a pattern of standardQFamily"]
+
+
+PRICES = "pkg/providers/pricing/"
+AMAZON = """// generated at 2026-12-24T13:44:30Z for us-east-1
+	"us-east-1": {
+		// p5 family
+		"p5.48xlarge": 50.0405, "p5.4xlarge": 6.880000, "c5.large": 0.085, "p9.large": 1,
+		"g4ad.xlarge": 0.37853,
+	},
+"""
+
+
+def test_prices_are_read_from_what_karpenter_generates(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    committed(tmp_path / "gits" / "karpenter-provider-aws", "v1", {f"{PRICES}zz_generated.pricing_aws.go": AMAZON})
+    regions = {"us-central1": {"on_demand": {"a2-highgpu-1g": 3.5}}, "us-east4": {"spot": {"a3-megagpu-8g": 20}}}
+    google = {f"{PRICES}initial-prices.json": json.dumps({"prices": regions})}
+    committed(tmp_path / "gits" / "karpenter-provider-gcp", "v1", google)
+    found = refreshed(tmp_path, "prices")
+    added = [line.split(",")[0] for line in found.stdout.splitlines() if line.startswith("+ ") or "+dated" in line]
+    assert added[:2] == ["+dated: 2026-12-24", "+  H100: p5.4xlarge 6880"]
+    assert added[3:] == [
+        "+  nvidia-tesla-a100: a2-highgpu-1g 3500", "+      nvidia-h100-mega-80gb: a3-megagpu-8g 20000"
+    ]  # fmt: skip
+    assert "p5.48xlarge 50041" in found.stdout
