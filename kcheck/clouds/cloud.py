@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Autoscaler, Cluster, Cni, Inventory
+    from kcheck.model import Autoscaler, Cluster, Cni, Inventory, NodePool
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.numbers.reserved import Node, Reserved
     from kcheck.source.findings import Skipped
@@ -118,6 +118,10 @@ class Cloud(Protocol):
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """The documented limits of a cluster; `numbers` include values from the settings."""
         yield from ()
+
+    def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
+        """The key of the number of pods that a cluster is made for."""
+        return "cluster.pods"
 
     def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
         """The documented limit of each pool for its autoscaler."""

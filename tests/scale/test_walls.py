@@ -431,6 +431,41 @@ def test_interfaces_are_counted_by_zone(zones: str, nodes: int, capacity: Callab
     assert at(capacity(text + subnets), "interfaces") == nodes
 
 
+MANY_PODS = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: rollouts}
+spec:
+  parallelism: 400000
+  template:
+    spec:
+      containers: [{name: rollout, image: quay.io/example/rollout:1, resources: {requests: {cpu: CPU, memory: 1Gi}}}]
+      restartPolicy: Never
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: logs}
+spec:
+  template:
+    spec: {containers: [{name: logs, image: quay.io/example/logs:1}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("plugin", "cpu", "nodes"),
+    [
+        ("azure", "500m", "no such wall"),  # pods take addresses of the nodes' subnet: no number is documented
+        ('azure"\n    network_plugin_mode = "overlay', "500m", 200_000 // 110),  # 109 of the job, one of the DaemonSet
+        ('azure"\n    network_plugin_mode = "overlay', "10", "no such wall"),  # beyond the 5,000 nodes of a cluster
+    ],
+)
+def test_pods_of_a_cluster(plugin: str, cpu: str, nodes: object, capacity: Callable[..., dict[str, Any]]) -> None:
+    code = aks(plugin=plugin).replace(
+        "node_count ", 'vm_size = "Standard_D64s_v5"\n    max_pods = 110\n    node_count '
+    )
+    assert at(capacity(code, "--nodes", "4000", **{"job.yaml": MANY_PODS.replace("CPU", cpu)}), "pods") == nodes
+
+
 PULLS = """
 apiVersion: batch/v1
 kind: Job
