@@ -200,6 +200,7 @@ def gke(**values: Any) -> str:
         (gke(nodes=4000), "pool-limit", 3000),
         (gke(nodes=1000, location="us-central1-a"), "pool-limit", 1000),
         (gke(location="us-central1-a"), "control-plane", 2000),
+        (gke(nodes=4000), "pods", "no such wall"),  # 200,000 pods, one on each of 15,000 nodes
         (gke(), "cluster-limit", 15000),
     ],
 )
