@@ -128,6 +128,10 @@ class Cloud(Protocol):
         """The documented limits of a cluster; `numbers` include values from the settings."""
         yield from ()
 
+    def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
+        """The key of the number of pods that a cluster is made for."""
+        return "cluster.pods"
+
     def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
         """The documented limit of each pool for its autoscaler."""
         return None

@@ -115,7 +115,7 @@ class Cluster(Thing):
     (EKS); `load_balancer` is the SKU of Azure's.
     CoreDNS keeps `dns_replicas` whatever the size; unset where it scales. `dns_scaling` says whether its add-on does;
     `dns_compute` is what that puts it on. `grower` is what the cluster's own code installs to grow its pools, unknown
-    where it only gives the rights to do so.
+    where it only gives the rights to do so. `successor` is the module that replaces the retired one that makes it.
     """
 
     cloud: str
@@ -143,6 +143,7 @@ class Cluster(Thing):
     gateways_lack: Value[str] = NOTHING
     load_balancer: Value[str] = NOTHING
     data_plane: Value[str] = NOTHING
+    successor: Value[str] = NOTHING
     security_group: Value[str] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     subnet_ids: Value[tuple[str, ...]] = NOTHING

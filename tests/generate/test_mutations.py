@@ -735,6 +735,8 @@ MISTAKES = [*carried(), *EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
 
 NOT_HERE = {
     "node-subnet-slash-24": "it is about nodes of unknown number, and all that is generated has a size",
+    "retired-module": "generated clusters call no module",
+    "too-many-pods": "generated clusters have overlay, which takes more pods than their nodes can run",
     "system-pods-pin-nodes": "autoscalers keep no such nodes from 1.33 on, and older ones are not generated",
 }
 

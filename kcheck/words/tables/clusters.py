@@ -72,6 +72,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _retired("load_balancer"),
         simple("outbound_ports", "int", "outbound ports of one node; 0 where the cloud divides them (AKS)", "ports"),
         simple("data_plane", "string", "what forwards packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
+        simple("successor", "string", "published module that replaces the retired one that makes it; null where that is not retired"),
         made("windows", "bool", "whether any of its pools runs Windows", control_plane.windows),
         simple("security_group", "string", "basic or enterprise (ACK)"),
         made("minor", "int", "minor version of Kubernetes", control_plane.minor, nullable=True),
