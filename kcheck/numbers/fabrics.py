@@ -14,7 +14,7 @@ from kcheck.numbers.clouds import folder
 class Fabric(NamedTuple):
     """The network between GPUs of a machine type: Gbit/s of each interface, and what a node has without them.
 
-    Nodes of a job reach each other by it within what it `joins`: one zone, or one pool. Pods ask for it by `resource`,
+    Nodes of a job reach each other by it within what it `joins`: a pool, zone or region. Pods ask for it by `resource`,
     which may be an annotation that `annotations` matches; what matches `plugin` brings it, what matches `disabled` in
     a command or a variable switches it off. With `of_host`, pods on the network of the node have it too.
     """

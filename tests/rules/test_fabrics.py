@@ -287,3 +287,52 @@ def test_infiniband_ends_at_the_pool(more: dict[str, str], expected: set[str], c
     second = AKS[AKS.index('resource "azurerm_kubernetes_cluster_node_pool"') :]
     second = second.replace('"gpu"', '"gpub"')
     assert found(check({"main.tf": AKS + second, **more})) == expected
+
+
+JOBSET = """apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: train
+  annotations: {ANNOTATIONS}
+spec:
+  replicatedJobs:
+    - name: workers
+      template:
+        spec:
+          parallelism: 8
+          completions: 8
+          template:
+            spec:
+              SPEC
+              containers:
+                - name: train
+                  image: quay.io/example/train:1
+                  resources: {limits: {nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 32}}
+"""
+ZONES = """resource "aws_subnet" "nodes" {
+  for_each = { a = "10.0.0.0/20", b = "10.0.16.0/20" }
+
+  vpc_id            = "vpc-1"
+  cidr_block        = each.value
+  availability_zone = "us-east-1${each.key}"
+}
+"""
+PACKED = "alpha.jobset.sigs.k8s.io/exclusive-topology: topology.kubernetes.io/zone"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "spec", "expected"),
+    [
+        ("", "", {"job-across-fabrics"}),
+        (PACKED, "", set[str]()),
+        ("", "nodeSelector: {topology.kubernetes.io/zone: us-east-1b}", set[str]()),
+    ],
+    ids=["anywhere", "exclusive", "selected"],
+)
+def test_efa_ends_at_the_zone(annotations: str, spec: str, expected: set[str], check: Callable[..., Result]) -> None:
+    group = eks(cards=32)["main.tf"].replace(
+        '"aws_eks_node_group" "gpu" {', '"aws_eks_node_group" "gpu" {\n  for_each = aws_subnet.nodes'
+    )
+    group = group.replace('["subnet-1"]', "[each.value.id]").replace('"gpu"\n', '"gpu-${each.key}"\n')
+    files = {"main.tf": group + ZONES, "job.yaml": JOBSET.replace("ANNOTATIONS", annotations).replace("SPEC", spec)}
+    assert found(check(files)) == expected

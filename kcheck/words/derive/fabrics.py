@@ -9,6 +9,7 @@ from kcheck.clouds.registry import cloud
 from kcheck.numbers import fabrics
 from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.words.derive.basics import anyone, computed
+from kcheck.words.derive.pods import node_labels
 from kcheck.words.derive.pools import filled
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 _NODES = re.compile(r"--nnodes[= ]+(?!1(?![0-9:]))")
 """The torchrun argument for several nodes, or for a range of them."""
+
+
+_ZONE = re.compile(r"(topology|failure-domain\.beta)\.kubernetes\.io/zone=[^,]+$")
+"""A label that selects nodes of one zone."""
 
 
 class PoolFabric(NamedTuple):
@@ -164,6 +169,43 @@ def nodes(template: PodTemplate, world: World) -> Value[int]:
     if isinstance(pools, Unknown):
         return pools
     return computed(template, max((_fewest(workload, pool) for pool in pools), default=0))
+
+
+def domains(template: PodTemplate, world: World) -> Value[int]:
+    """Pools or zones over which pods may be spread, though no fabric joins them; 0 without a fabric.
+
+    Subnets of one pool count once: that is a fault of the pool.
+    """
+    fabric, pools = of_pods(template, world), _pools(template, world)
+    if isinstance(pools, Unknown) or not isinstance(fabric, Known):
+        return pools if isinstance(pools, Unknown) else fabric if isinstance(fabric, Unknown) else computed(template, 0)
+    if fabric.value.joins == "pool":
+        return computed(template, len(pools))
+    labels = node_labels(template, world)
+    if isinstance(labels, Unknown):
+        return labels
+    if fabric.value.joins == "region" or any(_ZONE.match(one) for one in known(labels) or ()):
+        return computed(template, 1)
+    found: set[str] = set()
+    for pool in pools:
+        zones = _zones(pool)
+        if isinstance(zones, Unknown):
+            return zones
+        found.update(zones)
+    return computed(template, len(found))
+
+
+def _zones(pool: NodePool) -> list[str] | Unknown:
+    """The zones of a pool; of one with several subnets the first stands for it."""
+    cluster = known(pool.cluster)
+    listed = pool.placement.zones if cluster and cloud(cluster.cloud).zones_of_pools == "region" else None
+    if listed is None:
+        subnets = pool.addresses.subnets
+        return [known(one.zone) or one.id for one in known(subnets) or ()][:1] or Unknown(reason_of(subnets))
+    if isinstance(listed, Known):
+        return list(listed.value)
+    place = known(cluster.location) if cluster and known(cluster.zonal) else None
+    return [place] if place else Unknown(reason_of(listed), listed.origin)
 
 
 def asks(template: PodTemplate, world: World) -> Value[bool]:

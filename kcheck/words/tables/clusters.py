@@ -133,7 +133,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("gbits", "int", "Gbit/s that a node has with all of them"),
         part("ordinary", "int", "Gbit/s that a node has without them"),
         part("resource", "string", "resource or annotation by which pods ask for it"),
-        part("joins", "string", "what nodes must share to reach each other by it: zone or pool"),
+        part("joins", "string", "what nodes must share to reach each other by it: pool, zone or region"),
         simple("enabled", "int", "interfaces that the pool gives its nodes", nullable=False),
         simple("reached", "int", "Gbit/s that a node has with these", nullable=False),
     ),

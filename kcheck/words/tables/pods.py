@@ -151,6 +151,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("fabric", "fabric", "the network between GPUs of the nodes that they land on, where they fill several and talk to each other; null where not all have one",
                fabrics.of_pods, nullable=True),
         made("fabric_nodes", "int", "nodes that their workload fills by its GPUs, where its pods talk to each other; 0 where they do not, or where that is not known", fabrics.nodes, "nodes"),
+        made("fabric_domains", "int", "pools or zones over which they may be spread, and which that network does not join; 0 without one", fabrics.domains),
         made("asks_fabric", "bool", "whether they get the interfaces of that network: by a resource, an annotation, or the devices of the node", fabrics.asks),
         made("fabric_off", "string", "the variable that keeps them off that network, such as NCCL_IB_DISABLE=1; null without", fabrics.switched_off, nullable=True),
         simple("packed_by", "string", "label that all of them must find with one value on their nodes (required podAffinity to each other)"),
