@@ -8,6 +8,7 @@ import pytest
 
 from kcheck.clouds.aks import machines as sizes
 from kcheck.clouds.gke import machines as own
+from kcheck.clouds.reader import has_accelerator
 from kcheck.config.config import Config
 from kcheck.numbers import machines
 from tests.conftest import names
@@ -103,3 +104,14 @@ def test_what_a_machine_of_google_has_from_the_start(name: str, accelerator: str
 )  # fmt: skip
 def test_memory(cloud: str, name: str, gib: float | None) -> None:
     assert machines.memory(cloud, name) == (None if gib is None else gib * 2**30)
+
+
+@pytest.mark.parametrize(
+    ("cloud", "name", "has"),
+    [
+        ("aks", "Standard_ND96isr_H100_v5", True), ("aks", "standard_nc24ads_a100_v4", True), ("aks", "Standard_NP20s", False),
+        ("gke", "tpu7x-standard-4t", True), ("gke", "ct6e-standard-4t", True), ("gke", "n2-standard-8", False),
+    ],
+)  # fmt: skip
+def test_machines_with_accelerators(cloud: str, name: str, has: bool) -> None:
+    assert has_accelerator(cloud, name) is has
