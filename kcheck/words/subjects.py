@@ -37,7 +37,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
 """Subject -> its words. docs/words.md is printed from this table."""
 
 
-PARTS = frozenset((*networks.PARTS, *costs.SUBJECTS, "quota_need", "retirement", "shortage"))
+PARTS = frozenset((*networks.PARTS, *costs.SUBJECTS, "quota_need", "retirement", "shortage", "support", "tier"))
 """Subjects that are only reached from others: no rule is about them."""
 
 _LISTS = {
