@@ -92,6 +92,8 @@ class Cloud(Protocol):
     """Whether the range of Services, where none is written, is among the addresses of the network."""
     shares_gateways: bool = False
     """Whether clusters of one network may leave through one gateway."""
+    extended_plan: str = ""
+    """The support plan by which versions of Kubernetes are supported for longer."""
     zones_of_pools: str = "subnets"
     """What spreads a pool: its `subnets`, the zones of its `region`, or those that are `listed`."""
 

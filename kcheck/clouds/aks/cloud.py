@@ -25,6 +25,7 @@ class Aks(Cloud):
     name = "aks"
     resources = ("azurerm_kubernetes_", "azapi_resource")
     beside = ("azurerm_virtual_network", "azurerm_subnet")
+    extended_plan = "AKSLongTermSupport"
     provider = "Azure"
     references = (
         Reference("vnet_subnet_id", ("azurerm_subnet",)),

@@ -178,6 +178,7 @@ class _Eks(Reader):
                 version=fields.text("version"),
                 provisioned=fields.flag("auto_mode"),
                 tier=fields.text("tier"),
+                support_plan=fields.text("support_plan"),
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields.text("service_cidr"),
                 outbound_ips=self._nat_gateways(instance),

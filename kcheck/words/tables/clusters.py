@@ -23,6 +23,7 @@ from kcheck.words.derive import (
     savings,
     spot,
     starts,
+    support,
     taints,
 )
 from kcheck.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
@@ -47,6 +48,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("cloud", "string", "eks, gke, aks, ack or selfmanaged", lambda c, _w: basics.computed(c, c.cloud)),
         named("the cluster's name"),
         simple("version", "string", "Kubernetes version as written"),
+        record("support", "support", "how long this version is supported; null where none is written, or nothing is known of it", support.support, nullable=True),
         simple("location", "string", "region or zone as written"),
         simple("zonal", "bool", "whether its control plane is in one zone (GKE)"),
         made("location_form", "string", "how the code gives the location of the cluster and its pools: literal, expression, or module (by a module's inputs)",
@@ -54,6 +56,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("node_locations", "string", "zones of its nodes as written; for a zonal cluster those beside its own (GKE)", kind="list"),
         flag("provisioned", "whether the cloud adds nodes beside the pools: Autopilot, EKS Auto Mode, node auto-provisioning"),
         simple("tier", "string", "control-plane tier: Free, Standard, Premium (AKS), standard, tier-xl ... (EKS)"),
+        record("sufficient_tier", "tier", "the smallest control plane that gives each node of the target a pod in time; null where none is sold by size",
+               control_plane.sufficient_tier, nullable=True),
         simple("network_plugin", "string", "what gives pods their network: azure, kubenet, none (AKS), vpc-cni (EKS)"),
         _retired("network_plugin"),
         simple("network_mode", "string", "node-subnet or overlay, of the azure plugin; VPC_NATIVE or ROUTES (GKE)"),
@@ -117,6 +121,21 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("notice", "int", "days before it for which it is a warning", "days"),
         part("successor", "string", "what to use instead; null where that depends", nullable=True),
         part("effect", "string", "what happens then; null where it only loses support", nullable=True),
+    ),
+    "tier": (
+        part("name", "string", "its name: tier-xl ... (EKS)"),
+        part("seats", "int", "requests that its API server works on at a time", "requests"),
+        part("pods", "int", "pods that its scheduler places in a second", "pods"),
+        part("start", "int", "time in which it gives each node of the target a pod", "seconds"),
+        part("price", "int", "price of an hour, beside that of the cluster", "mills"),
+    ),
+    "support": (
+        part("ends", "string", "day on which the support of the version ends by the plan of the cluster, as 2027-03-31"),
+        part("days_ended", "int", "days since then, that day too; before it, zero or less", "days"),
+        part("standard_ends", "string", "day on which standard support ends"),
+        part("days_extended", "int", "days since then, that day too, with a plan that goes on; null without one", "days", nullable=True),
+        part("effect", "string", "what the cloud does with clusters of a version that has ended"),
+        part("newest", "string", "newest version of the cloud"),
     ),
     "quota_need": (
         part("code", "string", "code of the quota in the provider's console, such as L-1216C47A"),
