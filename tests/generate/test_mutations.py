@@ -308,6 +308,11 @@ EKS = [
             ),
         ),
     ),
+    mistake(
+        "host-network-without-need",
+        "eks",
+        add(ADDED, job(16, worker(4, hostNetwork=True, dnsPolicy="ClusterFirstWithHostNet"))),
+    ),
     mistake("hostname-anti-affinity-at-scale", "eks", add(ADDED, job(128, worker(affinity=APART)))),
     mistake(
         "job-does-not-fill-node",
