@@ -65,7 +65,8 @@ class Machine:
     """The machine of a node. Attached GPUs have the type `accelerator`.
 
     Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces. Its local SSDs have
-    `local_ssd` GB together, where an account has a quota of them.
+    `local_ssd` GB together, where an account has a quota of them. Images are on a disk of `image_disk` GB; unset where
+    that is the boot disk as written.
     """
 
     instance_types: Value[tuple[str, ...]] = NOTHING
@@ -76,6 +77,7 @@ class Machine:
     disk_size: Value[int] = NOTHING
     efa: Value[tuple[str, ...]] = NOTHING
     local_ssd: Value[int] = NOTHING
+    image_disk: Value[int] = NOTHING
 
     @property
     def efa_addresses(self) -> int:
