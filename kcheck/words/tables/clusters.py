@@ -211,6 +211,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("drain_timeout", "int", "how long an upgrade waits for the pods of a node; null where the cloud has no such setting (AKS)", "seconds", of="upgrade"),
         simple("disk_type", "string", "type of the boot disks", of="machine"),
         simple("disk_size", "int", "size of the boot disks, in GB", of="machine"),
+        made("image_disk", "int", "size of the disk that images are written to, in GB; null where the cloud chooses it, or it is a local SSD (GKE)",
+              pools.image_disk, nullable=True),
         made("own_boot_disk", "bool", "whether its machines have a local disk that is large enough to boot from; null where the cloud has no such choice (AKS)",
               pools.own_boot_disk, nullable=True),
         made("together", "string", "placement group or policy that keeps its nodes close together; null without one", pools.together, nullable=True),
