@@ -178,3 +178,20 @@ def test_prices_are_read_from_what_karpenter_generates(tmp_path: Path) -> None:
         "+  nvidia-tesla-a100: a2-highgpu-1g 3500", "+      nvidia-h100-mega-80gb: a3-megagpu-8g 20000"
     ]  # fmt: skip
     assert "p5.48xlarge 50041" in found.stdout
+
+
+def test_charts_are_read_from_their_tags(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "any" / "charts.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Ours.\ncluster-autoscaler:\n  checked: 2026-01-01\n  major: 9\n  minors: {}\n")
+    repository, folder = tmp_path / "gits" / "kubernetes+autoscaler", "cluster-autoscaler/charts/cluster-autoscaler"
+    charts = {"9.1.0": "v1.30.0", "9.2.0": "v1.30.1", "9.3.0": "v1.30.1", "9.3.1": "v1.31.0", "9.4.0": "v1.31.0"}
+    for version, image in charts.items():
+        files = {"Chart.yaml": f"appVersion: 1.99.0\nversion: {version}\n", "values.yaml": f"image:\n  tag: {image}\n"}
+        committed(
+            repository, f"cluster-autoscaler-chart-{version}", {f"{folder}/{name}": files[name] for name in files}
+        )
+    found = refreshed(tmp_path, "charts", "--write", "--date", "2026-11-22")
+    assert found.returncode == 1, found.stderr
+    assert path.read_text().splitlines()[-2:] == ["  major: 9", "  minors: {30: [1, 2], 31: [4, 4]}"]
+    assert "  checked: 2026-11-22" in path.read_text()
