@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from derive.gits import repository
+from derive.gits import needed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,14 +28,12 @@ FOLDERS = (
 
 def derive(gits: Path, profiles: Path) -> dict[Path, str]:
     """The new text of the file: the line `minors` of the autoscaler's chart."""
-    own, path = repository(gits, REPOSITORY), profiles / "any" / "charts.yaml"
+    own, path = needed(gits, REPOSITORY), profiles / "any" / "charts.yaml"
     text = path.read_text(encoding="utf-8")
     major = yaml.safe_load(text)["cluster-autoscaler"]["major"]
-    tags = own.names(rf"{TAG}{major}\.\d+\.\d+") if own else []
+    tags = own.names(rf"{TAG}{major}\.\d+\.\d+")
     files = [f"{tag}:{folder}/{file}" for tag in tags for folder in FOLDERS for file in ("Chart.yaml", "values.yaml")]
-    found = own.texts(files) if own else {}
-    if not found:
-        return {}
+    found = own.texts(files)
     runs: dict[int, set[int | None]] = defaultdict(set)
     for tag in tags:
         version = tag.removeprefix(TAG)
