@@ -90,6 +90,8 @@ class Machine:
 class Addresses:
     """The addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them.
 
+    `subnet_ids` are known where the code has only their ids.
+
     `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a block of
     `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most).
     """
@@ -101,6 +103,7 @@ class Addresses:
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     pod_addresses: Value[tuple[int, int]] = NOTHING
     pod_range: Value[PodRange] = NOTHING
+    subnet_ids: Value[tuple[str, ...]] = NOTHING
 
 
 @dataclass(frozen=True, eq=False)

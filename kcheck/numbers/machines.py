@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import Literal, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Machine(NamedTuple):
@@ -48,6 +51,7 @@ _Sizes: TypeAlias = Literal["interfaces", "vcpus", "gpus", "efa", "nvme"]
 class Tables(TypedDict, total=False):
     """What `instances.yaml` has: mostly lines of `type value` by family."""
 
+    prefix: str
     interfaces: dict[str, str]
     vcpus: dict[str, str]
     gpus: dict[str, str]
@@ -94,6 +98,15 @@ def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
         return None
     count, _, addresses = found.partition("x")
     return int(count), int(addresses)
+
+
+def gpu_types(cloud: str) -> Iterator[tuple[str, str]]:
+    """The machine types with GPUs of a cloud that names them family.size, each with its family."""
+    tables = tables_of(cloud)
+    prefix = tables.get("prefix", "")
+    for family, line in tables.get("gpus", {}).items():
+        for entry in line.split(", "):
+            yield family, f"{prefix}{family}.{entry.partition(' ')[0]}"
 
 
 def gpus(cloud: str, name: str) -> int | None:

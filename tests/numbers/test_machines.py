@@ -43,6 +43,7 @@ managedNodeGroups:
         ("Standard_D8s_v3", True), ("Standard_D8ds_v5", True), ("Standard_DS4_v2", True), ("Standard_ND96isr_H100_v5", True),
         ("Standard_NC4as_T4_v3", True), ("Standard_D8S_v6", False), ("Standard_D8_v3", False), ("Standard_B8s_v2", False),
         ("Standard_D2ds_v5", False), ("Standard_DS2_v2", False), ("Standard_D2_v2", False), ("big", None),
+        ("Standard_D8as_v4", True), ("Standard_E8as_v4", True), ("Standard_D8as_v5", False), ("Standard_D8s_v4", False),
     ],
 )  # fmt: skip
 def test_which_machines_boot_from_a_disk_of_their_own(

@@ -204,11 +204,10 @@ class _Eks(Reader):
     def _nat_gateways(self, instance: Instance) -> Value[int]:
         """Public addresses of the NAT gateways of this root; unset where it has none."""
         gateways = list(self.root.instances(NAT))
-        origin = Origin((gateways[0].span if gateways else instance.span,))
         doubt = next((gateway.doubt for gateway in gateways if gateway.doubt), "")
         if doubt:
-            return Unknown(f"the number of NAT gateways is not known: {doubt}", origin)
-        return Known(len(gateways), origin) if gateways else Unset(origin)
+            return Unknown(f"the number of NAT gateways is not known: {doubt}", Origin((gateways[0].span,)))
+        return nat_gateways.zonal([self.fields(NAT, one) for one in gateways], instance.span)
 
     # --- pools
 
@@ -273,6 +272,7 @@ class _Eks(Reader):
                 cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known"),
                 _max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+                subnet_ids=fields.texts("subnets"),
             ),
             market=Market(spot, reservation=template_of.reservation(fields, template, managed=managed)),
             scheduling=_scheduling(fields, instance),

@@ -125,6 +125,7 @@ class _Gke(RangeReader):
                 version=fields.text("version"),
                 location=location,
                 node_locations=fields.texts("zones"),
+                monitored=fields.texts("monitored"),
                 zonal=zones.is_zone(location, fields.flag("regional"))
                 if written
                 else Known(value=True, origin=Origin((instance.span,))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcheck.kubernetes.record import MappingRecord
@@ -84,7 +85,7 @@ def identity(item: Object) -> str:
 def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Others) -> Workload:
     own = identity(item)
     groups = list(places.groups(item, entry)) or unlisted.groups(item)
-    found = tuple(others.devices.given(group.template(item, own), item) for group in groups)
+    found = tuple(_packed(others.devices.given(group.template(item, own), item), item) for group in groups)
     specs = [spec for group in groups if (spec := places.spec(group.node))]
     labels = written_map(item.root, "metadata", "labels")
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
@@ -118,7 +119,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
         retries=_field(Fields.number, fields, "retries"),
         retries_each=_field(Fields.number, fields, "retries_each"),
         cleaning=_field(Fields.text, fields, "cleaning"),
-        shutdown=_field(Fields.flag, fields, "shutdown"),
+        shutdown=_shutdown(fields, kind, item),
         slots=_field(Fields.number, fields, "slots"),
         processes=_field(Fields.text, fields, "processes"),
         least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
@@ -133,7 +134,22 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
         disposed=_disposed(item, kind, found),
         schedule=_field(Fields.text, fields, "schedule"),
         suspended=_field(Fields.flag, fields, "suspended"),
+        time_zone=_field(Fields.text, fields, "time_zone"),
+        concurrency=_field(Fields.text, fields, "concurrency"),
     )
+
+
+_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+"""JobSet's annotation with the label of which each of its jobs gets a domain of its own."""
+
+
+def _packed(template: PodTemplate, item: Object) -> PodTemplate:
+    """Pods with the domain that their job keeps them in: by a label (JobSet), or by Volcano's topology."""
+    domain = text(item.root, "metadata", "annotations", _EXCLUSIVE)
+    tree = yaml.get(item.root, "spec", "networkTopology") if item.kind == "Job" else None
+    if tree is not None:
+        domain = Known("networkTopology", Origin((tree.span,)))
+    return template if isinstance(domain, Unset) else replace(template, packed_by=domain)
 
 
 _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
@@ -187,6 +203,12 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
     of_pods = [integer(spec, "activeDeadlineSeconds") for spec in specs]
     found = next((value for value in (own, *inner, *of_pods) if not isinstance(value, Unset)), None)
     return found if found is not None else inner[0] if inner else own
+
+
+def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
+    """Whether a job's Ray cluster is deleted at its end; a deletionStrategy says so itself, and excludes the field."""
+    own = yaml.get(item.root, "spec", "deletionStrategy") if kind == "ray.io/RayJob" else None
+    return _field(Fields.flag, fields, "shutdown") if own is None else Known(value=True, origin=Origin((own.span,)))
 
 
 def _fields(item: Object, kind: str) -> Fields | None:
