@@ -116,6 +116,7 @@ def test_memory(cloud: str, name: str, gib: float | None) -> None:
         ("aks", "Standard_NP40s", 40, None),
         ("aks", "Standard_D14_v2_Promo", 16, None),
         ("aks", "Standard_DS2_v2_Promo", 2, None),
+        ("eks", "dl1.24xlarge", 96, 8),
         ("gke", "ct4p-hightpu-4t", None, 4),
         ("gke", "tpu7x-ultranet-4t", None, 4),
         ("gke", "c4-standard-288-lssd-metal", 288, None),
