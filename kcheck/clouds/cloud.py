@@ -92,6 +92,8 @@ class Cloud(Protocol):
     """Whether the range of Services, where none is written, is among the addresses of the network."""
     shares_gateways: bool = False
     """Whether clusters of one network may leave through one gateway."""
+    extended_plan: str = ""
+    """The support plan by which versions of Kubernetes are supported for longer."""
     zones_of_pools: str = "subnets"
     """What spreads a pool: its `subnets`, the zones of its `region`, or those that are `listed`."""
 
@@ -127,6 +129,10 @@ class Cloud(Protocol):
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """The documented limits of a cluster; `numbers` include values from the settings."""
         yield from ()
+
+    def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
+        """The key of the number of pods that a cluster is made for."""
+        return "cluster.pods"
 
     def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
         """The documented limit of each pool for its autoscaler."""

@@ -66,7 +66,8 @@ class Machine:
 
     Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces. `networks` is how
     many a node joins beside the first one, or GKE adds those of a `network_profile` itself.
-    Its local SSDs have `local_ssd` GB together, where an account has a quota of them.
+    Its local SSDs have `local_ssd` GB together, where an account has a quota of them. Images are on a disk of
+    `image_disk` GB; unset where that is the boot disk as written.
     """
 
     instance_types: Value[tuple[str, ...]] = NOTHING
@@ -79,6 +80,7 @@ class Machine:
     networks: Value[int] = NOTHING
     network_profile: Value[str] = NOTHING
     local_ssd: Value[int] = NOTHING
+    image_disk: Value[int] = NOTHING
 
     @property
     def efa_addresses(self) -> int:

@@ -24,7 +24,7 @@ def value(entry: ProfileValue) -> str:
         return "differs by account"
     if isinstance(entry.value, bool) or not isinstance(entry.value, int):
         return shown(entry.value) or "nothing"
-    return f"{shown(entry.value)} {entry.unit}"
+    return f"{shown(entry.value, 'mills')} per hour" if entry.unit == "mills" else f"{shown(entry.value)} {entry.unit}"
 
 
 def as_text(found: Sequence[Dated]) -> str:

@@ -38,7 +38,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
 """Subject -> its words. docs/words.md is printed from this table."""
 
 
-PARTS = frozenset((*networks.PARTS, *costs.SUBJECTS, "fabric", "quota_need", "retirement", "shortage", "start"))
+PARTS = frozenset(
+    (*networks.PARTS, *costs.SUBJECTS, "fabric", "quota_need", "retirement", "shortage", "start", "support", "tier")
+)
 """Subjects that are only reached from others: no rule is about them."""
 
 _LISTS = {

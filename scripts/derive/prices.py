@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from derive.gits import repository
+from derive.gits import MissingError, text_of
 from derive.tables import stamped
 from kcheck.numbers import machines
 
@@ -76,9 +76,10 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
     """The new text of each file whose source is here."""
     found = {}
     for cloud, (name, file, read) in SOURCES.items():
-        own = repository(gits, name)
-        text = own.text(file) if own else None
-        if own is None or text is None:
+        try:
+            own, text = text_of(gits, name, file)
+        except MissingError as error:
+            print(f"{cloud}: {error}", file=sys.stderr)
             continue
         prices, path = read(text), profiles / cloud / "prices.yaml"
         commit, day = own.commit(file)

@@ -241,10 +241,11 @@ EKS = [
     ),
     mistake("subnet-too-small", "eks", swap(TFVARS, r'(zone = "us-east-2a", private = "[\d.]+)/\d+', r"\1/24")),
     # node pools
+    mistake("gpu-image-disk-small", "eks", drop(POOLS, "cloudinit_pre_nodeadm"), also=("instance-store-unused",)),
     mistake("gpu-pool-never-empty", "eks", swap(POOLS, r"min_size     = 0", "min_size     = 1")),
     mistake("gpu-pool-untainted", "eks", drop(POOLS, "taints = ")),
     mistake("gpu-without-device-plugin", "eks", without(GPU_PLUGIN)),
-    mistake("instance-store-unused", "eks", drop(POOLS, "cloudinit_pre_nodeadm")),
+    mistake("instance-store-unused", "eks", drop(POOLS, "cloudinit_pre_nodeadm"), also=("gpu-image-disk-small",)),
     mistake("pool-below-job", "eks", add(ADDED, job(1200))),
     mistake("pool-over-quota", "eks", pools(a=500, b=200)),
     mistake("quota-needed", "eks", drop("kcheck.yaml", "eks.quota.p:")),
@@ -307,6 +308,11 @@ EKS = [
                 ),
             ),
         ),
+    ),
+    mistake(
+        "host-network-without-need",
+        "eks",
+        add(ADDED, job(16, worker(4, hostNetwork=True, dnsPolicy="ClusterFirstWithHostNet"))),
     ),
     mistake("hostname-anti-affinity-at-scale", "eks", add(ADDED, job(128, worker(affinity=APART)))),
     mistake(
@@ -735,6 +741,8 @@ MISTAKES = [*carried(), *EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
 
 NOT_HERE = {
     "node-subnet-slash-24": "it is about nodes of unknown number, and all that is generated has a size",
+    "retired-module": "generated clusters call no module",
+    "too-many-pods": "generated clusters have overlay, which takes more pods than their nodes can run",
     "system-pods-pin-nodes": "autoscalers keep no such nodes from 1.33 on, and older ones are not generated",
 }
 

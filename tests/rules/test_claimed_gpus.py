@@ -225,7 +225,7 @@ def test_a_gang_of_a_job_of_its_own_needs_a_version(check: Check, version: str, 
 
 
 @pytest.mark.parametrize(("gates", "told"), [("GenericWorkload=true", False), ("GangScheduling=true", True)])
-def test_gates_may_be_on_where_the_control_plane_is_ones_own(check: Check, gates: str, told: bool) -> None:  # noqa: FBT001
+def test_gates_may_be_on_where_the_control_plane_is_ones_own(check: Check, gates: str, told: bool) -> None:
     """kubeadm's configuration says which gates its API server has."""
     kubeadm = f"""
 apiVersion: kubeadm.k8s.io/v1beta4

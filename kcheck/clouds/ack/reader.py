@@ -214,7 +214,9 @@ class _Ack(Reader):
                 surge=Known(Surge(), Origin((instance.span,))),
                 rolling=mapped(fields.number("max_unavailable"), Surge) if inside else NOTHING,
             ),
-            machine=fields.record_of(Machine, gpu=gpu_of(CLOUD, types), gpus=gpus_of(CLOUD, types)),
+            machine=fields.record_of(
+                Machine, gpu=gpu_of(CLOUD, types), gpus=gpus_of(CLOUD, types), image_disk=fields.number("data_disk")
+            ),
             addresses=self._addresses(fields, types, known(owner), Origin((instance.span,))),
             market=_market(fields, instance) if inside else fields.record_of(Market),
             scheduling=(

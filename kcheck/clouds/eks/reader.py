@@ -178,6 +178,7 @@ class _Eks(Reader):
                 version=fields.text("version"),
                 provisioned=fields.flag("auto_mode"),
                 tier=fields.text("tier"),
+                support_plan=fields.text("support_plan"),
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields.text("service_cidr"),
                 outbound_ips=self._nat_gateways(instance),
@@ -264,6 +265,7 @@ class _Eks(Reader):
                 gpu_of(CLOUD, types),
                 gpus_of(CLOUD, types),
                 disk_size=self._disk_size(fields, template),
+                image_disk=self._disk_of_image(fields, template),
                 efa=template_of.efa(fields, template, types),
             ),
             addresses=Addresses(
@@ -289,6 +291,13 @@ class _Eks(Reader):
         if template is not None:
             return template.number("disk_size")
         return self.default_number("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
+
+    def _disk_of_image(self, fields: Fields, template: Fields | None) -> Value[int]:
+        """The size of EKS' own machine images, for groups with a template that sets none."""
+        unset = fields.resource == POOL and isinstance(self._disk_size(fields, template), Unset)
+        if not unset or template is None or template_of.own_image(template):
+            return NOTHING
+        return self.default_number("pool.disk_size", template.number("disk_size").origin or Origin(()))
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""

@@ -123,6 +123,7 @@ class _Gke(RangeReader):
                 name=fields.text("name"),
                 environment=self.root.environment,
                 version=fields.text("version"),
+                support_plan=fields.text("support_plan"),
                 location=location,
                 node_locations=fields.texts("zones"),
                 monitored=fields.texts("monitored"),

@@ -208,6 +208,14 @@ def together(pool: NodePool, _world: World) -> Value[str]:
     return Unset(group.origin) if isinstance(group, Known) and not group.value else group
 
 
+def image_disk(pool: NodePool, _world: World) -> Value[int]:
+    """The size of the disk that images are written to; null where the cloud chooses it, or it is a local SSD."""
+    machine = pool.machine
+    if known(machine.local_ssd):
+        return computed(pool, None)
+    return machine.disk_size if isinstance(machine.image_disk, Unset) else machine.image_disk
+
+
 def zones(pool: NodePool, _world: World) -> Value[int]:
     """Over how many zones, or subnets, a pool is spread; 0 where the cloud puts nodes where there is room."""
     cluster = known(pool.cluster)

@@ -140,6 +140,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("dns_policy", "string", "their DNS policy"),
         simple("restart", "string", "their restart policy"),
         made("ports", "int", "ports of the node that each takes", lambda t, _w: basics.computed(t, t.ports), kind="list"),
+        made("fixed_ports", "int", "ports that their commands and variables name: --master_port, MASTER_PORT, --port ...", pods.fixed_ports, kind="list"),
+        made("tunes_network", "bool", "whether they ask for RDMA or say by which interfaces they talk: NCCL_SOCKET_IFNAME, NCCL_IB_HCA, FI_PROVIDER ...", pods.tunes_network),
         made("watches", "string", "what their service account may list and watch in the whole cluster", pods.watches, kind="list"),
         made("copies", "int", "copies that are made of each card that they can get; null where they get whole ones, or may", gpus.of_pods, "copies", nullable=True),
         record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may",
