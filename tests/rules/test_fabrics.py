@@ -98,7 +98,7 @@ EKSCTL = """apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
 metadata: {name: train, region: us-east-1}
 managedNodeGroups:
-  - {name: gpu, instanceType: p5.48xlarge, minSize: 0, maxSize: 8, placement: {groupName: gpu}, %s}
+  - {name: gpu, instanceType: p5.48xlarge, minSize: 0, maxSize: 100, %s}
 """
 JOB = """apiVersion: kubeflow.org/v1
 kind: PyTorchJob

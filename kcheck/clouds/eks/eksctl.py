@@ -227,7 +227,7 @@ class _Config:
                 addresses=Addresses(subnets=own, pods_take_addresses=cluster.pods_take_addresses),
                 market=fields.record_of(Market, reservation=launch_templates.reserved(fields)),
                 scheduling=fields.record_of(Scheduling, taints=_taints(fields)),
-                placement=Placement(together=fields.text("together")),
+                placement=Placement(together=_together(fields)),
                 system=System(
                     self._image(fields),
                     boot_data=_boot_data(fields),
@@ -342,6 +342,14 @@ def _taints(fields: Fields) -> Value[tuple[str, ...]]:
         found = [f"{name}={text}" for name in nested[0].names() if (text := known(nested[0].entry(name) or NOTHING))]
         return Known(tuple(found), Origin((nested[0].span,)))
     return taints_of(fields.record, "taints")
+
+
+def _together(fields: Fields) -> Value[str]:
+    """The placement group of a group: the one that it names, else the one that eksctl makes for EFA."""
+    written, efa = fields.text("together"), fields.flag("efa")
+    if isinstance(written, Unset) and isinstance(efa, Known) and efa.value:
+        return Known("placement group of eksctl", efa.origin)
+    return written
 
 
 def _efa(fields: Fields, types: Value[tuple[str, ...]], place: Span) -> Value[tuple[str, ...]]:
