@@ -86,7 +86,8 @@ class Addresses:
     """The addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them.
 
     `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a block of
-    `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most).
+    `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most), dynamically
+    or as StaticBlock (`allocation`, AKS).
     """
 
     subnets: Value[tuple[Subnet, ...]] = NOTHING
@@ -95,6 +96,7 @@ class Addresses:
     max_pods: Value[int] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     pod_addresses: Value[tuple[int, int]] = NOTHING
+    allocation: Value[str] = NOTHING
     pod_range: Value[PodRange] = NOTHING
 
 
