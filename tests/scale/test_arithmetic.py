@@ -320,7 +320,7 @@ def test_machines_that_are_not_known(cloud: str, name: str) -> None:
         ("eks", "m5.large", False, ["L-1216C47A"]),
         ("aks", "Standard_ND96isr_H100_v5", False, ["standardNDSH100v5Family", "cores"]),
         ("aks", "Standard_ND96isr_H100_v5", True, ["lowPriorityCores"]),
-        ("ack", "ecs.g7.2xlarge", False, ["q_ecs_enterprise_postpay_c"]),
+        ("ack", "ecs.g7.2xlarge", False, ["q_i5uzm3", "q_ecs_enterprise_postpay_c"]),
     ],
 )
 def test_codes_of_quotas(cloud: str, name: str, spot: bool, codes: list[str]) -> None:
