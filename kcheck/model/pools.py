@@ -95,7 +95,8 @@ class Addresses:
     `subnet_ids` are known where the code has only their ids.
 
     `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a block of
-    `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most).
+    `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most), dynamically
+    or as StaticBlock (`allocation`, AKS).
     """
 
     subnets: Value[tuple[Subnet, ...]] = NOTHING
@@ -104,6 +105,7 @@ class Addresses:
     max_pods: Value[int] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     pod_addresses: Value[tuple[int, int]] = NOTHING
+    allocation: Value[str] = NOTHING
     pod_range: Value[PodRange] = NOTHING
     subnet_ids: Value[tuple[str, ...]] = NOTHING
 

@@ -370,6 +370,20 @@ def test_aks_itself_takes_ephemeral_boot_disks(check: Callable[..., Result]) -> 
     assert "slow-boot-disk" in {finding.rule for finding in check({"main.tf": slow}).findings}
 
 
+@pytest.mark.parametrize(
+    ("mode", "addresses"),
+    [(None, 16), ("DynamicIndividual", 16), ("StaticBlock", 112)],  # 110 pods take seven blocks of 16
+)
+def test_addresses_of_static_blocks(
+    mode: str | None, addresses: int, read: Callable[[Mapping[str, str]], Inventory]
+) -> None:
+    subnets = "pod_subnet_id = azurerm_subnet.pods.id, max_pods = 110"
+    subnets += f', pod_ip_allocation_mode = "{mode}"' if mode else ""
+    code = 'resource "azurerm_subnet" "pods" {\n  name = "pods"\n  address_prefixes = ["10.0.0.0/12"]\n}\n'
+    pools = read({"main.tf": code + AVM.replace("max_count", f"{subnets}, max_count")}).pools
+    assert [known(pool.addresses.pod_addresses) for pool in pools if known(pool.name) == "gpu"] == [(addresses,) * 2]
+
+
 VPC = """
 module "vpc" {
   source          = "terraform-aws-modules/vpc/aws"

@@ -71,9 +71,10 @@ class Aks(Cloud):
             yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text)
 
     def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
-        """That of a pod subnet, or of overlay; there is none for pods in the subnet of their nodes."""
-        if any(known(pool.addresses.pod_subnets) for pool in pools):
-            return "pod_subnet.pods"
+        """That of a pod subnet, or of overlay; none for pods in the subnet of their nodes, and for static blocks."""
+        own = [pool.addresses for pool in pools if known(pool.addresses.pod_subnets)]
+        if own:
+            return "" if any(equals(one.allocation, "StaticBlock") for one in own) else "pod_subnet.pods"
         return "overlay.pods" if equals(cluster.network_mode, "overlay") else ""
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:

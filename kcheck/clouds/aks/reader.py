@@ -288,15 +288,15 @@ class _Aks(Reader):
     def _addresses(self, fields: Fields, cluster: Cluster | None, place: Origin) -> Addresses:
         subnet, of_pods = self._subnet_of(fields, "subnet"), self._subnet_of(fields, "pod_subnet")
         pod_range = self.ranges.get(cluster.id) if cluster and isinstance(of_pods, Unset) else None
-        limits = profiles.limits(CLOUD)
-        batch = arithmetic.dynamic_addresses(1, limits["pod_subnet.batch"].number, limits["pod_subnet.spare"].number)
+        allocation, max_pods = fields.text("allocation"), self._max_pods(fields, cluster, of_pods)
         return Addresses(
             mapped(subnet, lambda found: (found,)),
             self.candidates(subnet, fields.raw("subnet"), self.subnets_by_address),
             _pods_take_addresses(cluster, of_pods),
-            self._max_pods(fields, cluster, of_pods),
+            max_pods,
             pod_subnets=mapped(of_pods, lambda found: (found,)),
-            pod_addresses=Known((batch, batch), place),
+            pod_addresses=_pod_addresses(allocation, max_pods, place),
+            allocation=allocation,
             pod_range=Unset(place) if pod_range is None else Known(pod_range, place),
         )
 
@@ -380,6 +380,18 @@ def _caps(fields: Fields) -> Value[dict[str, str]]:
 
 def _is_in(subnet: Subnet, network: str) -> bool:
     return isinstance(subnet.network, Known) and equals(subnet.network.value.name, network)
+
+
+def _pod_addresses(allocation: Value[str], max_pods: Value[int], place: Origin) -> Value[tuple[int, int]]:
+    """Addresses of a pod subnet for a node with one pod: a batch, or static blocks for all that it may run."""
+    limits = profiles.limits(CLOUD)
+    batch = limits["pod_subnet.batch"].number
+    if isinstance(allocation, Unknown):
+        return allocation
+    if equals(allocation, "StaticBlock"):
+        return mapped(max_pods, lambda pods: (arithmetic.static_addresses(pods, batch),) * 2)
+    least = arithmetic.dynamic_addresses(1, batch, limits["pod_subnet.spare"].number)
+    return Known((least, least), place)
 
 
 def _pods_take_addresses(cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[bool]:

@@ -66,23 +66,24 @@ variable "auto_scaler_profile" {
 
 variable "default_agent_pool" {
   type = object({
-    name                = optional(string, "systempool")
-    vm_size             = optional(string)
-    enable_auto_scaling = optional(bool)
-    count_of            = optional(number, 3)
-    min_count           = optional(number)
-    max_count           = optional(number)
-    max_pods            = optional(number)
-    vnet_subnet_id      = optional(string)
-    pod_subnet_id       = optional(string)
-    availability_zones  = optional(list(string))
-    node_labels         = optional(map(string))
-    node_taints         = optional(list(string))
-    os_disk_size_gb     = optional(number)
-    os_disk_type        = optional(string)
-    mode                = optional(string)
-    scale_set_priority  = optional(string)
-    upgrade_settings    = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = optional(string), max_unavailable = optional(string) }))
+    name                   = optional(string, "systempool")
+    vm_size                = optional(string)
+    enable_auto_scaling    = optional(bool)
+    count_of               = optional(number, 3)
+    min_count              = optional(number)
+    max_count              = optional(number)
+    max_pods               = optional(number)
+    vnet_subnet_id         = optional(string)
+    pod_subnet_id          = optional(string)
+    pod_ip_allocation_mode = optional(string)
+    availability_zones     = optional(list(string))
+    node_labels            = optional(map(string))
+    node_taints            = optional(list(string))
+    os_disk_size_gb        = optional(number)
+    os_disk_type           = optional(string)
+    mode                   = optional(string)
+    scale_set_priority     = optional(string)
+    upgrade_settings       = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = optional(string), max_unavailable = optional(string) }))
   })
   default  = {}
   nullable = false
@@ -90,24 +91,25 @@ variable "default_agent_pool" {
 
 variable "agent_pools" {
   type = map(object({
-    name                = string
-    vm_size             = optional(string)
-    os_type             = optional(string, "Linux")
-    enable_auto_scaling = optional(bool)
-    count_of            = optional(number)
-    min_count           = optional(number)
-    max_count           = optional(number)
-    max_pods            = optional(number)
-    vnet_subnet_id      = optional(string)
-    pod_subnet_id       = optional(string)
-    availability_zones  = optional(list(string))
-    node_labels         = optional(map(string))
-    node_taints         = optional(list(string))
-    os_disk_size_gb     = optional(number)
-    os_disk_type        = optional(string)
-    mode                = optional(string)
-    scale_set_priority  = optional(string)
-    upgrade_settings    = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = optional(string), max_unavailable = optional(string) }))
+    name                   = string
+    vm_size                = optional(string)
+    os_type                = optional(string, "Linux")
+    enable_auto_scaling    = optional(bool)
+    count_of               = optional(number)
+    min_count              = optional(number)
+    max_count              = optional(number)
+    max_pods               = optional(number)
+    vnet_subnet_id         = optional(string)
+    pod_subnet_id          = optional(string)
+    pod_ip_allocation_mode = optional(string)
+    availability_zones     = optional(list(string))
+    node_labels            = optional(map(string))
+    node_taints            = optional(list(string))
+    os_disk_size_gb        = optional(number)
+    os_disk_type           = optional(string)
+    mode                   = optional(string)
+    scale_set_priority     = optional(string)
+    upgrade_settings       = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = optional(string), max_unavailable = optional(string) }))
   }))
   default = {}
 }
@@ -136,21 +138,22 @@ resource "azurerm_kubernetes_cluster" "this" {
   sku_tier           = try(var.sku.tier, null)
 
   default_node_pool {
-    name                 = local.pool.name
-    node_count           = local.counted ? local.pool.count_of : null
-    vnet_subnet_id       = local.pool.vnet_subnet_id
-    vm_size              = local.automatic ? null : local.pool.vm_size
-    auto_scaling_enabled = local.automatic ? null : local.pool.enable_auto_scaling
-    min_count            = local.automatic ? null : local.pool.min_count
-    max_count            = local.automatic ? null : local.pool.max_count
-    max_pods             = local.automatic ? null : local.pool.max_pods
-    pod_subnet_id        = local.automatic ? null : local.pool.pod_subnet_id
-    zones                = local.automatic ? null : local.pool.availability_zones
-    node_labels          = local.automatic ? null : local.pool.node_labels
-    node_taints          = local.automatic ? null : local.pool.node_taints
-    os_disk_size_gb      = local.automatic ? null : local.pool.os_disk_size_gb
-    os_disk_type         = local.automatic || local.pool.os_disk_type == null ? "Ephemeral" : local.pool.os_disk_type
-    priority             = local.automatic ? null : local.pool.scale_set_priority
+    name                   = local.pool.name
+    node_count             = local.counted ? local.pool.count_of : null
+    vnet_subnet_id         = local.pool.vnet_subnet_id
+    vm_size                = local.automatic ? null : local.pool.vm_size
+    auto_scaling_enabled   = local.automatic ? null : local.pool.enable_auto_scaling
+    min_count              = local.automatic ? null : local.pool.min_count
+    max_count              = local.automatic ? null : local.pool.max_count
+    max_pods               = local.automatic ? null : local.pool.max_pods
+    pod_subnet_id          = local.automatic ? null : local.pool.pod_subnet_id
+    pod_ip_allocation_mode = local.automatic ? null : local.pool.pod_ip_allocation_mode # not of azurerm
+    zones                  = local.automatic ? null : local.pool.availability_zones
+    node_labels            = local.automatic ? null : local.pool.node_labels
+    node_taints            = local.automatic ? null : local.pool.node_taints
+    os_disk_size_gb        = local.automatic ? null : local.pool.os_disk_size_gb
+    os_disk_type           = local.automatic || local.pool.os_disk_type == null ? "Ephemeral" : local.pool.os_disk_type
+    priority               = local.automatic ? null : local.pool.scale_set_priority
 
     dynamic "upgrade_settings" {
       for_each = local.surge
@@ -218,24 +221,25 @@ resource "azurerm_kubernetes_cluster" "this" {
 resource "azurerm_kubernetes_cluster_node_pool" "nodepools" {
   for_each = var.agent_pools
 
-  kubernetes_cluster_id = azurerm_kubernetes_cluster.this.id
-  name                  = "${each.value.name}${var.create_agentpools_before_destroy ? substr(sha256(uuid()), 0, 4) : ""}"
-  mode                  = each.value.mode
-  node_count            = each.value.max_count != null && each.value.min_count != null ? null : each.value.count_of
-  vnet_subnet_id        = each.value.vnet_subnet_id
-  vm_size               = each.value.vm_size
-  os_type               = each.value.os_type
-  auto_scaling_enabled  = each.value.enable_auto_scaling
-  min_count             = each.value.min_count
-  max_count             = each.value.max_count
-  max_pods              = each.value.max_pods
-  pod_subnet_id         = each.value.pod_subnet_id
-  zones                 = each.value.availability_zones
-  node_labels           = each.value.node_labels
-  node_taints           = each.value.node_taints
-  os_disk_size_gb       = each.value.os_disk_size_gb
-  os_disk_type          = each.value.os_disk_type == null ? "Ephemeral" : each.value.os_disk_type
-  priority              = each.value.scale_set_priority
+  kubernetes_cluster_id  = azurerm_kubernetes_cluster.this.id
+  name                   = "${each.value.name}${var.create_agentpools_before_destroy ? substr(sha256(uuid()), 0, 4) : ""}"
+  mode                   = each.value.mode
+  node_count             = each.value.max_count != null && each.value.min_count != null ? null : each.value.count_of
+  vnet_subnet_id         = each.value.vnet_subnet_id
+  vm_size                = each.value.vm_size
+  os_type                = each.value.os_type
+  auto_scaling_enabled   = each.value.enable_auto_scaling
+  min_count              = each.value.min_count
+  max_count              = each.value.max_count
+  max_pods               = each.value.max_pods
+  pod_subnet_id          = each.value.pod_subnet_id
+  pod_ip_allocation_mode = each.value.pod_ip_allocation_mode
+  zones                  = each.value.availability_zones
+  node_labels            = each.value.node_labels
+  node_taints            = each.value.node_taints
+  os_disk_size_gb        = each.value.os_disk_size_gb
+  os_disk_type           = each.value.os_disk_type == null ? "Ephemeral" : each.value.os_disk_type
+  priority               = each.value.scale_set_priority
 
   dynamic "upgrade_settings" {
     for_each = each.value.upgrade_settings == null ? [] : [each.value.upgrade_settings]
