@@ -264,8 +264,8 @@ class _Eks(Reader):
                 types,
                 gpu_of(CLOUD, types),
                 gpus_of(CLOUD, types),
-                disk_size=self._disk_size(fields, template),
-                image_disk=self._disk_of_image(fields, template),
+                disk_size=template_of.disk_size(fields, template, managed=managed),
+                image_disk=template_of.image_disk(fields, template, managed=managed),
                 efa=template_of.efa(template, instance, types),
             ),
             addresses=Addresses(
@@ -282,22 +282,6 @@ class _Eks(Reader):
             system=template_of.system(fields, template, instance.span, managed=managed),
             kubelet=template_of.kubelet(fields, template, managed=managed),
         )
-
-    def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:
-        """A boot disk setting: of the group or its template, else EKS' default."""
-        own: Value[int] = fields.number("disk_size") if fields.resource == POOL else NOTHING
-        if not isinstance(own, Unset):
-            return own
-        if template is not None:
-            return template.number("disk_size")
-        return self.default_number("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
-
-    def _disk_of_image(self, fields: Fields, template: Fields | None) -> Value[int]:
-        """The size of EKS' own machine images, for groups with a template that sets none."""
-        unset = fields.resource == POOL and isinstance(self._disk_size(fields, template), Unset)
-        if not unset or template is None or template_of.own_image(template):
-            return NOTHING
-        return self.default_number("pool.disk_size", template.number("disk_size").origin or Origin(()))
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
