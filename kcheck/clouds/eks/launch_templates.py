@@ -1,4 +1,4 @@
-"""EC2 launch templates of node groups: machine types, images, EFA interfaces."""
+"""EC2 launch templates of node groups: machine types, images, disks, EFA interfaces."""
 
 from __future__ import annotations
 
@@ -208,6 +208,28 @@ def _decoded(text: str) -> str:
 def own_image(template: Fields | None) -> bool:
     """Whether a launch template has a custom image, so that the group's AMI type is unused."""
     return template is not None and not isinstance(template.text("image_id"), Unset)
+
+
+def disk_size(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
+    """A boot disk setting: of the group or its template, else EKS' default."""
+    own: Value[int] = fields.number("disk_size") if managed else NOTHING
+    if not isinstance(own, Unset):
+        return own
+    if template is not None:
+        return template.number("disk_size")
+    return _default_disk(own.origin) if managed else NOTHING
+
+
+def image_disk(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
+    """The size of EKS' own machine images, for groups with a template that sets none."""
+    written = disk_size(fields, template, managed=managed)
+    if not managed or not isinstance(written, Unset) or own_image(template):
+        return NOTHING
+    return _default_disk(written.origin)
+
+
+def _default_disk(origin: Origin) -> Value[int]:
+    return Known(profiles.settings("eks")["pool.disk_size"].number, origin)
 
 
 def _nested(record: Record, kind: str) -> tuple[Record, ...]:

@@ -9,6 +9,7 @@ from kcheck.model import NODE_ADDRESSES
 from kcheck.scale import downloads, egress
 from kcheck.scale.growth import CEILING, reach, surge_bounds, surge_nodes
 from kcheck.source.interval import Interval
+from kcheck.source.units import counted
 from kcheck.source.values import Known, Unknown, equals, known, total
 
 if TYPE_CHECKING:
@@ -104,8 +105,9 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
     if low < CEILING:
         each = sum(count for count, _ in found + unsure)
         sure = isinstance(cluster.outbound_ips, Known)
-        many = f"{addresses} public addresses" if sure else "one public address, unless there are more"
-        text = f"{entry.number} anonymous pulls x {many}; up to {each} images on a fresh node"
+        public = counted(addresses, "public address", "public addresses")
+        many = public if sure else "one public address, unless there are more"
+        text = f"{entry.number} anonymous pulls x {many}; up to {counted(each, 'image')} on a fresh node"
         nodes = Interval(low, most if sure and most < CEILING else None)
         yield finder.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])
 
