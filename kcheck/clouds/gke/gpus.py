@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.clouds.gke.machines import boot_disk
 from kcheck.clouds.reader import has_accelerator
 from kcheck.model import NOTHING, Machine, NodePool, Sharing
 from kcheck.source.values import Known, Unset, Value, equals, known, mapped
@@ -23,7 +24,11 @@ def machine(fields: Fields) -> Machine:
     name, attached = fields.text("instance_type"), fields.number("gpus")
     gpu = mapped(attached, bool) if known(attached) else mapped(name, lambda one: has_accelerator("gke", one))
     return fields.record_of(
-        Machine, instance_types=mapped(name, lambda one: (one,)), gpu=gpu, gpus=_of_node(name, attached)
+        Machine,
+        instance_types=mapped(name, lambda one: (one,)),
+        gpu=gpu,
+        gpus=_of_node(name, attached),
+        disk_type=boot_disk(fields),
     )
 
 

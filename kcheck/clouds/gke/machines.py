@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.numbers import profiles
 from kcheck.numbers.machines import tables_of, value_in
+from kcheck.source.values import Known, Value, known
+
+if TYPE_CHECKING:
+    from kcheck.numbers.fields import Fields
 
 _CLOUD = "gke"
 
@@ -18,3 +26,13 @@ def accelerator(name: str) -> str | None:
 def local_ssds(name: str) -> int:
     """Local SSDs that a machine of Google has from the start."""
     return next((int(found) for line in tables_of(_CLOUD)["local_ssds"].values() if (found := value_in(line, name))), 0)
+
+
+def boot_disk(fields: Fields) -> Value[str]:
+    """The type of a pool's boot disks; the default depends on what its machines take."""
+    kind, name = fields.text("disk_type"), known(fields.text("instance_type"))
+    if kind.origin is None or kind.origin.missing is None or name is None:
+        return kind
+    if not re.search(profiles.limits(_CLOUD)["disk.not_for"].text, name):
+        return kind
+    return Known(profiles.settings(_CLOUD)["pool.disk_type_without_pd"].text, kind.origin)
