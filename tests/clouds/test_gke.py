@@ -72,6 +72,21 @@ SCALED = "autoscaling {\n    min_node_count = 1\n    max_node_count = 100\n  }"
 
 
 @pytest.mark.parametrize(
+    ("lines", "disk", "size"),
+    [
+        ('machine_type = "a4-highgpu-8g"', "hyperdisk-balanced", 100),
+        ('machine_type = "a3-highgpu-8g"', "pd-balanced", 100),
+        ("machine_type = var.machine", "pd-balanced", 100),
+        ('machine_type = "a4-highgpu-8g"\n disk_type = "hyperdisk-extreme"', "hyperdisk-extreme", 100),
+        ('machine_type = "n2-standard-8"\n boot_disk {\n disk_type = "pd-ssd"\n size_gb = 300\n}', "pd-ssd", 300),
+    ],
+)
+def test_boot_disks(lines: str, disk: str, size: int, read: Callable[..., dict[str, Any]]) -> None:
+    (pool,) = read(pool=f"node_count = 1\n  node_config {{\n    {lines}\n  }}")["pools"]
+    assert (pool["fields"]["disk_type"]["value"], pool["fields"]["disk_size"]["value"]) == (disk, size)
+
+
+@pytest.mark.parametrize(
     ("location", "zones", "lines", "maximum", "in_zone"),
     [
         ('"us-central1"', "", SCALED, 300, 100),  # three zones of the region

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kcheck.config.config import ConfigError
 from kcheck.generate import ack, assembly, intent, ranges
 from kcheck.generate.pools import split
 
@@ -43,8 +44,10 @@ def test_the_engine_and_the_control_plane_go_by_size(nodes: int, engine: str, pl
 
 
 def test_a_version_in_full() -> None:
-    assert context(10, kubernetes="1.35")["release"] == "1.35.2-aliyun.1"
-    assert context(10, kubernetes="1.33")["release"] == "1.33.3-aliyun.1"
+    assert context(10, kubernetes="1.35")["release"] == "1.35.7-aliyun.1"
+    assert context(10, kubernetes="1.37")["release"] == "1.37.1-aliyun.1"
+    with pytest.raises(ConfigError, match="is the oldest that is supported"):
+        context(10, kubernetes="1.33")
 
 
 def test_a_registry_of_the_account() -> None:

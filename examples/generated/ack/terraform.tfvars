@@ -1,7 +1,7 @@
 name               = "train"
 account            = "1234567890123456"
 region             = "ap-southeast-1"
-kubernetes_version = "1.36.1-aliyun.1" # supported until May 2027; ACK supports a minor version for one year only
+kubernetes_version = "1.36.2-aliyun.1" # supported until May 2027; ACK makes new clusters of the newest patch only: name that if there is a newer one
 
 vpc_cidr = "10.0.0.0/20"
 

@@ -28,6 +28,7 @@ def machine(fields: Fields) -> Machine:
         instance_types=mapped(name, lambda one: (one,)),
         gpu=gpu,
         gpus=_of_node(name, attached),
+        disk_type=machines.boot_disk(fields),
         networks=_networks(fields),
         local_ssd=_local_ssd(name, fields.number("local_ssds")),
     )

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.numbers import profiles
 from kcheck.numbers.machines import tables_of, value_in
+from kcheck.source.values import Known, Value, known
+
+if TYPE_CHECKING:
+    from kcheck.numbers.fields import Fields
 
 _CLOUD = "gke"
 
@@ -35,3 +43,13 @@ def _local_ssds(name: str) -> tuple[int, int]:
     found = (value_in(line, name) for line in tables_of(_CLOUD)["local_ssds"].values())
     count, _, size = (next(filter(None, found), None) or "0").partition("x")
     return int(count), int(size or local_ssd_size())
+
+
+def boot_disk(fields: Fields) -> Value[str]:
+    """The type of a pool's boot disks; the default depends on what its machines take."""
+    kind, name = fields.text("disk_type"), known(fields.text("instance_type"))
+    if kind.origin is None or kind.origin.missing is None or name is None:
+        return kind
+    if not re.search(profiles.limits(_CLOUD)["disk.not_for"].text, name):
+        return kind
+    return Known(profiles.settings(_CLOUD)["pool.disk_type_without_pd"].text, kind.origin)
