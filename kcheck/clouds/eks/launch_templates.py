@@ -120,28 +120,6 @@ def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubele
     return kubelets.in_text(mapped(template.text("user_data"), lambda text: _decoded(text) or text))
 
 
-def disk_size(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
-    """A boot disk setting: of the group or its template, else EKS' default."""
-    own: Value[int] = fields.number("disk_size") if managed else NOTHING
-    if not isinstance(own, Unset):
-        return own
-    if template is not None:
-        return template.number("disk_size")
-    return _default_disk(own.origin) if managed else NOTHING
-
-
-def image_disk(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
-    """The size of EKS' own machine images, for groups with a template that sets none."""
-    unset = managed and isinstance(disk_size(fields, template, managed=managed), Unset)
-    if not unset or template is None or own_image(template):
-        return NOTHING
-    return _default_disk(template.number("disk_size").origin or Origin(()))
-
-
-def _default_disk(origin: Origin) -> Value[int]:
-    return Known(profiles.settings("eks")["pool.disk_size"].number, origin)
-
-
 def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
     """The EFA interface types of a group's launch template for some machine types."""
     if template is None:
