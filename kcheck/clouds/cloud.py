@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from kcheck.numbers import profiles
 from kcheck.source.values import Known, Origin
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ class Cloud(Protocol):
     """Whether the range of Services, where none is written, is among the addresses of the network."""
     shares_gateways: bool = False
     """Whether clusters of one network may leave through one gateway."""
+    extended_plan: str = ""
+    """The support plan by which versions of Kubernetes are supported for longer."""
     zones_of_pools: str = "subnets"
     """What spreads a pool: its `subnets`, the zones of its `region`, or those that are `listed`."""
 
@@ -98,6 +101,10 @@ class Cloud(Protocol):
     def generator(self) -> str:
         """The module that generates clusters of it."""
         return f"kcheck.generate.{self.name}"
+
+    def gpu_family(self, family: str) -> str:
+        """What the machine families with the same GPUs as this one have in common."""
+        return family
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
@@ -123,6 +130,10 @@ class Cloud(Protocol):
         """The documented limits of a cluster; `numbers` include values from the settings."""
         yield from ()
 
+    def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
+        """The key of the number of pods that a cluster is made for."""
+        return "cluster.pods"
+
     def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
         """The documented limit of each pool for its autoscaler."""
         return None
@@ -138,10 +149,11 @@ class Cloud(Protocol):
     def pod_block(self, max_pods: int) -> int:
         """Prefix length of a node's pod block, if it follows from its maximum pods.
 
-        The smallest block with twice as many addresses as pods, at least a /28.
+        The smallest block with twice as many addresses as pods, but not below a size.
         https://docs.cloud.google.com/kubernetes-engine/docs/how-to/flexible-pod-cidr: 110 pods take a /24.
         """
-        return min(28, 32 - (2 * max_pods - 1).bit_length())
+        longest = profiles.settings("any")["pods.longest_block"].number
+        return min(longest, 32 - (2 * max_pods - 1).bit_length())
 
     def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
         """Addresses that a node holds for a number of pods, by interfaces and addresses of each."""

@@ -87,7 +87,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
         "whole": whole,
-        "setup_source": recommended.entries("aks")["pools.setup"].sources[0],
+        "setup_source": recommended.entries("aks")["pools.feature"].sources[0],
         "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),

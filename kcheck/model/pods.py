@@ -167,8 +167,8 @@ class Workload(Thing):
     pod, and how many pods run, is not known. `group` is the API group of its kind, `api` the version that it is
     written for; `hooked` says that a tool such as Helm removes it. `native_gang` is the field by which it asks for a
     gang of Kubernetes' own scheduler. `partial` ones only change parts of another manifest. `disposed` is the key
-    that asks for volumes which are deleted with it. A CronJob runs at the times of its `schedule`, unless it is
-    `suspended`.
+    that asks for volumes which are deleted with it. A CronJob runs at the times of its `schedule`, in a
+    `time_zone`, unless it is `suspended`; `concurrency` says what becomes of a run that the next one meets.
     """
 
     kind: str
@@ -207,6 +207,8 @@ class Workload(Thing):
     schedule: Value[str] = NOTHING
     suspended: Value[bool] = NOTHING
     native_gang: Value[str] = NOTHING
+    time_zone: Value[str] = NOTHING
+    concurrency: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,6 +223,24 @@ class Addon(Thing):
     tree: Mapping | None = None
     version: Value[str] = NOTHING
     ignores_claims: Value[bool] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Monitor(Thing):
+    """A Prometheus server; `kind` is that of its object, or its chart.
+
+    Its `shards` divide what is scraped, each with so much memory. `scrapes` says whether it scrapes the nodes of its
+    cluster; where that is unset, the rights of its `account` say so.
+    """
+
+    name: Value[str]
+    kind: str
+    scrapes: Value[bool]
+    account: Value[str] = NOTHING
+    namespace: Value[str] = NOTHING
+    shards: Value[int] = NOTHING
+    memory: Value[int] = NOTHING
+    memory_limit: Value[int] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -66,7 +66,8 @@ class Machine:
 
     Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces. `networks` is how
     many a node joins beside the first one, or GKE adds those of a `network_profile` itself.
-    Its local SSDs have `local_ssd` GB together, where an account has a quota of them.
+    Its local SSDs have `local_ssd` GB together, where an account has a quota of them. Images are on a disk of
+    `image_disk` GB; unset where that is the boot disk as written.
     """
 
     instance_types: Value[tuple[str, ...]] = NOTHING
@@ -79,6 +80,7 @@ class Machine:
     networks: Value[int] = NOTHING
     network_profile: Value[str] = NOTHING
     local_ssd: Value[int] = NOTHING
+    image_disk: Value[int] = NOTHING
 
     @property
     def efa_addresses(self) -> int:
@@ -89,6 +91,8 @@ class Machine:
 @dataclass(frozen=True, eq=False)
 class Addresses:
     """The addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them.
+
+    `subnet_ids` are known where the code has only their ids.
 
     `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a block of
     `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most).
@@ -101,6 +105,7 @@ class Addresses:
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     pod_addresses: Value[tuple[int, int]] = NOTHING
     pod_range: Value[PodRange] = NOTHING
+    subnet_ids: Value[tuple[str, ...]] = NOTHING
 
 
 @dataclass(frozen=True, eq=False)

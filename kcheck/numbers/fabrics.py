@@ -14,7 +14,7 @@ from kcheck.numbers.clouds import folder
 class Fabric(NamedTuple):
     """The network between GPUs of a machine type: Gbit/s of each interface, and what a node has without them.
 
-    Nodes of a job reach each other by it within what it `joins`: one zone, or one pool. Pods ask for it by `resource`,
+    Nodes of a job reach each other by it within what it `joins`: a pool, zone or region. Pods ask for it by `resource`,
     which may be an annotation that `annotations` matches; what matches `plugin` brings it, what matches `disabled` in
     a command or a variable switches it off. With `of_host`, pods on the network of the node have it too.
     """
@@ -61,15 +61,19 @@ def _fabric(name: str, machine: str, text: str, entry: _Entry) -> Fabric:
     """A fabric from an entry and its `interfaces x Gbit/s of each, Gbit/s without them`."""
     sizes, _, ordinary = text.partition(", ")
     interfaces, _, each = sizes.partition("x")
-    patterns = (
-        re.compile(entry.get("annotations", "(?!)")),
-        re.compile(entry["plugin"]),
-        re.compile(entry["disabled"]),
-    )
     return Fabric(
-        name, machine, int(interfaces), int(each), int(ordinary), entry["joins"], entry["resource"], *patterns,
+        name=name,
+        machine=machine,
+        interfaces=int(interfaces),
+        each=int(each),
+        ordinary=int(ordinary),
+        joins=entry["joins"],
+        resource=entry["resource"],
+        annotations=re.compile(entry.get("annotations", "(?!)")),
+        plugin=re.compile(entry["plugin"]),
+        disabled=re.compile(entry["disabled"]),
         of_host=entry.get("of_host", False),
-    )  # fmt: skip
+    )
 
 
 def fabric(cloud: str, machine: str) -> Fabric | None:

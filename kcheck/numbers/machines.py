@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import Literal, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Machine(NamedTuple):
@@ -48,6 +51,7 @@ _Sizes: TypeAlias = Literal["interfaces", "vcpus", "gpus", "efa", "nvme"]
 class Tables(TypedDict, total=False):
     """What `instances.yaml` has: mostly lines of `type value` by family."""
 
+    prefix: str
     interfaces: dict[str, str]
     vcpus: dict[str, str]
     gpus: dict[str, str]
@@ -94,6 +98,15 @@ def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
         return None
     count, _, addresses = found.partition("x")
     return int(count), int(addresses)
+
+
+def gpu_types(cloud: str) -> Iterator[tuple[str, str]]:
+    """The machine types with GPUs of a cloud that names them family.size, each with its family."""
+    tables = tables_of(cloud)
+    prefix = tables.get("prefix", "")
+    for family, line in tables.get("gpus", {}).items():
+        for entry in line.split(", "):
+            yield family, f"{prefix}{family}.{entry.partition(' ')[0]}"
 
 
 def gpus(cloud: str, name: str) -> int | None:
@@ -244,18 +257,21 @@ def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str]
         machine, added = f"{name} with {count} {accelerator}", count * table.accelerators[accelerator]
         markets = ["on demand"]
     for market in markets:
-        own = _prices(cloud, market).get(name.removeprefix("Standard_").lower())
+        own = _prices(cloud, market).get(name.removeprefix("Standard_").removeprefix("ecs.").lower())
         if own is not None:
-            return Price(own + added, machine, market, table.region)
+            return Price(own[0] + added, machine, market, own[1])
     return None
 
 
 @cache
-def _prices(cloud: str, market: str) -> dict[str, int]:
-    """The list prices of a cloud by machine type in lower case: Azure takes any."""
-    table = profiles.prices(cloud)
-    groups = () if table is None else (table.spot if market == "spot" else table.on_demand).values()
-    return {name.lower(): price for group in groups for name, price in group.items()}
+def _prices(cloud: str, market: str) -> dict[str, tuple[int, str]]:
+    """List prices with their regions by machine type in lower case: Azure takes any."""
+    own = profiles.prices(cloud)
+    found: dict[str, tuple[int, str]] = {}
+    for table in (*own.elsewhere, own) if own is not None else ():
+        for group in (table.spot if market == "spot" else table.on_demand).values():
+            found |= {name.lower(): (price, table.region) for name, price in group.items()}
+    return found
 
 
 def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:

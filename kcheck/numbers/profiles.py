@@ -57,6 +57,16 @@ def load_yaml(path: str, document: int = 0) -> Any:
     return yaml.load(parts[document], Loader) if document < len(parts) else {}  # noqa: S506 - the loader is a safe one
 
 
+HEAD = ("sources", "checked", "confidence")
+"""What the head of a table says of its sources."""
+
+
+def load_table(path: str) -> Any:
+    """A bundled table by its own keys, without what its head says of its sources; empty if there is none."""
+    data = load_yaml(path) if os.path.exists(path) else {}
+    return {key: value for key, value in data.items() if key not in HEAD}
+
+
 @cache
 def limits(cloud: str) -> dict[str, ProfileValue]:
     """The limits that hold on a cloud, those of every cloud included, by `group.name`."""
@@ -149,7 +159,7 @@ def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str
     oldest: dict[str, str] = {}
     for name in ("terraform.yaml", "manifests.yaml"):
         path = os.path.join(folder(cloud), name)
-        data = load_yaml(path) if os.path.exists(path) else {}
+        data = load_table(path)
         oldest |= data.pop("providers", {})
         fields |= data
     return fields, oldest
@@ -192,7 +202,7 @@ class WorkloadKind(TypedDict):
 @cache
 def workloads() -> dict[str, WorkloadKind]:
     """Where the pods of each kind are, by `group/Kind`."""
-    data: dict[str, WorkloadKind] = load_yaml(os.path.join(PROFILES, "workloads.yaml"))
+    data: dict[str, WorkloadKind] = load_table(os.path.join(PROFILES, "workloads.yaml"))
     return data
 
 
@@ -218,8 +228,7 @@ def move(mechanism: str, cloud: str) -> str:
 
 @cache
 def _moves(cloud: str) -> dict[str, str]:
-    path = os.path.join(folder(cloud), "moves.yaml")
-    data: dict[str, str] = load_yaml(path) if os.path.exists(path) else {}
+    data: dict[str, str] = load_table(os.path.join(folder(cloud), "moves.yaml"))
     return data
 
 
@@ -249,7 +258,8 @@ def quotas(cloud: str) -> dict[str, Quota]:
 class Prices(NamedTuple):
     """List prices of one region, in thousandths of a US dollar an hour: by group of machine types, then by type.
 
-    `accelerators` are those that are billed beside the machine.
+    `accelerators` are those that are billed beside the machine. `elsewhere` has tables of other regions, of types that
+    this one does not sell. The list is in a `currency` of which `rate` is a dollar.
     """
 
     region: str
@@ -260,6 +270,9 @@ class Prices(NamedTuple):
     on_demand: dict[str, dict[str, int]]
     spot: dict[str, dict[str, int]]
     accelerators: dict[str, int]
+    elsewhere: tuple[Prices, ...]
+    currency: str
+    rate: float
 
 
 @cache
@@ -268,18 +281,24 @@ def prices(cloud: str) -> Prices | None:
     path = os.path.join(folder(cloud), "prices.yaml")
     if not os.path.exists(path):
         return None
-    data = load_yaml(path)
-    return Prices(
+    data, others = load_yaml(path), []
+    rate = data.get("rate", 1)
+    found = Prices(
         region=data["region"], dated=str(data["dated"]), checked=str(data["checked"]), confidence=data["confidence"],
-        sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"]), spot=_grouped(data.get("spot", {})),
-        accelerators=data.get("accelerators", {}),
+        sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"], rate), elsewhere=(),
+        spot=_grouped(data.get("spot", {}), rate), accelerators=data.get("accelerators", {}),
+        currency=data.get("currency", "USD"), rate=rate,
     )  # fmt: skip
+    for region, tables in data.get("elsewhere", {}).items():
+        on_demand, spot = (_grouped(tables.get(market, {}), rate) for market in ("on_demand", "spot"))
+        others.append(found._replace(region=region, on_demand=on_demand, spot=spot, accelerators={}))
+    return found._replace(elsewhere=tuple(others))
 
 
-def _grouped(lines: dict[str, str]) -> dict[str, dict[str, int]]:
-    """Lines of `type price`, separated by commas."""
+def _grouped(lines: dict[str, str], rate: float) -> dict[str, dict[str, int]]:
+    """Lines of `type price`, separated by commas, in thousandths of a dollar."""
     pairs = {group: [entry.split(" ") for entry in line.split(", ")] for group, line in lines.items()}
-    return {group: {name: int(price) for name, price in entries} for group, entries in pairs.items()}
+    return {group: {name: round(int(price) / rate) for name, price in entries} for group, entries in pairs.items()}
 
 
 class SkeletonEntry(TypedDict):
@@ -304,7 +323,7 @@ class ModuleEntry(TypedDict):
 @cache
 def modules() -> dict[str, ModuleEntry]:
     """The published modules that have skeletons, by their source in the registry."""
-    data: dict[str, ModuleEntry] = load_yaml(os.path.join(PROFILES, "modules.yaml"))
+    data: dict[str, ModuleEntry] = load_table(os.path.join(PROFILES, "modules.yaml"))
     return data
 
 

@@ -6,9 +6,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_words, rules
-from kcheck.numbers import flags, profiles, retirements
+from kcheck.numbers import dates, flags, profiles, retirements
 from kcheck.numbers.clouds import owners
 from kcheck.report import page
+from kcheck.report.numbers import value
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
 from kcheck.source.units import shown
 
@@ -69,15 +70,6 @@ def meant(text: str) -> dict[str, ProfileValue]:
         **profiles.entries(f"settings.{text}"),
         **retirements.entries(f"retirements.{text}"),
     }
-
-
-def value(entry: ProfileValue) -> str:
-    """A value with its unit, in words."""
-    if entry.value is None:
-        return "differs by account"
-    if isinstance(entry.value, bool) or not isinstance(entry.value, int):
-        return shown(entry.value) or "nothing"
-    return f"{shown(entry.value)} {entry.unit}"
 
 
 def point(name: str, entry: ProfileValue) -> Point:
@@ -210,9 +202,12 @@ def _flags() -> str:
 
 def _index() -> str:
     """All limits, with links to their pages."""
+    oldest = min(one.entry.checked for one in dates.numbers())
     head = (
         "# The numbers\n\nPrinted from `profiles/`. Each has its source, and the day it was last checked; "
-        "`kcheck explain eks.pool.quota` prints one. *hard* cannot be raised, *quota* can, *recommended* is advice.\n\n"
+        f"the oldest was checked on {oldest}.\n`kcheck limits --older-than 180d` lists what is due, "
+        "and `kcheck explain eks.pool.quota` prints one number.\n"
+        "*hard* cannot be raised, *quota* can, *recommended* is advice.\n\n"
         "- [Flags of the cluster autoscaler](limits/flags.md)\n"
     )
     parts = [head]
@@ -242,20 +237,24 @@ def _prices(cloud: str) -> str:
 
     links = " ".join(f"[{i}]({url})" for i, url in enumerate(table.sources, 1))
     rows = []
-    for group, types in table.on_demand.items():
-        if any(machines.gpus(cloud, name) for name in types):
-            spot = table.spot.get(group, {})
-            each = (
-                f"{n} {mills / 1000:g}" + (f" / {spot[n] / 1000:g}" if n in spot else "") for n, mills in types.items()
-            )
-            rows.append([group, ", ".join(each)])
+    for own in (table, *table.elsewhere):
+        for group, types in own.on_demand.items():
+            if any(machines.gpus(cloud, name) for name in types):
+                spot = own.spot.get(group, {})
+                each = (
+                    f"{n} {mills / 1000:g}" + (f" / {spot[n] / 1000:g}" if n in spot else "")
+                    for n, mills in types.items()
+                )
+                rows.append([group if own is table else f"{group} ({own.region})", ", ".join(each)])
     if table.accelerators:
         added = ", ".join(f"{name} {mills / 1000:g}" for name, mills in table.accelerators.items())
         rows.append(["each attached accelerator", added])
+    markets = " on demand" if not table.spot else ", on demand / spot"
+    markets += "" if table.currency == "USD" else f", converted at {table.rate:g} {table.currency} a dollar"
     return (
         f"\n### Prices: {cloud}\n\n"
-        f"List prices of {table.region} in US dollars a node and hour"
-        f"{', on demand / spot' if table.spot else ' on demand'}, as of {table.dated}, checked {table.checked}, "
-        f"confidence {table.confidence}: {links}. `--price` and `price:` in kcheck.yaml go first.\n\n"
+        f"List prices of {table.region} in US dollars per node-hour{markets}, as of {table.dated}, "
+        f"checked {table.checked}, confidence {table.confidence}: {links}. "
+        "`--price` and `price:` in kcheck.yaml go first.\n\n"
         f"{page.table(('accelerators', 'machine types'), rows)}\nThe others are in `profiles/{cloud}/prices.yaml`.\n"
     )

@@ -119,9 +119,9 @@ class Cloud:
     Instances of a pool start at `launch_rate` and are ready `boot` later (median of a lognormal distribution with
     `boot_sigma`), `straggler_mean` more for a share of `stragglers`; a share of `lost` ones never joins. `serial` says
     that deletions of all pools go one after the other, each for `delete_call`; else a pool's batch is one call.
-    `shrinks_first` says that a pool's size falls when the call begins, not when it ends. A
-    node is paid for until `delete_latency` after its call, or `delete_tail` for a share of `late`. A spot machine is
-    taken away `interruptions` times an hour.
+    `shrinks_first` says that a pool's size falls when the call begins, not when it ends. From the minor version
+    `lookup_from` on the autoscaler asks which machines are gone. A node is paid for until `delete_latency` after its
+    call, or `delete_tail` for a share of `late`. A spot machine is taken away `interruptions` times an hour.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Cloud:
     delete_latency: float
     late: float
     delete_tail: float
-    lookup: bool
+    lookup_from: float
     linger: float
     loop: float
     loop_per_node: float

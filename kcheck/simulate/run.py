@@ -198,8 +198,7 @@ class _Simulation:
         node.pool.leaving -= 1
         latency = self.provider.latency()
         if (
-            self.cloud.lookup
-            and self.case.settings.minor >= 26
+            self.case.settings.minor >= self.cloud.lookup_from
             and now + latency / 2 - node.registered > self.case.settings.startup_time
         ):
             stopped = now + latency / 2

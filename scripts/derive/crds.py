@@ -17,7 +17,7 @@ import yaml
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from derive.gits import needed
+from derive.gits import text_of
 
 SCHEMAS = Path(__file__).resolve().parent.parent.parent / "tests" / "schemas" / "crds"
 CORE = "https://kubernetes.io/api/_definitions.json#/$defs/"
@@ -31,7 +31,7 @@ Schema = dict[str, Any]
 def documents(gits: Path, source: str) -> list[Schema]:
     """The CRDs of "OWNER/NAME TAG PATH"."""
     repository, tag, path = source.split()
-    text = needed(gits, repository).text(path, tag) or sys.exit(f"{repository} has no {path} at {tag}")
+    text = text_of(gits, repository, path, tag)[1]
     return [one for one in yaml.safe_load_all(text) if one]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -57,6 +56,30 @@ def repository(gits: Path, name: str) -> Repository | None:
     return next((Repository(folder) for folder in folders if folder.is_dir()), None)
 
 
+class MissingError(Exception):
+    """A source is not there, so that what it is needed for can be neither derived nor dated."""
+
+
 def needed(gits: Path, name: str) -> Repository:
-    """The git directory of OWNER/NAME; ends the program if it is not there."""
-    return repository(gits, name) or sys.exit(f"no git directory of {name} in {gits}")
+    """The git directory of OWNER/NAME.
+
+    Raises:
+        MissingError: it is not there.
+    """
+    own = repository(gits, name)
+    if own is None:
+        raise MissingError(f"no git directory of {name} in {gits}")
+    return own
+
+
+def text_of(gits: Path, name: str, file: str, at: str = "HEAD") -> tuple[Repository, str]:
+    """The git directory of OWNER/NAME, and a file in it.
+
+    Raises:
+        MissingError: one of them is not there.
+    """
+    own = needed(gits, name)
+    text = own.text(file, at)
+    if text is None:
+        raise MissingError(f"{name} has no {file} at {at}")
+    return own, text

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from derive.gits import repository
+from derive.gits import MissingError, text_of
 from derive.tables import Tables, stamped
 from kcheck.numbers import machines
 
@@ -50,9 +50,15 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
         path = profiles / cloud / "instances.yaml"
         text = path.read_text(encoding="utf-8")
         tables, kept = Tables(text), set(yaml.safe_load(text).get("corrected", []))
-        for repository_, file, url in read(gits, tables, kept):
-            tables = Tables(stamped(tables.text, url, repository_.commit(file)[0]))
-        found[path] = tables.text
+        try:
+            sources = list(read(gits, tables, kept))
+        except MissingError as error:
+            print(f"{cloud}: {error}", file=sys.stderr)
+            continue
+        new = tables.text
+        for own, file, url in sources:
+            new = stamped(new, url, own.commit(file)[0])
+        found[path] = new
     return found
 
 
@@ -67,9 +73,11 @@ def _blob(name: str, file: str) -> str:
 def _eks(gits: Path, tables: Tables, kept: set[str]) -> Iterator[Source]:
     types: dict[str, Facts] = {}
     for name, file, read in ((AUTOSCALER, EC2, _structs), (KARPENTER, DOCS, _documented)):
-        if (own := repository(gits, name)) and (text := own.text(file)):
-            types |= read(text)
-            yield own, file, _blob(name, file)
+        own, text = text_of(gits, name, file)
+        types |= read(text)
+        yield own, file, _blob(name, file)
+    own, text = text_of(gits, CNI, ENI)
+    yield own, ENI, _blob(CNI, ENI)
     for name, facts in sorted(types.items()):
         family, _, size = name.rpartition(".")
         known = machines.machine("eks", name) or machines.Machine(None, None)
@@ -78,13 +86,11 @@ def _eks(gits: Path, tables: Tables, kept: set[str]) -> Iterator[Source]:
             if value is not None and getattr(known, table) != value:
                 tables.put(table, family, size, str(value))
         _memory(tables, "eks", name, (family, size), facts.memory)
-    if (own := repository(gits, CNI)) and (text := own.text(ENI)):
-        pattern = r'"([\w.-]+)": \{\s+ENILimit:\s+\d+,\s+IPv4Limit:\s+(\d+),.*?MaximumNetworkInterfaces: (\d+),'
-        for name, addresses, interfaces in re.findall(pattern, text, re.DOTALL):
-            if machines.interfaces("eks", name) != (int(interfaces), int(addresses)) and name not in kept:
-                family, _, size = name.rpartition(".")
-                tables.put("interfaces", family, size, f"{interfaces}x{addresses}")
-        yield own, ENI, _blob(CNI, ENI)
+    pattern = r'"([\w.-]+)": \{\s+ENILimit:\s+\d+,\s+IPv4Limit:\s+(\d+),.*?MaximumNetworkInterfaces: (\d+),'
+    for name, addresses, interfaces in re.findall(pattern, text, re.DOTALL):
+        if machines.interfaces("eks", name) != (int(interfaces), int(addresses)) and name not in kept:
+            family, _, size = name.rpartition(".")
+            tables.put("interfaces", family, size, f"{interfaces}x{addresses}")
 
 
 def _structs(text: str) -> dict[str, Facts]:
@@ -110,10 +116,7 @@ def _documented(text: str) -> dict[str, Facts]:
 
 
 def _aks(gits: Path, tables: Tables, kept: set[str]) -> Iterator[Source]:
-    own = repository(gits, AUTOSCALER)
-    text = own.text(AZURE) if own else None
-    if own is None or text is None:
-        return
+    own, text = text_of(gits, AUTOSCALER, AZURE)
     families = yaml.safe_load(tables.text)["families"]
     for full, facts in sorted(_structs(text).items()):
         name = full.removeprefix("Standard_")
@@ -132,10 +135,7 @@ def _aks(gits: Path, tables: Tables, kept: set[str]) -> Iterator[Source]:
 
 
 def _gke(gits: Path, tables: Tables, kept: set[str]) -> Iterator[Source]:
-    own = repository(gits, PRICES)
-    text = own.text(CSV) if own else None
-    if own is None or text is None:
-        return
+    own, text = text_of(gits, PRICES, CSV)
     for line in text.splitlines()[1:]:
         name, vcpus, _, memory, *_ = line.split(";")
         known = machines.machine("gke", name)

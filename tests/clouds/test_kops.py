@@ -26,7 +26,7 @@ kind: Cluster
 metadata: {{name: train.example.com}}
 spec:
   cloudProvider: aws
-  kubernetesVersion: 1.32.4
+  kubernetesVersion: 1.35.4
   networkCIDR: 172.20.0.0/16
   {ranges}
   networking:
@@ -96,6 +96,13 @@ def test_a_cluster_with_its_groups(read: Callable[..., dict[str, Any]]) -> None:
     assert found == [("control", 1, False, False), ("gpus", 120, True, True)]
 
 
+def test_services_keep_their_range(read: Callable[..., dict[str, Any]]) -> None:
+    data = read({"a.yaml": kops(ranges="nonMasqueradeCIDR: 10.0.0.0/8")})
+    assert of(data["clusters"][0], "service_cidr") == "100.64.0.0/13"
+    assert of(data["pod_ranges"][0], "cidr") == "10.128.0.0/9"
+    assert of(read({"a.yaml": kops(ranges="nonMasqueradeCIDR: ::/0")})["clusters"][0], "service_cidr") is None
+
+
 @pytest.mark.parametrize(
     ("plugin", "ranges", "subnets"),
     [("kubenet", 1, 1), ("calico", 0, 2), ("amazonvpc", 0, 1), ("weave", 0, 1)],
@@ -141,7 +148,7 @@ def test_groups_of_another_file_and_unknown_sizes(read: Callable[..., dict[str, 
     )
 
 
-@pytest.mark.parametrize("ranges", ["nonMasqueradeCIDR: 10.0.0.0/31", "nonMasqueradeCIDR: x", "nonMasqueradeCIDR: [1]"])
+@pytest.mark.parametrize("ranges", ["nonMasqueradeCIDR: 10.0.0.0/32", "nonMasqueradeCIDR: x", "nonMasqueradeCIDR: [1]"])
 def test_ranges_that_cannot_be_cut(ranges: str, read: Callable[..., dict[str, Any]]) -> None:
     (cluster,) = read({"a.yaml": kops(ranges=ranges)})["clusters"]
     assert of(cluster, "target") == 121

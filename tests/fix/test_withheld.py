@@ -1240,9 +1240,10 @@ def pinned(version: str, tier: str = "", pin: str = PIN) -> dict[str, str]:
         (pinned("~> 2.46"), "azurerm is pinned below 3.0, which may not have sku_tier"),
         (pinned("~> 2.46", pin=BLOCK_PIN), "azurerm is pinned below 3.0"),
         (pinned("=1.44.0", pin=SHORT_PIN), "azurerm is pinned below 3.0"),
-        (pinned("~> 3.40.0"), "azurerm is pinned below 3.51, which has other values"),
-        (pinned("~> 3.40.0", 'sku_tier = "Free"'), "azurerm is pinned below 3.51, which has other values"),
-        (pinned(">= 2.0, < 3.0", 'sku_tier = "Free"'), "azurerm is pinned below 3.51"),
+        (pinned("~> 3.40.0"), "azurerm is pinned below 3.46, which has other values"),
+        (pinned("~> 3.40.0", 'sku_tier = "Free"'), "azurerm is pinned below 3.46, which has other values"),
+        (pinned(">= 2.0, < 3.0", 'sku_tier = "Free"'), "azurerm is pinned below 3.46"),
+        (pinned("~> 3.46.0"), ""),
         (pinned("~> 3.0"), ""),
         (pinned(">= 2.0"), ""),
         (pinned("~> 4.0"), ""),
@@ -1285,7 +1286,13 @@ def test_what_is_written_is_changed_with_an_old_provider(check: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "spelling"), [("~> 3.100", "ebpf_data_plane"), ("~> 4.0", "network_data_plane"), (">= 3.0", "network_")]
+    ("version", "spelling"),
+    [
+        ("~> 3.100.0", "ebpf_data_plane"),
+        ("~> 3.108.0", "network_data_plane"),
+        ("~> 4.0", "network_data_plane"),
+        (">= 3.0", "network_"),
+    ],
 )
 def test_an_absent_attribute_is_written_as_the_pinned_provider_spells_it(
     write: Callable[[Mapping[str, str]], object], version: str, spelling: str

@@ -8,6 +8,7 @@ import pytest
 
 from kcheck.clouds.aks import machines as sizes
 from kcheck.clouds.gke import machines as own
+from kcheck.clouds.reader import has_accelerator
 from kcheck.config.config import Config
 from kcheck.numbers import machines
 from tests.conftest import names
@@ -43,6 +44,7 @@ managedNodeGroups:
         ("Standard_D8s_v3", True), ("Standard_D8ds_v5", True), ("Standard_DS4_v2", True), ("Standard_ND96isr_H100_v5", True),
         ("Standard_NC4as_T4_v3", True), ("Standard_D8S_v6", False), ("Standard_D8_v3", False), ("Standard_B8s_v2", False),
         ("Standard_D2ds_v5", False), ("Standard_DS2_v2", False), ("Standard_D2_v2", False), ("big", None),
+        ("Standard_D8as_v4", True), ("Standard_E8as_v4", True), ("Standard_D8as_v5", False), ("Standard_D8s_v4", False),
     ],
 )  # fmt: skip
 def test_which_machines_boot_from_a_disk_of_their_own(
@@ -114,6 +116,7 @@ def test_memory(cloud: str, name: str, gib: float | None) -> None:
         ("aks", "Standard_NP40s", 40, None),
         ("aks", "Standard_D14_v2_Promo", 16, None),
         ("aks", "Standard_DS2_v2_Promo", 2, None),
+        ("eks", "dl1.24xlarge", 96, 8),
         ("gke", "ct4p-hightpu-4t", None, 4),
         ("gke", "tpu7x-ultranet-4t", None, 4),
         ("gke", "c4-standard-288-lssd-metal", 288, None),
@@ -165,3 +168,14 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {{
 def test_a_part_of_a_gpu_is_not_told_to_be_shared(size: str, told: bool, check: Callable[..., Result]) -> None:
     tree = {"main.tf": AKS.format(size="Standard_D8s_v5") + POOL.format(size=size), "serve.yaml": SERVICE}
     assert ("gpu-not-shared" in names(check(tree))) == told
+
+
+@pytest.mark.parametrize(
+    ("cloud", "name", "has"),
+    [
+        ("aks", "Standard_ND96isr_H100_v5", True), ("aks", "standard_nc24ads_a100_v4", True), ("aks", "Standard_NP20s", False),
+        ("gke", "tpu7x-standard-4t", True), ("gke", "ct6e-standard-4t", True), ("gke", "n2-standard-8", False),
+    ],
+)  # fmt: skip
+def test_machines_with_accelerators(cloud: str, name: str, has: bool) -> None:
+    assert has_accelerator(cloud, name) is has

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -103,7 +104,8 @@ def test_without_write_nothing_changes(tmp_path: Path, flag_file: Path) -> None:
 def test_a_missing_source_is_named(tmp_path: Path, flag_file: Path) -> None:
     (tmp_path / "gits").mkdir()
     found = refreshed(tmp_path, "flags")
-    assert "no git directory of kubernetes/autoscaler" in found.stderr
+    assert found.stderr.startswith("flags: no git directory of kubernetes/autoscaler in ")
+    assert (found.returncode, found.stdout) == (0, "")
 
 
 ENI = """	"c5.large": {
@@ -113,6 +115,8 @@ ENI = """	"c5.large": {
 			{
 				MaximumNetworkInterfaces: 3,
 """
+EC2 = "cluster-autoscaler/cloudprovider/aws/ec2_instance_types.go"
+DOCS = "website/content/en/preview/reference/instance-types.md"
 CNI, SOURCE = "amazon-vpc-cni-k8s", "pkg/vpc/vpc_ip_resource_limit.go"
 
 
@@ -120,6 +124,11 @@ CNI, SOURCE = "amazon-vpc-cni-k8s", "pkg/vpc/vpc_ip_resource_limit.go"
 def test_interfaces_are_read_from_the_cni(addresses: int, changed: bool, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
     committed(tmp_path / "gits" / CNI, "v1", {SOURCE: ENI % addresses})
+    committed(tmp_path / "gits" / "autoscaler", "v1", {EC2: ""})
+    before = refreshed(tmp_path, "machines")
+    assert before.stdout == ""  # one of three sources is not there
+    assert "eks: no git directory of aws/karpenter-provider-aws in " in before.stderr
+    committed(tmp_path / "gits" / "karpenter-provider-aws", "v1", {DOCS: "# Types\n"})
     found = refreshed(tmp_path, "machines")
     lines = [line for line in found.stdout.splitlines() if line.startswith("+") and "large" in line]
     assert [line.split(",")[0] for line in lines] == (["+  c5: large 3x20"] if changed else [])
@@ -151,4 +160,48 @@ def test_sizes_are_read_from_the_autoscaler(tmp_path: Path) -> None:
     found = refreshed(tmp_path, "machines")
     added = [line for line in found.stdout.splitlines() if line.startswith("+  ")]
     assert added == ["+  standardNDXLFamily: ND512_XL_v9 512x8", '+  "ND{n}_XL_v9": ND512_XL_v9 2097152']
-    assert found.stderr.splitlines() == ["aks: Q9_v1 has 7 vCPUs; add a pattern of standardQFamily"]
+    assert [line for line in found.stderr.splitlines() if "Q9" in line] == [
+        "aks: Q9_v1 has 7 vCPUs; add a pattern of standardQFamily"
+    ]
+
+
+PRICES = "pkg/providers/pricing/"
+AMAZON = """// generated at 2026-12-24T13:44:30Z for us-east-1
+	"us-east-1": {
+		// p5 family
+		"p5.48xlarge": 50.0405, "p5.4xlarge": 6.880000, "c5.large": 0.085, "p9.large": 1,
+		"g4ad.xlarge": 0.37853,
+	},
+"""
+
+
+def test_prices_are_read_from_what_karpenter_generates(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    committed(tmp_path / "gits" / "karpenter-provider-aws", "v1", {f"{PRICES}zz_generated.pricing_aws.go": AMAZON})
+    regions = {"us-central1": {"on_demand": {"a2-highgpu-1g": 3.5}}, "us-east4": {"spot": {"a3-megagpu-8g": 20}}}
+    google = {f"{PRICES}initial-prices.json": json.dumps({"prices": regions})}
+    committed(tmp_path / "gits" / "karpenter-provider-gcp", "v1", google)
+    found = refreshed(tmp_path, "prices")
+    added = [line.split(",")[0] for line in found.stdout.splitlines() if line.startswith("+ ") or "+dated" in line]
+    assert added[:2] == ["+dated: 2026-12-24", "+  H100: p5.4xlarge 6880"]
+    assert added[3:] == [
+        "+  nvidia-tesla-a100: a2-highgpu-1g 3500", "+      nvidia-h100-mega-80gb: a3-megagpu-8g 20000"
+    ]  # fmt: skip
+    assert "p5.48xlarge 50041" in found.stdout
+
+
+def test_charts_are_read_from_their_tags(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "any" / "charts.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Ours.\ncluster-autoscaler:\n  checked: 2026-01-01\n  major: 9\n  minors: {}\n")
+    repository, folder = tmp_path / "gits" / "kubernetes+autoscaler", "cluster-autoscaler/charts/cluster-autoscaler"
+    charts = {"9.1.0": "v1.30.0", "9.2.0": "v1.30.1", "9.3.0": "v1.30.1", "9.3.1": "v1.31.0", "9.4.0": "v1.31.0"}
+    for version, image in charts.items():
+        files = {"Chart.yaml": f"appVersion: 1.99.0\nversion: {version}\n", "values.yaml": f"image:\n  tag: {image}\n"}
+        committed(
+            repository, f"cluster-autoscaler-chart-{version}", {f"{folder}/{name}": files[name] for name in files}
+        )
+    found = refreshed(tmp_path, "charts", "--write", "--date", "2026-11-22")
+    assert found.returncode == 1, found.stderr
+    assert path.read_text().splitlines()[-2:] == ["  major: 9", "  minors: {30: [1, 2], 31: [4, 4]}"]
+    assert "  checked: 2026-11-22" in path.read_text()

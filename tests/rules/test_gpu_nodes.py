@@ -98,3 +98,48 @@ def test_what_a_template_fills_in_is_not_known(check: Check) -> None:
     result = check({"pods.yaml": pods("batch/Job", nodes, 'resources: "{{ resources }}"')})
     assert "gpu-node-without-request" not in names(result)
     assert "gpu-node-without-request" in {one.rule for one in result.undecided}
+
+
+HOST = """
+spec:
+  parallelism: PODS
+  template:
+    spec:
+      hostNetwork: true
+      dnsPolicy: ClusterFirstWithHostNet
+      containers:
+        - name: main
+          image: registry.example.com/train:1.4
+          command: [sh, -c, "COMMAND"]
+          resources: {requests: {cpu: 2, memory: 8Gi}, limits: {LIMITS}}
+      restartPolicy: Never
+"""
+UNNEEDED = "host-network-without-need"
+
+
+@pytest.mark.parametrize(
+    ("pods_", "command", "limits", "severity"),
+    [
+        (16, "torchrun --master_port=29500 a.py", "nvidia.com/gpu: 4", "warning"),
+        (16, "MASTER_PORT=29500 python a.py", "nvidia.com/gpu: 4", "warning"),
+        (16, "torchrun --rdzv_endpoint=host:29400 a.py", "nvidia.com/gpu: 4", "warning"),
+        (16, "python a.py", "nvidia.com/gpu: 4", "info"),
+        (16, "python a.py", "nvidia.com/gpu: 8", None),  # which has the node for itself
+        (16, "python a.py", "nvidia.com/gpu: 4, vpc.amazonaws.com/efa: 16", None),
+        (16, "NCCL_SOCKET_IFNAME=eth0 python a.py", "nvidia.com/gpu: 4", None),
+        (1, "torchrun --master_port=29500 a.py", "nvidia.com/gpu: 4", None),
+        (16, "serve --port 8080", "memory: 8Gi", "warning"),
+    ],
+)
+def test_the_network_of_the_node(pods_: int, command: str, limits: str, severity: str | None, check: Check) -> None:
+    spec = HOST.replace("PODS", str(pods_)).replace("COMMAND", command).replace("LIMITS", limits)
+    files = {"main.tf": POOL.format(taint="nvidia.com/gpu")}
+    spec = spec.replace("restartPolicy", "tolerations: [{operator: Exists}]\n      restartPolicy")
+    result = check({**files, "job.yaml": manifest("batch/Job", spec)})
+    assert {one.rule: one.severity.word for one in result.findings}.get(UNNEEDED) == severity
+
+
+@pytest.mark.parametrize(("limits", "told"), [("memory: 8Gi", True), ("google.com/tpu: 4", False)])
+def test_without_pools_only_pods_without_gpus_share_nodes(limits: str, told: bool, check: Check) -> None:
+    spec = HOST.replace("PODS", "8").replace("COMMAND", "python a.py").replace("LIMITS", limits)
+    assert (UNNEEDED in names(check({"job.yaml": manifest("batch/Job", spec)}))) is told

@@ -321,6 +321,15 @@ def test_machines_that_are_not_known(cloud: str, name: str) -> None:
         ("aks", "Standard_ND96isr_H100_v5", False, ["standardNDSH100v5Family", "cores"]),
         ("aks", "Standard_ND96isr_H100_v5", True, ["lowPriorityCores"]),
         ("ack", "ecs.g7.2xlarge", False, ["q_ecs_enterprise_postpay_c"]),
+        # https://help.aliyun.com/zh/ecs/user-guide/limitations
+        ("ack", "ecs.hfg7.2xlarge", False, ["q_ecs_enterprise_postpay_c"]),
+        ("ack", "ecs.ebmg7.32xlarge", False, ["q_ecs_ebm_postpay_c"]),
+        ("ack", "ecs.ebmgn7.26xlarge", False, ["q_ecs_gn7v_postpay_g"]),
+        ("ack", "ecs.gn7s-c8g1.2xlarge", False, ["q_ecs_gn7i_postpay_g"]),
+        ("ack", "ecs.gn8v-8x.48xlarge", True, ["q_ecs_gn8v_spot_g"]),
+        ("ack", "ecs.ebmgn6ia.20xlarge", False, ["q_ecs_ag_postpay_g"]),
+        ("ack", "ecs.sgn7i-vws-m2.xlarge", False, ["q_ecs_vgpu_postpay_g"]),
+        ("ack", "ecs.ebmgn9g.48xlarge", False, []),
     ],
 )
 def test_codes_of_quotas(cloud: str, name: str, spot: bool, codes: list[str]) -> None:

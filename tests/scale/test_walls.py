@@ -200,6 +200,7 @@ def gke(**values: Any) -> str:
         (gke(nodes=4000), "pool-limit", 3000),
         (gke(nodes=1000, location="us-central1-a"), "pool-limit", 1000),
         (gke(location="us-central1-a"), "control-plane", 2000),
+        (gke(nodes=4000), "pods", "no such wall"),  # 200,000 pods, one on each of 15,000 nodes
         (gke(), "cluster-limit", 15000),
     ],
 )
@@ -455,6 +456,41 @@ def test_interfaces_are_counted_by_zone(zones: str, nodes: int, capacity: Callab
     several = "[aws_subnet.more0.id, aws_subnet.more1.id, aws_subnet.more2.id]"
     text = eks(types='["m5.large"]', nodes=9000).replace("[aws_subnet.nodes.id]", several)
     assert at(capacity(text + subnets), "interfaces") == nodes
+
+
+MANY_PODS = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: rollouts}
+spec:
+  parallelism: 400000
+  template:
+    spec:
+      containers: [{name: rollout, image: quay.io/example/rollout:1, resources: {requests: {cpu: CPU, memory: 1Gi}}}]
+      restartPolicy: Never
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: logs}
+spec:
+  template:
+    spec: {containers: [{name: logs, image: quay.io/example/logs:1}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("plugin", "cpu", "nodes"),
+    [
+        ("azure", "500m", "no such wall"),  # pods take addresses of the nodes' subnet: no number is documented
+        ('azure"\n    network_plugin_mode = "overlay', "500m", 200_000 // 110),  # 109 of the job, one of the DaemonSet
+        ('azure"\n    network_plugin_mode = "overlay', "10", "no such wall"),  # beyond the 5,000 nodes of a cluster
+    ],
+)
+def test_pods_of_a_cluster(plugin: str, cpu: str, nodes: object, capacity: Callable[..., dict[str, Any]]) -> None:
+    code = aks(plugin=plugin).replace(
+        "node_count ", 'vm_size = "Standard_D64s_v5"\n    max_pods = 110\n    node_count '
+    )
+    assert at(capacity(code, "--nodes", "4000", **{"job.yaml": MANY_PODS.replace("CPU", cpu)}), "pods") == nodes
 
 
 PULLS = """

@@ -18,7 +18,7 @@ from tests.places import LONG
 
 CLOUD = Cloud(
     "aws", launch_rate=4, boot=170, boot_sigma=0.15, stragglers=0.01, straggler_mean=120, lost=0, pod_rate=2, pull=10, serial=True, shrinks_first=False,
-    delete_call=0.5, delete_call_sigma=0, delete_latency=60, late=0, delete_tail=600, lookup=False, linger=60, loop=3, loop_per_node=0.01, loop_deleting=1, loop_sigma=0, taint_requests=1, event_requests=0, interruptions=0,
+    delete_call=0.5, delete_call_sigma=0, delete_latency=60, late=0, delete_tail=600, lookup_from=99, linger=60, loop=3, loop_per_node=0.01, loop_deleting=1, loop_sigma=0, taint_requests=1, event_requests=0, interruptions=0,
     affinity_check=0, fit_check=0, create_rate=20, create_burst=30, schedule_rate=75, granularity=1, least_paid=0,
 )  # fmt: skip
 IDEAL = replace(
@@ -227,10 +227,10 @@ def test_deleted_nodes_that_linger_count_as_unready_where_the_cloud_is_asked() -
         "client_qps": 1000,
         "minor": 30,
     }
-    asked = replace(CLOUD, lookup=True, delete_call=0.01, delete_latency=200, linger=90)
+    asked = replace(CLOUD, lookup_from=26, delete_call=0.01, delete_latency=200, linger=90)
     old = simulate(case(300, 1500, cloud=asked, **flags))
     assert [event for event in old.events if event.what == "unhealthy"]
-    tainted = simulate(case(300, 1500, cloud=replace(asked, lookup=False), **flags))
+    tainted = simulate(case(300, 1500, cloud=replace(asked, lookup_from=31), **flags))
     assert not [event for event in tainted.events if event.what == "unhealthy"]
 
 
@@ -465,7 +465,7 @@ def test_pause_after_a_deletion_begins_with_the_loop_that_decides_it(minor: int)
 
 
 def test_nodes_that_were_there_before_are_old_when_they_go() -> None:
-    asked = replace(CLOUD, lookup=True, serial=False, delete_latency=300)
+    asked = replace(CLOUD, lookup_from=26, serial=False, delete_latency=300)
     flags: dict[str, Any] = {"unready_percentage": 45, "unready_count": 3, "batch": 500, "unneeded_time": 60}
     run = simulate(replace(case(1, minor=30, cloud=asked, **flags), pools=(Pool("p", 300, existing=300),)))
     assert [event for event in run.events if event.what == "unhealthy"]

@@ -25,6 +25,7 @@ from tests.whole.test_examples import golden
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kcheck.engine.linter import Result
     from kcheck.model import Inventory
 
 CASES = TESTS / "cases" / "modules"
@@ -347,6 +348,26 @@ def test_no_fix_writes_image_streaming_where_the_gke_module_lacks_it() -> None:
         return "enable_gcfs" in found.lacks
 
     assert [lacks("34.0.0"), lacks("35.0.0"), lacks("34.0.0", "//modules/beta-private-cluster")] == [True, False, False]
+
+
+AVM = """
+module "aks" {
+  source  = "Azure/avm-res-containerservice-managedcluster/azurerm"
+  version = "0.8.1"
+  name    = "train"
+
+  agent_pools = {
+    gpu = { name = "gpu", vm_size = "Standard_ND96isr_H100_v5", max_count = 400, min_count = 0, enable_auto_scaling = true }
+  }
+}
+"""
+
+
+def test_aks_itself_takes_ephemeral_boot_disks(check: Callable[..., Result]) -> None:
+    """The module writes by azapi, where no type means AKS's own choice; azurerm would write Managed."""
+    assert "slow-boot-disk" not in {finding.rule for finding in check({"main.tf": AVM}).findings}
+    slow = AVM.replace("max_count", 'os_disk_type = "Managed", max_count')
+    assert "slow-boot-disk" in {finding.rule for finding in check({"main.tf": slow}).findings}
 
 
 VPC = """

@@ -108,6 +108,22 @@ def test_no_cloud_is_named_where_all_are_meant(module: str) -> None:
     assert {node.value for node in nodes if isinstance(node, ast.Constant) and node.value in CLOUDS} == set()
 
 
+UNITS = {6, 9, 10, 30, 32, 60, 100, 1000}
+"""Exponents, factors of units, and the bits of an address."""
+GUARDS = {"_MOST", "_DEPTH", "MOST"}
+"""Bounds of what is read at all."""
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if package(name) == "clouds"])
+def test_numbers_of_clouds_are_in_profiles(module: str) -> None:
+    """With source and date, so that they are found when they are due."""
+    lines = ast.parse(MODULES[module].read_text()).body
+    bounds = [line for line in lines if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) in GUARDS]
+    nodes = [node for line in lines if line not in bounds for node in ast.walk(line)]
+    numbers = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, int)}
+    assert {number for number in numbers if number > 3} <= UNITS
+
+
 READERS = {"source", "syntax", "files"}
 """They alone know how bytes are to be read."""
 BYTES_PATTERNS = {"engine.suppressions"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.cloud import Cloud, Limit, Reference
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.numbers.reserved import Node, Reserved
     from kcheck.terraform.module import Module
+
+
+_SIZE = re.compile(r"-(?:c\d+g\d+|\d+x)$")
 
 
 class Ack(Cloud):
@@ -33,6 +37,10 @@ class Ack(Cloud):
         Reference("cluster_id", ("alicloud_cs_managed_kubernetes", "alicloud_cs_kubernetes")),
     )
     picks_service_range = True
+
+    def gpu_family(self, family: str) -> str:
+        """The family without the size of its machines: gn7i for gn7i-c16g1 and gn7i-2x."""
+        return _SIZE.sub("", family)
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import re
 
+from kcheck.numbers import profiles
 from kcheck.numbers.machines import machine
 
 _CLOUD = "aks"
 _SIZE = re.compile(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d+))?")
+_STEP = re.compile(r"(\d+) (?:up to (\d+)|above)")
 _WITH_DISKS = ("n", "l", "h")
-_LAST_WITH_DISKS = 3
 
 
 def ephemeral(name: str, vcpus: int) -> bool | None:
     """Whether an Azure VM size has a local disk for AKS' boot disk; None if unclear by name.
 
-    It needs premium storage, `s`, and a local disk or cache: up to version 3 all have one, later those with a `d`,
+    It needs premium storage, `s`, and a local disk or cache: old versions all have one, new ones those with a `d`,
     and machines with GPUs. Those of others are too small below some vCPUs.
     """
     match, found = _SIZE.fullmatch(name.lower()), machine(_CLOUD, name)
     if match is None:
         return None
     kind, features, version = match[1], match[2], int(match[3] or 1)
-    local = kind.startswith(_WITH_DISKS) or "d" in features or version <= _LAST_WITH_DISKS
+    old = "machine.last_with_disks_of_amd" if "a" in features else "machine.last_with_disks"
+    local = kind.startswith(_WITH_DISKS) or "d" in features or version <= profiles.settings(_CLOUD)[old].number
     if not local or kind.startswith("b") or ("s" not in features and kind not in ("ds", "gs")):
         return False
     if kind.startswith(_WITH_DISKS):
         return True
     return None if found is None or found.vcpus is None else found.vcpus >= vcpus
+
+
+def managed_disk(name: str) -> int | None:
+    """The GiB of the managed boot disk that AKS gives an Azure VM size; None if its vCPUs are unknown."""
+    found = machine(_CLOUD, name)
+    if found is None or found.vcpus is None:
+        return None
+    steps = _STEP.finditer(profiles.limits(_CLOUD)["disk.managed"].text)
+    return next(int(step[1]) for step in steps if step[2] is None or found.vcpus <= int(step[2]))
 
 
 def fabric(name: str) -> bool:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
     from kcheck.numbers.profiles import ProfileValue
 
-_CHOSEN = "network_plugin is not set: AKS uses kubenet, or Azure CNI Overlay if created with Kubernetes 1.30 or later"
-_FIRST_WITH_OVERLAY = 30
+_CHOSEN = "network_plugin is not set: AKS uses kubenet, or Azure CNI Overlay"
 
 
 def network(fields: Fields, *, automatic: bool) -> tuple[Value[str], Value[str]]:
@@ -52,13 +51,15 @@ def _by_version(
     version: Value[str], plugin: Origin, mode: Origin, settings: dict[str, ProfileValue]
 ) -> tuple[Value[str], Value[str]]:
     """The plugin that AKS chooses by version; existing clusters keep theirs."""
-    old = Known(settings["network.plugin_before_1_30"].text, plugin)
+    old = Known(settings["network.old_plugin"].text, plugin)
     minor = minor_version(version.value) if isinstance(version, Known) else None
-    if minor is not None and minor < _FIRST_WITH_OVERLAY:
+    first = settings["network.overlay_from"].number
+    if minor is not None and minor < first:
         return old, Unset(mode)
-    new = Known(settings["network.plugin_from_1_30"].text, plugin)
-    none, overlay = Known("", mode), Known(settings["network.mode_from_1_30"].text, mode)
-    return either([old, new], _CHOSEN, plugin), Either(_CHOSEN, mode, branches=(none, overlay))
+    new = Known(settings["network.new_plugin"].text, plugin)
+    none, overlay = Known("", mode), Known(settings["network.new_mode"].text, mode)
+    why = f"{_CHOSEN} if created with Kubernetes 1.{first} or later"
+    return either([old, new], why, plugin), Either(why, mode, branches=(none, overlay))
 
 
 def mode_of(cluster: Cluster | None) -> Known[str] | Unknown:
@@ -77,7 +78,7 @@ def mode_of(cluster: Cluster | None) -> Known[str] | Unknown:
 
 def _modes(plugin: Value[str], mode: Value[str]) -> tuple[Known[str], ...]:
     """The modes that Azure CNI may have."""
-    if isinstance(plugin, Either) and plugin.reason == _CHOSEN:
+    if isinstance(plugin, Either) and plugin.reason.startswith(_CHOSEN):
         return tuple(one for one in candidates(mode) if one.value)
     default = profiles.settings("aks")["network.mode_of_azure"].text
     return tuple(one if one.value else Known(default, one.origin) for one in candidates(mode))

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
 
 
-_FIRST_WITH_SHARE = 32
-"""The minor version from which a share of the nodes is added where nothing is written."""
-
-
 def of_pool(fields: Fields, cluster: Cluster | None) -> Upgrade:
     """How a pool is upgraded."""
     surge, missing = _surge(fields, cluster), fields.text("max_unavailable")
@@ -44,14 +40,12 @@ def _surge(fields: Fields, cluster: Cluster | None) -> Value[Surge]:
     if equals(fields.text("priority"), "Spot") or isinstance(fields.text("max_unavailable"), Known):
         return Known(Surge(), written.origin)
     version = cluster.version if cluster else written
-    before, after = (
-        _parsed(Known(profiles.settings("aks")[f"surge.{since}"].text, written.origin))
-        for since in ("before_1_32", "from_1_32")
-    )
+    settings = profiles.settings("aks")
+    before, after = (_parsed(Known(settings[key].text, written.origin)) for key in ("surge.old", "surge.new"))
     if isinstance(version, Unknown) and isinstance(before, Known) and isinstance(after, Known):
         return either([before, after], version.reason, version.origin)
     minor = minor_version(version.value) if isinstance(version, Known) else None
-    return before if minor is not None and minor < _FIRST_WITH_SHARE else after
+    return before if minor is not None and minor < settings["surge.share_from"].number else after
 
 
 def _parsed(written: Known[str]) -> Value[Surge]:

@@ -74,12 +74,12 @@ def interfaces_held(pods: int, addresses: int, warm: int, most: int) -> int:
 def eksctl_blocks(cidr: str, zones: int) -> list[IPv4Network]:
     """The subnets that eksctl makes: public ones by zone, then private ones; none if it refuses.
 
-    Up to four zones it makes eight equal blocks of the network, up to eight zones sixteen.
-    https://github.com/eksctl-io/eksctl/blob/main/pkg/vpc/vpc.go
+    It makes equal blocks: two for each of some zones, however many there are, or of all that it can do with.
     """
-    network = parse_cidr(cidr)
-    bits = 3 if zones <= 4 else 4
-    if network is None or not 0 < zones <= 8 or network.prefixlen + bits > 32:
+    network, settings = parse_cidr(cidr), profiles.settings("eks")
+    few, most = settings["eksctl.few_zones"].number, settings["eksctl.most_zones"].number
+    bits = (2 * (few if zones <= few else most) - 1).bit_length()
+    if network is None or not 0 < zones <= most or network.prefixlen + bits > 32:
         return []
     return list(islice(network.subnets(bits), 2 * zones))
 

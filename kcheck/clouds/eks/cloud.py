@@ -41,6 +41,7 @@ class Eks(Cloud):
     spot_label = Label("eks.amazonaws.com/capacityType", "SPOT", "ON_DEMAND")
     admits_asked_resources = True  # since 1.19: https://github.com/aws/containers-roadmap/issues/739
     grows_pools = False
+    extended_plan = "EXTENDED"
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""

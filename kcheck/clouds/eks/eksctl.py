@@ -91,6 +91,7 @@ class _Config:
             location=fields.text("region"),
             provisioned=fields.flag("auto_mode"),
             tier=fields.text("tier"),
+            support_plan=fields.text("support_plan"),
             network_plugin=Known("vpc-cni", self.origin),
             service_cidr=fields.text("service_cidr"),
             outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),

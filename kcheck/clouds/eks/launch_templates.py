@@ -9,7 +9,7 @@ from kcheck.clouds import karpenter_machines
 from kcheck.clouds import kubelet as kubelets
 from kcheck.clouds.reader import resolve_reference, same_value, text_reference
 from kcheck.model import NOTHING, Kubelet, System
-from kcheck.numbers import machines
+from kcheck.numbers import machines, profiles
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -118,6 +118,28 @@ def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubele
     if own_image(template):
         return kubelets.unknown("its nodes boot a custom image")
     return kubelets.in_text(mapped(template.text("user_data"), lambda text: _decoded(text) or text))
+
+
+def disk_size(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
+    """A boot disk setting: of the group or its template, else EKS' default."""
+    own: Value[int] = fields.number("disk_size") if managed else NOTHING
+    if not isinstance(own, Unset):
+        return own
+    if template is not None:
+        return template.number("disk_size")
+    return _default_disk(own.origin) if managed else NOTHING
+
+
+def image_disk(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
+    """The size of EKS' own machine images, for groups with a template that sets none."""
+    unset = managed and isinstance(disk_size(fields, template, managed=managed), Unset)
+    if not unset or template is None or own_image(template):
+        return NOTHING
+    return _default_disk(template.number("disk_size").origin or Origin(()))
+
+
+def _default_disk(origin: Origin) -> Value[int]:
+    return Known(profiles.settings("eks")["pool.disk_size"].number, origin)
 
 
 def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:

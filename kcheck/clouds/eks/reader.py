@@ -178,6 +178,7 @@ class _Eks(Reader):
                 version=fields.text("version"),
                 provisioned=fields.flag("auto_mode"),
                 tier=fields.text("tier"),
+                support_plan=fields.text("support_plan"),
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields.text("service_cidr"),
                 outbound_ips=self._nat_gateways(instance),
@@ -263,7 +264,8 @@ class _Eks(Reader):
                 types,
                 gpu_of(CLOUD, types),
                 gpus_of(CLOUD, types),
-                disk_size=self._disk_size(fields, template),
+                disk_size=template_of.disk_size(fields, template, managed=managed),
+                image_disk=template_of.image_disk(fields, template, managed=managed),
                 efa=template_of.efa(fields, template, types),
             ),
             addresses=Addresses(
@@ -272,6 +274,7 @@ class _Eks(Reader):
                 cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known"),
                 _max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+                subnet_ids=fields.texts("subnets"),
             ),
             market=Market(spot, reservation=template_of.reservation(fields, template, managed=managed)),
             scheduling=_scheduling(fields, instance),
@@ -279,15 +282,6 @@ class _Eks(Reader):
             system=template_of.system(fields, template, instance.span, managed=managed),
             kubelet=template_of.kubelet(fields, template, managed=managed),
         )
-
-    def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:
-        """A boot disk setting: of the group or its template, else EKS' default."""
-        own: Value[int] = fields.number("disk_size") if fields.resource == POOL else NOTHING
-        if not isinstance(own, Unset):
-            return own
-        if template is not None:
-            return template.number("disk_size")
-        return self.default_number("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""

@@ -27,6 +27,7 @@ class Gke(Cloud):
     name = "gke"
     resources = ("google_container_",)
     beside = ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat")
+    extended_plan = "EXTENDED"
     provider = "GCP"
     references = (
         Reference("cluster", ("google_container_cluster",)),

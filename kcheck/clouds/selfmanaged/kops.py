@@ -23,6 +23,7 @@ from kcheck.model import (
     Size,
     Subnet,
 )
+from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
 from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 GROUP = "InstanceGroup"
 _API = ("kops.k8s.io/", "kops/")
 _OWNER = "kops.k8s.io/cluster"
-_LONGEST = 28
-"""The longest prefix of a range that is cut into those of pods and of Services."""
 _CONTROL = ("Master", "ControlPlane")
 _BLOCKS = ("kubenet", "flannel", "canal", "kuberouter", "kopeio", "cilium")
 """Network plugins that give each node the block that the controller manager cuts for it."""
@@ -91,7 +90,7 @@ class _Cluster:
             "" if groups else "its instance groups are not in this code",
             name=fields.text("name"),
             version=fields.text("version"),
-            service_cidr=clusters.ipv4(or_default(fields.text("service_cidr"), lambda _: self._part(services=True))),
+            service_cidr=clusters.ipv4(or_default(fields.text("service_cidr"), lambda _: self._services())),
             plane=Plane(
                 data_dir=NOTHING,  # kops gives etcd volumes of its own
                 etcd_quota=mapped(self._quota(), clusters.quota),
@@ -101,6 +100,7 @@ class _Cluster:
                 controller_qps=fields.number("controller_qps"),
                 controller_burst=_bare(fields.number("controller_burst")),
                 serial_pulls=fields.flag("serial_pulls"),
+                features=mapped(fields.text("features"), lambda on: f"GenericWorkload={on}"),
             ),
         )
         self.inventory.clusters.append(cluster)
@@ -110,16 +110,21 @@ class _Cluster:
             if pool is not None:
                 self.inventory.pools.append(pool)
 
-    def _part(self, *, services: bool) -> Value[str]:
-        """The pod or Service range that kops derives from nonMasqueradeCIDR."""
+    def _services(self) -> Value[str]:
+        """The Service range that kops takes, whatever nonMasqueradeCIDR is; another one with IPv6."""
+        whole = self.fields.text("overall")
+        if not isinstance(whole, Known) or parse_cidr(whole.value) is None:
+            return whole
+        return Known(profiles.settings(CLOUD)["kops.service_cidr"].text, whole.origin._replace(literal=False))
+
+    def _pods(self) -> Value[str]:
+        """The pod range that kops derives from nonMasqueradeCIDR: its second half."""
         whole = self.fields.text("overall")
         network = parse_cidr(whole.value) if isinstance(whole, Known) else None
         if network is None or not isinstance(whole, Known):
             return whole
-        if network.prefixlen > _LONGEST:
-            return Unknown(f"{whole.value} has no room for pods and Services", whole.origin)
-        if services:
-            return Known(str(next(network.subnets(3))), whole.origin._replace(literal=False))
+        if network.prefixlen == network.max_prefixlen:
+            return Unknown(f"{whole.value} has no room for pods", whole.origin)
         return Known(str(list(network.subnets(1))[1]), whole.origin._replace(literal=False))
 
     def _etcd(self, name: str) -> Fields | None:
@@ -140,7 +145,7 @@ class _Cluster:
 
     def _addresses(self, cluster: Cluster) -> Addresses:
         """Of what pods take addresses, by the network plugin."""
-        cidr = or_default(self.fields.text("pod_cidr"), lambda _: self._part(services=False))
+        cidr = or_default(self.fields.text("pod_cidr"), lambda _: self._pods())
         plain = clusters.blocks_of(None, self.origin)
         if self.plugin == "calico":
             most = self.fields.number("max_pods")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcheck.kubernetes.record import MappingRecord
@@ -84,7 +85,7 @@ def identity(item: Object) -> str:
 def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Others) -> Workload:
     own = identity(item)
     groups = list(places.groups(item, entry)) or unlisted.groups(item)
-    found = tuple(others.devices.given(group.template(item, own), item) for group in groups)
+    found = tuple(_packed(others.devices.given(group.template(item, own), item), item) for group in groups)
     specs = [spec for group in groups if (spec := places.spec(group.node))]
     labels = written_map(item.root, "metadata", "labels")
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
@@ -133,7 +134,22 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
         disposed=_disposed(item, kind, found),
         schedule=_field(Fields.text, fields, "schedule"),
         suspended=_field(Fields.flag, fields, "suspended"),
+        time_zone=_field(Fields.text, fields, "time_zone"),
+        concurrency=_field(Fields.text, fields, "concurrency"),
     )
+
+
+_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+"""JobSet's annotation with the label of which each of its jobs gets a domain of its own."""
+
+
+def _packed(template: PodTemplate, item: Object) -> PodTemplate:
+    """Pods with the domain that their job keeps them in: by a label (JobSet), or by Volcano's topology."""
+    domain = text(item.root, "metadata", "annotations", _EXCLUSIVE)
+    tree = yaml.get(item.root, "spec", "networkTopology") if item.kind == "Job" else None
+    if tree is not None:
+        domain = Known("networkTopology", Origin((tree.span,)))
+    return template if isinstance(domain, Unset) else replace(template, packed_by=domain)
 
 
 _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
 from kcheck.numbers import fabrics
 from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.words.derive.basics import anyone, computed
+from kcheck.words.derive.pods import node_labels
+from kcheck.words.derive.pools import filled
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
     from kcheck.scale.world import World
+
+
+_NODES = re.compile(r"--nnodes[= ]+(?!1(?![0-9:]))")
+"""The torchrun argument for several nodes, or for a range of them."""
+
+
+_ZONE = re.compile(r"(topology|failure-domain\.beta)\.kubernetes\.io/zone=[^,]+$")
+"""A label that selects nodes of one zone."""
 
 
 class PoolFabric(NamedTuple):
@@ -29,7 +40,7 @@ class PoolFabric(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """A job with GPUs whose pods fill several nodes of a pool, and wait for each other."""
+    """A job with GPUs whose pods fill several nodes of a pool, and talk to each other."""
 
     workload: Workload
     nodes: int
@@ -59,13 +70,20 @@ def _enabled(pool: NodePool, found: fabrics.Fabric) -> PoolFabric:
     enabled = cloud(cluster.cloud if cluster else "any").fabric_interfaces(pool, found.interfaces)
     reached = mapped(enabled, lambda count: max(found.ordinary, count * found.each))
     return PoolFabric(
-        found.name, found.machine, found.interfaces, found.gbits, found.ordinary, found.resource, found.joins,
-        enabled, reached,
-    )  # fmt: skip
+        name=found.name,
+        machine=found.machine,
+        interfaces=found.interfaces,
+        gbits=found.gbits,
+        ordinary=found.ordinary,
+        resource=found.resource,
+        joins=found.joins,
+        enabled=enabled,
+        reached=reached,
+    )
 
 
 def spread_job(pool: NodePool, world: World) -> Value[Workload]:
-    """The job that fills most nodes of a pool, of those that need several and wait for each other; null without."""
+    """The job that fills most nodes of a pool, of those that need several and whose pods talk to each other; null without."""
     return mapped(_most_spread(pool, world), lambda one: one.workload)
 
 
@@ -90,28 +108,32 @@ def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Spread]] | Un
     result: dict[str, list[Spread]] = {}
     for workload in world.deployed.on(cluster).workloads:
         for template in workload.templates:
-            if not _waits(workload, template):
+            if not _distributed(workload, template):
                 continue
             found = world.pools.candidates(template)
             if isinstance(found, Unknown):
                 return found
             for pool, _ in found:
-                nodes = _fills(template, pool)
+                nodes = _fewest(workload, pool)
                 if nodes > 1:
                     result.setdefault(pool.id, []).append(Spread(workload, nodes))
     return result
 
 
-def _waits(workload: Workload, template: PodTemplate) -> bool:
-    return bool(known(workload.rigid)) and number(template.gpus, 0) > 0
+def _distributed(workload: Workload, template: PodTemplate) -> bool:
+    """Whether pods with GPUs talk to each other: none works alone, or they may be several nodes to torchrun."""
+    if not number(template.gpus, 0):
+        return False
+    return bool(known(workload.rigid)) or any(_NODES.search(one.text) for one in template.containers)
 
 
-def _fills(template: PodTemplate, pool: NodePool) -> int:
-    """Nodes that pods fill by their GPUs; 0 if that is not known."""
-    pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
-    if pods is None or not 0 < gpus <= of_node:
-        return 0
-    return -(-pods // (1 if known(template.spread) else of_node // gpus))
+def _fewest(workload: Workload, pool: NodePool) -> int:
+    """The fewest nodes of a pool that the pods of a workload with GPUs fill together; 0 if that is not known."""
+    found, gpus = [filled(template, pool) for template in workload.templates], 0
+    for template in workload.templates:
+        gpus += number(template.count, 0) * number(template.gpus, 0)
+    of_node = number(pool.machine.gpus, 0)
+    return 0 if None in found or not of_node else max(-(-gpus // of_node), *(one or 0 for one in found))
 
 
 # --- of pods
@@ -119,34 +141,71 @@ def _fills(template: PodTemplate, pool: NodePool) -> int:
 
 def of_pods(template: PodTemplate, world: World) -> Value[PoolFabric]:
     """The fabric of the pools that pods of a job over several nodes land on; null where one has none."""
-    found = _pools(template, world)
-    if isinstance(found, Unknown):
-        return found
-    fabrics_ = [of_pool(pool, world) for pool in found if _fills(template, pool) > 1]
-    if not fabrics_ or len(fabrics_) < len(found):
+    pools, workload = _pools(template, world), world.deployed.workload(template)
+    if isinstance(pools, Unknown):
+        return pools
+    found = [of_pool(pool, world) for pool in pools if _fewest(workload, pool) > 1]
+    if not found or len(found) < len(pools):
         return computed(template, None)
-    known_ = [one.value for one in fabrics_ if isinstance(one, Known)]
-    if len(known_) < len(fabrics_):
-        return next(one for one in fabrics_ if not isinstance(one, Known))
-    return computed(template, min(known_, key=lambda one: one.gbits))
+    missing = next((one for one in found if not isinstance(one, Known)), None)
+    return missing or computed(template, min((one.value for one in found if isinstance(one, Known)), key=_speed))
+
+
+def _speed(one: PoolFabric) -> int:
+    return one.gbits
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
     workload = world.deployed.workload(template)
-    if not _waits(workload, template) or workload not in world.inventory.cluster_of:
+    if not _distributed(workload, template) or workload not in world.inventory.cluster_of:
         return []
     found = world.pools.candidates(template)
     return found if isinstance(found, Unknown) else [pool for pool, _ in found]
 
 
 def nodes(template: PodTemplate, world: World) -> Value[int]:
-    """Nodes that pods fill by their GPUs, on the pool where these are most; 0 where that is not known."""
-    found = _pools(template, world)
-    return (
-        found
-        if isinstance(found, Unknown)
-        else computed(template, max((_fills(template, pool) for pool in found), default=0))
-    )
+    """Nodes that the workload of pods fills by its GPUs, of the pool that takes most; 0 where that is not known."""
+    pools, workload = _pools(template, world), world.deployed.workload(template)
+    if isinstance(pools, Unknown):
+        return pools
+    return computed(template, max((_fewest(workload, pool) for pool in pools), default=0))
+
+
+def domains(template: PodTemplate, world: World) -> Value[int]:
+    """Pools or zones over which pods may be spread, though no fabric joins them; 0 without a fabric.
+
+    Subnets of one pool count once: that is a fault of the pool.
+    """
+    fabric, pools = of_pods(template, world), _pools(template, world)
+    if isinstance(pools, Unknown) or not isinstance(fabric, Known):
+        return pools if isinstance(pools, Unknown) else fabric if isinstance(fabric, Unknown) else computed(template, 0)
+    if fabric.value.joins == "pool":
+        return computed(template, len(pools))
+    labels = node_labels(template, world)
+    if isinstance(labels, Unknown):
+        return labels
+    if fabric.value.joins == "region" or any(_ZONE.match(one) for one in known(labels) or ()):
+        return computed(template, 1)
+    found: set[str] = set()
+    for pool in pools:
+        zones = _zones(pool)
+        if isinstance(zones, Unknown):
+            return zones
+        found.update(zones)
+    return computed(template, len(found))
+
+
+def _zones(pool: NodePool) -> list[str] | Unknown:
+    """The zones of a pool; of one with several subnets the first stands for it."""
+    cluster = known(pool.cluster)
+    listed = pool.placement.zones if cluster and cloud(cluster.cloud).zones_of_pools == "region" else None
+    if listed is None:
+        subnets = pool.addresses.subnets
+        return [known(one.zone) or one.id for one in known(subnets) or ()][:1] or Unknown(reason_of(subnets))
+    if isinstance(listed, Known):
+        return list(listed.value)
+    place = known(cluster.location) if cluster and known(cluster.zonal) else None
+    return [place] if place else Unknown(reason_of(listed), listed.origin)
 
 
 def asks(template: PodTemplate, world: World) -> Value[bool]:

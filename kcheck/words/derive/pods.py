@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
@@ -117,6 +118,24 @@ def per_node(pods: PodTemplate, world: World) -> Value[int]:
 def starter(pods: PodTemplate, _world: World) -> Value[str]:
     """What starts several processes in a pod, such as torchrun; null if nothing is seen."""
     return computed(pods, next((word for one in pods.containers for word in one.starters), None))
+
+
+_PORT = re.compile(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
+_TUNED = re.compile(
+    r"\b(NCCL|GLOO|UCX|FI|OMPI_MCA_btl|MV2|I_MPI)_|btl_tcp_if|LD_PRELOAD|/rdma|infiniband", re.IGNORECASE
+)
+
+
+def fixed_ports(pods: PodTemplate, _world: World) -> Value[tuple[int, ...]]:
+    """The ports that commands and variables of pods name, each once."""
+    found = (int(port) for one in pods.containers for port in _PORT.findall(one.text))
+    return computed(pods, tuple(dict.fromkeys(found)))
+
+
+def tunes_network(pods: PodTemplate, _world: World) -> Value[bool]:
+    """Whether pods say by which interfaces their processes talk: those of the node, as RDMA needs."""
+    found = any(one.rdma or _TUNED.search(one.text) for one in pods.containers)
+    return computed(pods, value=found)
 
 
 def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:

@@ -85,7 +85,7 @@ KARPENTER_POOL = (
          karpenter.installed, nullable=True),
     made("served", "bool", "whether the installed version of Karpenter has that API; null where the version is not known", karpenter.served, nullable=True),
     made("limits", "string", "its limits: cpu=1000; of a pool of fixed size also nodes=8", karpenter.limits, kind="list"),
-    simple("policy", "string", "which nodes are removed: WhenEmpty, WhenEmptyOrUnderutilized, WhenUnderutilized", nullable=False),
+    simple("policy", "string", "which nodes are removed: WhenEmpty, Balanced, WhenEmptyOrUnderutilized, WhenUnderutilized", nullable=False),
     simple("consolidate_after", "int", "how long a node is idle before it is removed; null is never, as in a pool of fixed size", "seconds"),
     made("budgets", "string", "nodes in use that each budget lets be disrupted at a time: 10%, 0", karpenter.budgets, kind="list"),
     simple("expire_after", "int", "age at which nodes are replaced; null is never", "seconds"),

@@ -14,6 +14,11 @@ variable "cluster_version" {
   default = null
 }
 
+variable "cluster_upgrade_policy" {
+  type    = any
+  default = {}
+}
+
 variable "cluster_compute_config" {
   type    = any
   default = {}
@@ -78,6 +83,14 @@ resource "aws_eks_cluster" "this" {
 
   compute_config {
     enabled = try(var.cluster_compute_config.enabled, false)
+  }
+
+  dynamic "upgrade_policy" {
+    for_each = length(var.cluster_upgrade_policy) > 0 ? [var.cluster_upgrade_policy] : []
+
+    content {
+      support_type = try(upgrade_policy.value.support_type, null)
+    }
   }
 
   kubernetes_network_config {

@@ -24,6 +24,11 @@ variable "control_plane_scaling_config" {
   default = null
 }
 
+variable "upgrade_policy" {
+  type    = object({ support_type = optional(string) })
+  default = null
+}
+
 variable "ip_family" {
   type    = string
   default = "ipv4"
@@ -138,6 +143,14 @@ resource "aws_eks_cluster" "this" {
 
     content {
       tier = control_plane_scaling_config.value.tier
+    }
+  }
+
+  dynamic "upgrade_policy" {
+    for_each = var.upgrade_policy == null ? [] : [var.upgrade_policy]
+
+    content {
+      support_type = upgrade_policy.value.support_type
     }
   }
 

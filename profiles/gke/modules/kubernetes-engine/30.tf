@@ -92,6 +92,11 @@ variable "cluster_autoscaling" {
   default = { enabled = false, autoscaling_profile = "BALANCED" }
 }
 
+variable "monitoring_enabled_components" {
+  type    = list(string)
+  default = []
+}
+
 variable "enable_gcfs" {
   type    = bool
   default = false
@@ -184,6 +189,14 @@ resource "google_container_cluster" "primary" {
         resource_type = resource_limits.key
         maximum       = resource_limits.value
       }
+    }
+  }
+
+  dynamic "monitoring_config" {
+    for_each = length(var.monitoring_enabled_components) > 0 ? [1] : []
+
+    content {
+      enable_components = var.monitoring_enabled_components
     }
   }
 
