@@ -20,6 +20,7 @@ COMMANDS = {
     "show": "Print what kcheck read: the model, each value with its origin.",
     "eval": "Evaluate a Terraform expression in a root module.",
     "explain": "Explain a rule or a number, with sources and examples.",
+    "limits": "List the numbers that kcheck uses, with source and date.",
     "config": "Print the effective settings, each with its origin.",
     "rules": "List the rules.",
     "simulate": "Simulate a job: how long it takes, what it costs, and which settings cost it.",

@@ -1,7 +1,7 @@
 resource "alicloud_cs_managed_kubernetes" "train" {
   name                         = "train"
   cluster_spec                 = "ack.pro.small"
-  version                      = "1.33.3-aliyun.1"
+  version                      = "1.36.1-aliyun.1"
   vswitch_ids                  = values(alicloud_vswitch.nodes)[*].id
   pod_cidr                     = "172.20.0.0/16"
   service_cidr                 = "192.168.0.0/16"

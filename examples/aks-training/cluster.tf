@@ -3,7 +3,7 @@ resource "azurerm_kubernetes_cluster" "train" {
   resource_group_name = azurerm_resource_group.main.name
   location            = azurerm_resource_group.main.location
   dns_prefix          = "train"
-  kubernetes_version  = "1.33"
+  kubernetes_version  = "1.35"
 
   # Everything that is not training.
   default_node_pool {

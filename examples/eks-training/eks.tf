@@ -3,7 +3,7 @@ module "eks" {
   version = "~> 21.0"
 
   name               = "train"
-  kubernetes_version = "1.33"
+  kubernetes_version = "1.35"
 
   vpc_id     = module.vpc.vpc_id
   subnet_ids = module.vpc.private_subnets

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kcheck.numbers import profiles
+from kcheck.source.values import Known, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Autoscaler, Cluster, Cni, Inventory
+    from kcheck.model import Autoscaler, Cluster, Cni, Inventory, NodePool
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.numbers.reserved import Node, Reserved
     from kcheck.source.findings import Skipped
@@ -73,6 +74,8 @@ class Cloud(Protocol):
     spot_label: Label | None = None
     spot_labels: tuple[str, ...] = ()
     """Labels that only spot nodes have."""
+    gpu_labels: tuple[str, ...] = ()
+    """How labels begin that only nodes with accelerators have."""
     spot_taint: str = ""
     """The taint that all spot nodes have, as `key=value:Effect`."""
     admits_asked_resources: bool = False
@@ -89,6 +92,8 @@ class Cloud(Protocol):
     """Whether the range of Services, where none is written, is among the addresses of the network."""
     shares_gateways: bool = False
     """Whether clusters of one network may leave through one gateway."""
+    extended_plan: str = ""
+    """The support plan by which versions of Kubernetes are supported for longer."""
     zones_of_pools: str = "subnets"
     """What spreads a pool: its `subnets`, the zones of its `region`, or those that are `listed`."""
 
@@ -96,6 +101,10 @@ class Cloud(Protocol):
     def generator(self) -> str:
         """The module that generates clusters of it."""
         return f"kcheck.generate.{self.name}"
+
+    def gpu_family(self, family: str) -> str:
+        """What the machine families with the same GPUs as this one have in common."""
+        return family
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
@@ -120,6 +129,10 @@ class Cloud(Protocol):
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """The documented limits of a cluster; `numbers` include values from the settings."""
         yield from ()
+
+    def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
+        """The key of the number of pods that a cluster is made for."""
+        return "cluster.pods"
 
     def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
         """The documented limit of each pool for its autoscaler."""
@@ -153,6 +166,10 @@ class Cloud(Protocol):
     def joins_in_scale_set(self, machine: str) -> bool:
         """Whether machines of a type are joined by a fabric only within one pool."""
         return False
+
+    def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
+        """Interfaces of their fabric that nodes of a pool get, of those that the machine has."""
+        return Known(most, Origin((pool.place,)))
 
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
         """Whether machines of a type can boot from a local disk; None if unknown."""

@@ -168,6 +168,7 @@ class _Cluster:
                 controller_burst=number("controller_burst"),
                 controller_qps=number("controller_qps"),
                 serial_pulls=Unknown("the kubelets' configuration is in patches or in the image", self.origin),
+                features=selfmanaged.spelled(fields.text("features"), listed=listed),
             ),
             dns_replicas=Known(profiles.settings(_OWN)["coredns.replicas"].number, self.origin),
         )

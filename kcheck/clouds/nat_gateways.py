@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from kcheck.model import NOTHING
 from kcheck.numbers import profiles
-from kcheck.source.values import Known, Missing, Origin, Unset, Value, equals, known, mapped, unknown_of
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, unknown_of
 
 if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
+    from kcheck.source.text import Span
 
 KIND = "google_compute_router_nat"
 
@@ -48,6 +49,16 @@ def ports(gateways: list[Fields]) -> Value[int]:
         least = profiles.settings("gke")["nat.least_ports"].number
         return mapped(written, lambda _: least)
     return written
+
+
+def zonal(gateways: list[Fields], place: Span) -> Value[int]:
+    """Gateways of AWS, each in one zone with one address; unset where one is regional, which adds its own."""
+    origin = Origin((gateways[0].record.span if gateways else place,))
+    modes = [one.text("mode") for one in gateways]
+    unknown = next((mode for mode in modes if isinstance(mode, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    return Known(len(gateways), origin) if gateways and "regional" not in map(known, modes) else Unset(origin)
 
 
 class Inputs(TypedDict, total=False):

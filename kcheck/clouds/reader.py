@@ -381,7 +381,7 @@ def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
 def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:
     """A reference that leads out of this root."""
     if isinstance(value, Known):
-        return Unknown(f"the {what} is given by id and is not in this root module module", value.origin)
+        return Unknown(f"the {what} is given by id and is not in this root module", value.origin)
     return value
 
 

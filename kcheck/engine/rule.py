@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from kcheck.numbers import profiles
+from kcheck.numbers import profiles, retirements
 from kcheck.numbers.profiles import Loader
 
 if TYPE_CHECKING:
@@ -128,7 +128,9 @@ class Rule(NamedTuple):
 
 def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
     """What a source of a rule is: an address, or numbers of the profiles; empty if it is neither."""
-    return {text: None} if text.startswith(("https://", "http://")) else profiles.entries(text)
+    if text.startswith(("https://", "http://")):
+        return {text: None}
+    return profiles.entries(text) or retirements.entries(text)
 
 
 def _documentation(path: str) -> Documentation:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.config.today import today
 from kcheck.engine.annotations import IGNORE, parse, read
 from kcheck.files.patterns import matches
 from kcheck.files.tree import contains_path
@@ -69,7 +69,7 @@ class Suppressions:
             patterns = [path for path, names in config.per_path_ignores.items() if own.intersection(names)]
             if patterns:
                 self._ignored[rule.name] = patterns
-        self._today = datetime.datetime.now(datetime.UTC).date()
+        self._today = today()
         self._useful: set[Accepted] = set()
         self._by_line: dict[tuple[int, int], Suppression] = {}
         self._by_block: dict[int, list[tuple[Span, Suppression]]] = {}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config.config import ConfigError
+from kcheck.config.today import today
 from kcheck.files.tree import TERRAFORM, VARIABLES, contains_path, display_path
 from kcheck.source.findings import Severity, tally, unnumbered
 
@@ -118,7 +118,7 @@ class Baseline:
     def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: Sequence[str]) -> Baseline:
         """The entries of what is found now below some paths, and the old ones of other places. Days are kept."""
         tops = list(paths)
-        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        now = today().isoformat()
         since = {entry.identity(name): entry.since for entry in self.entries for name in entry.objects}
         found = [finding for finding in findings if finding.rule not in self.not_ignorable]
         told = {identity for finding in found for identity in finding.identities}
@@ -133,7 +133,7 @@ class Baseline:
             for _, path, name, about in sorted(finding.identities):
                 objects.setdefault((path, about), []).append(name)
             for (path, about), together in objects.items():
-                day = min(since.get((finding.rule, path, name, about), today) for name in together)
+                day = min(since.get((finding.rule, path, name, about), now) for name in together)
                 entries.append(BaselineEntry(finding.rule, path, tuple(together), message, severity, day, about=about))
         others = any(not _is_below(entry.path, tops) for entry in self.entries)
         own = self.arguments if others else tuple(arguments)

@@ -14,6 +14,7 @@ from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
+from kcheck.numbers.retirements import find
 from kcheck.scale import unready
 from kcheck.scale.deletion import sufficient_batch
 from kcheck.source import units
@@ -86,7 +87,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
         "whole": whole,
-        "setup_source": recommended.entries("aks")["pools.setup"].sources[0],
+        "setup_source": recommended.entries("aks")["pools.feature"].sources[0],
         "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),
@@ -183,4 +184,4 @@ def _is_low(intent: Intent) -> bool:
 
 def _retired() -> str:
     """Why kubenet is refused at any size."""
-    return f"kubenet stops being supported on AKS on {limits('aks')['kubenet.retirement'].value}"
+    return f"kubenet stops being supported on AKS on {find('aks', 'network_plugin', 'kubenet')[0].ends}"

@@ -12,7 +12,7 @@ from kcheck.generate.intent import label
 from kcheck.generate.manifests import PROVISIONING
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers import machines, profiles
+from kcheck.numbers import flags, machines
 from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _chart(intent: Intent) -> str:
     Raises:
         ConfigError: there is none.
     """
-    found = profiles.chart_of(intent.minor)
+    found = flags.chart_of(intent.minor)
     if found is None:
         raise ConfigError(f"kubernetes: kcheck knows no chart of the cluster autoscaler for {intent.kubernetes}")
     return found

@@ -12,12 +12,14 @@ from kcheck.config.config import ConfigError
 from kcheck.generate import recommended
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers import machines
+from kcheck.numbers import fabrics, machines
 from kcheck.numbers.profiles import limits
+from kcheck.source.ip_ranges import sufficient_prefix
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
+    from kcheck.numbers.fabrics import Fabric
 
 
 class TrainingPool(NamedTuple):
@@ -41,6 +43,13 @@ class Machine(NamedTuple):
     disk_size: int
 
 
+class Network(NamedTuple):
+    """A network of a node for its GPUs, and the interface of a pod in it."""
+
+    name: str
+    interface: str
+
+
 class Quota(NamedTuple):
     """A quota in the Cloud Quotas API: its id, whether it is regional, its dimensions."""
 
@@ -58,10 +67,24 @@ class Gateway(NamedTuple):
     ports: int
 
 
-def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
+def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
     """Ranges of nodes, pods and Services, all in one subnet."""
     services = int(recommended.values(intent.cloud)["network.services"])
-    return [Slot("nodes", least=24), Slot("pods", least=21, most=9), Slot("services", prefix=services)]
+    found = [Slot("nodes", least=24), Slot("pods", least=21, most=9), Slot("services", prefix=services)]
+    fabric = own_networks(intent)
+    if fabric is None:
+        return found
+    each = recommended.with_growth("any", sum(one.nodes for pool in pools for one in _of_one_type(pool)))
+    size = sufficient_prefix(each, limits(intent.cloud)["subnet.reserved"].number)
+    return [*found, Slot("gpu", prefix=size - (fabric.interfaces - 1).bit_length(), routed=False)]
+
+
+def own_networks(intent: Intent) -> Fabric | None:
+    """The fabric of all machines, where jobs have several nodes and each interface takes a network of its own."""
+    found = {fabrics.fabric(intent.cloud, machine) for machine in intent.machines}
+    one = found.pop() if len(found) == 1 else None
+    alone = one is not None and re.fullmatch(str(recommended.values(intent.cloud)["pools.networks"]), one.name)
+    return one if alone and intent.gpus and intent.job_nodes > 1 else None
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
@@ -69,6 +92,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     usual, total = recommended.values(intent.cloud), intent.nodes + system_nodes(intent)
     own = [one for pool in pools for one in _of_one_type(pool)]
     few = limits("any")["gpu_node.pods"].number
+    fabric = own_networks(intent)
+    networks = [Network(f"gpu-{i}", f"eth{i + 1}") for i in range(fabric.interfaces if fabric else 0)]
     host = f"{intent.region}-docker.pkg.dev/{intent.account}/"
     return {
         "training_pools": own,
@@ -79,6 +104,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "together": intent.job_nodes > 1 and re.search(str(usual["pools.placement"]), intent.machine) is not None,
         "parallel_upgrades": limits(intent.cloud)["pool.parallel_upgrades"].number,
         "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
+        "gpu_networks": networks, "gpu_gbits": fabric.gbits if fabric else 0,
+        "gpu_bits": (len(networks) - 1).bit_length(),
         "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),
         "taint_value": "present" if intent.gpus else "true",
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",

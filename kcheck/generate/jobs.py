@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.clouds.registry import cloud
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
-from kcheck.numbers import machines
+from kcheck.numbers import fabrics, machines
 from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _ZONE = "topology.kubernetes.io/zone"
 _HOUR = 3600
+
+
+EFA = "vpc.amazonaws.com/efa"
 
 
 class FastNeighbours(NamedTuple):
@@ -93,11 +96,29 @@ def efa(intent: Intent) -> int:
     return machine.efa if machine is not None and intent.gpus and intent.spot_nodes < intent.nodes else 0
 
 
+class Interfaces(NamedTuple):
+    """The interfaces of a fast network that a pod asks for: the resource, and all that a node has of it."""
+
+    resource: str = ""
+    number: int = 0
+
+
+def interfaces(intent: Intent) -> Interfaces:
+    """The resource by which pods on on-demand nodes get their fast network; none where there is no such resource."""
+    if efa(intent):
+        return Interfaces(EFA, efa(intent))
+    found = [fabrics.fabric(intent.cloud, name) for name in intent.machines]
+    known = [one for one in found if one is not None]
+    if not by_pool(intent) or not intent.gpus or intent.spot_nodes == intent.nodes or len(known) < len(found):
+        return Interfaces()
+    return Interfaces(known[0].resource, min(one.interfaces for one in known))
+
+
 def _grace(intent: Intent, *, on_spot: bool) -> int:
     """Grace period in seconds: at most a spot node's notice if the job may use one."""
     wanted = int(recommended.values(intent.cloud)["job.grace"])
     notice = limits(intent.cloud).get("spot.notice")
-    may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0 and not efa(intent))
+    may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0 and not interfaces(intent).number)
     return min(wanted, notice.number) if may and notice is not None else wanted
 
 

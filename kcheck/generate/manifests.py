@@ -7,7 +7,8 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import jobs, recommended
-from kcheck.numbers.profiles import flag_default, limits
+from kcheck.numbers import flags
+from kcheck.numbers.profiles import limits
 from kcheck.scale import unready
 from kcheck.scale.deletion import batch_for
 from kcheck.source import units
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from kcheck.generate.ranges import Layout
 
 CARD = "nvidia.com/gpu"
-_EFA = "vpc.amazonaws.com/efa"
 PROVISIONING = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
 """How the Cluster Autoscaler is asked for all nodes of a job at once; they come from one pool, or from similar ones.
 
@@ -48,7 +48,7 @@ class Flavor(NamedTuple):
     market: str
     near: jobs.FastNeighbours | None
     nodes: int
-    efa: int
+    interfaces: int
 
 
 class Amount(NamedTuple):
@@ -72,8 +72,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     A cloud may say otherwise of what is in FLAGS, and of nothing else.
     """
     usual = recommended.values(intent.cloud)
-    efa = jobs.efa(intent)
-    flavors, covered = _flavors(intent, pools, efa), _covered(intent, efa)
+    fast = jobs.interfaces(intent)
+    flavors, covered = _flavors(intent, pools, fast.number), _covered(intent, fast)
     deletion = _deletion(intent.nodes, int(usual["autoscaler.burst"]))
     return {
         "shares": shares(intent),
@@ -99,7 +99,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         **_unready(target, deletion["deletion_batch"], len(intent.zones)),
         "spot_pools": [pool for pool in pools if pool.spot],
         "on_demand_pools": [pool for pool in pools if not pool.spot],
-        "efa_interfaces": efa,
+        "efa_interfaces": jobs.efa(intent),
+        "fast": fast,
         "karpenter": intent.autoscaler == "karpenter",
         "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
         **FLAGS,
@@ -117,6 +118,7 @@ FLAGS: dict[str, object] = {
     "charts": False,  # whether Terraform installs Kueue or Volcano by their charts, with the values of values/
     "docker_hub": "",  # what stands for docker.io in the names of images
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
+    "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
     "own_etcd": False,  # whether those of etcd are
 }
 """What a cloud has, where its module does not say it."""
@@ -162,7 +164,7 @@ def _deletion(target: int, burst: int) -> dict[str, int]:
     """Autoscaler settings that delete all nodes in time: batch size, requests per second, burst."""
     goal = limits("any")["autoscaler.deletion_time"].number
     qps = limits("any")["autoscaler.client_qps_of_bursts"].number
-    scan = units.seconds(str(flag_default("scan-interval", None)))
+    scan = units.seconds(str(flags.default("scan-interval", None)))
     while (batch := batch_for(target, goal, scan, qps)) is None:
         qps *= 2
     return {"deletion_batch": batch, "client_qps": qps, "client_burst": burst * qps}
@@ -177,21 +179,21 @@ def _unready(target: int, batch: int, zones: int) -> dict[str, int]:
 # --- queues
 
 
-def _flavors(intent: Intent, pools: list[Pool], efa: int) -> list[Flavor]:
+def _flavors(intent: Intent, pools: list[Pool], interfaces: int) -> list[Flavor]:
     """On-demand flavors by zone or pool, so that a job stays in one, then spot."""
     found: dict[jobs.FastNeighbours, int] = {}
     for pool in pools:
         if not pool.spot:
             near = jobs.fast_neighbours(intent, pool)
             found[near] = found.get(near, 0) + pool.nodes
-    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, efa) for near, nodes in found.items()]
+    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, interfaces) for near, nodes in found.items()]
     spot = sum(pool.nodes for pool in pools if pool.spot)
     return [*own, Flavor("spot", "spot", None, spot, 0)] if spot else own
 
 
-def _covered(intent: Intent, efa: int) -> list[str]:
+def _covered(intent: Intent, fast: jobs.Interfaces) -> list[str]:
     """Resources that queues count: GPUs and special interfaces, or CPU without GPUs."""
-    return [CARD if intent.gpus else "cpu", *([_EFA] if efa else [])]
+    return [CARD if intent.gpus else "cpu", *([fast.resource] if fast.number else [])]
 
 
 def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Queue]:
@@ -207,7 +209,7 @@ def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Q
         amounts = []
         for flavor in flavors:
             nodes = apportioned(flavor.nodes, [*percents, rest] if rest else percents)[i]
-            numbers = [nodes * each, nodes * flavor.efa]
+            numbers = [nodes * each, nodes * flavor.interfaces]
             amounts.append(Amount(flavor.name, list(zip(covered, numbers, strict=False))))
         result.append(Queue(name, team, amounts))
     return result
@@ -222,7 +224,8 @@ def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
     most = nodes * (jobs.vcpus(intent) or limits("any")["autoscaler.cores_of_node"].number)
     memory = ("memory", f"{most * int(usual['team.memory'])}Gi")
     if intent.gpus:
-        fast = [(_EFA, nodes * jobs.efa(intent))] if jobs.efa(intent) else []
+        found = jobs.interfaces(intent)
+        fast = [(found.resource, nodes * found.number)] if found.number else []
         return [(CARD, nodes * intent.gpus), *fast, ("cpu", most), memory]
     return [("cpu", nodes * jobs.cpus(intent)), memory]
 

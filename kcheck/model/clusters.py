@@ -86,7 +86,7 @@ class Cni:
 class Plane:
     """The control plane of a self-managed cluster. The quota of etcd is in bytes, the limits in requests at a time.
 
-    `serial_pulls` says that its kubelets pull one image at a time.
+    `serial_pulls` says that its kubelets pull one image at a time. `features` are the feature gates of its API server.
     """
 
     data_dir: Value[str]
@@ -97,6 +97,7 @@ class Plane:
     controller_qps: Value[int]
     controller_burst: Value[int]
     serial_pulls: Value[bool]
+    features: Value[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,14 +107,15 @@ class Cluster(Thing):
     `gap` says why pools may exist that could not be read or counted; it is empty if none can. `zonal` says that
     its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
     Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
-    `node_locations` are those of its nodes as written (GKE).
+    `node_locations` are those of its nodes as written (GKE), `subnet_ids` those of its subnets (ACK), `support_plan` is
+    how long its version is supported. `monitored` are the parts whose metrics the cloud collects, as written (GKE).
     `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
     addresses, which `outbound_list` lists where they are the user's own; `single_gateway` and `gateway_per_zone` are
     the inputs of the module that makes the NAT gateways, `gateways_lack` is what it has too few of for one a zone
     (EKS); `load_balancer` is the SKU of Azure's.
     CoreDNS keeps `dns_replicas` whatever the size; unset where it scales. `dns_scaling` says whether its add-on does;
     `dns_compute` is what that puts it on. `grower` is what the cluster's own code installs to grow its pools, unknown
-    where it only gives the rights to do so.
+    where it only gives the rights to do so. `successor` is the module that replaces the retired one that makes it.
     """
 
     cloud: str
@@ -127,6 +129,7 @@ class Cluster(Thing):
     node_locations: Value[tuple[str, ...]] = NOTHING
     provisioned: Value[bool] = NOTHING
     tier: Value[str] = NOTHING
+    support_plan: Value[str] = NOTHING
     network_plugin: Value[str] = NOTHING
     network_mode: Value[str] = NOTHING
     network_policy: Value[str] = NOTHING
@@ -141,8 +144,11 @@ class Cluster(Thing):
     gateways_lack: Value[str] = NOTHING
     load_balancer: Value[str] = NOTHING
     data_plane: Value[str] = NOTHING
+    successor: Value[str] = NOTHING
     security_group: Value[str] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
+    subnet_ids: Value[tuple[str, ...]] = NOTHING
+    monitored: Value[tuple[str, ...]] = NOTHING
     cni: Cni | None = None
     plane: Plane | None = None
     pods_take_addresses: Value[bool] = NOTHING

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
-    from kcheck.model.pods import Addon, Mirror, Service, Workload
+    from kcheck.model.pods import Addon, Mirror, Monitor, Service, Workload
     from kcheck.model.pools import KarpenterPool, NodePool
     from kcheck.model.queues import (
         Admission,
@@ -85,6 +85,7 @@ class Inventory:
     admissions: list[Admission] = field(default_factory=list)
     sharings: list[Sharing] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
+    monitors: list[Monitor] = field(default_factory=list)
     cluster_of: dict[Thing, Cluster] = field(default_factory=dict)
     candidates_of: dict[Thing, Candidates] = field(default_factory=dict)
     doubts: dict[str, str] = field(default_factory=dict)
@@ -98,7 +99,7 @@ class Inventory:
         """Whether anything was found that rules have something to say of."""
         return any((
             self.clusters, self.workloads, self.karpenter, self.classes, self.queues, self.limits, self.schedulers,
-            self.admissions, self.sharings, self.objects, self.resources,
+            self.admissions, self.sharings, self.monitors, self.objects, self.resources,
         ))  # fmt: skip
 
     def unknown_cluster(self, thing: Thing) -> Unknown:
@@ -121,5 +122,5 @@ class Inventory:
         """Things that are applied to a cluster."""
         yield from chain.from_iterable((
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
-            self.schedulers, self.admissions, self.sharings, self.watchers, self.objects,
+            self.schedulers, self.admissions, self.sharings, self.watchers, self.monitors, self.objects,
         ))  # fmt: skip

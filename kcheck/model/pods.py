@@ -113,7 +113,10 @@ class PodTemplate(Thing):
     from it, `movable_volumes` the one that names volumes on the disk of the node with which it may.
     `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers. Of the devices that it
     claims, `device_classes` are the classes of accelerators, `shared_claim` names a claim on such that all pods share,
-    and `all_cards` says that a pod takes all cards of its node.
+    `all_cards` says that a pod takes all cards of its node, and `claims_fabric` that it gets interfaces of a fabric.
+    `node_devices` says that it sees the devices of its node, as privileged ones do. Required affinity to its own kind
+    keeps the pods in one domain of a label, `packed_by`.
+    `devices` says that it asks for any: cards, parts of them, interfaces, or claims.
     """
 
     role: str
@@ -147,20 +150,25 @@ class PodTemplate(Thing):
     device_classes: tuple[str, ...] = ()
     shared_claim: Value[str] = NOTHING
     all_cards: bool = False
+    claims_fabric: Value[bool] = NOTHING
+    node_devices: Value[bool] = NOTHING
+    packed_by: Value[str] = NOTHING
+    devices: Value[bool] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload(Thing):
     """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`).
 
-    `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together or
-    not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
-    is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
-    processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and
-    how many pods run, is not known. `group` is the API group of its kind; `hooked` says that a tool such as Helm
-    removes it. `native_gang` is the field by which it asks for a gang of Kubernetes' own scheduler. `partial` ones
-    only change parts of another manifest. `disposed` is the key that asks for volumes which are deleted with it. A
-    CronJob runs at the times of its `schedule`, unless it is `suspended`.
+    `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together
+    or not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds.
+    `least` is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker
+    `slots` processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a
+    pod, and how many pods run, is not known. `group` is the API group of its kind, `api` the version that it is
+    written for; `hooked` says that a tool such as Helm removes it. `native_gang` is the field by which it asks for a
+    gang of Kubernetes' own scheduler. `partial` ones only change parts of another manifest. `disposed` is the key
+    that asks for volumes which are deleted with it. A CronJob runs at the times of its `schedule`, in a
+    `time_zone`, unless it is `suspended`; `concurrency` says what becomes of a run that the next one meets.
     """
 
     kind: str
@@ -192,12 +200,15 @@ class Workload(Thing):
     least: Value[int] = NOTHING
     release: bool = False
     group: str = ""
+    api: str = ""
     hooked: bool = False
     partial: bool = False
     disposed: Value[str] = NOTHING
     schedule: Value[str] = NOTHING
     suspended: Value[bool] = NOTHING
     native_gang: Value[str] = NOTHING
+    time_zone: Value[str] = NOTHING
+    concurrency: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,6 +223,24 @@ class Addon(Thing):
     tree: Mapping | None = None
     version: Value[str] = NOTHING
     ignores_claims: Value[bool] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Monitor(Thing):
+    """A Prometheus server; `kind` is that of its object, or its chart.
+
+    Its `shards` divide what is scraped, each with so much memory. `scrapes` says whether it scrapes the nodes of its
+    cluster; where that is unset, the rights of its `account` say so.
+    """
+
+    name: Value[str]
+    kind: str
+    scrapes: Value[bool]
+    account: Value[str] = NOTHING
+    namespace: Value[str] = NOTHING
+    shards: Value[int] = NOTHING
+    memory: Value[int] = NOTHING
+    memory_limit: Value[int] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -64,7 +64,10 @@ class Upgrade:
 class Machine:
     """The machine of a node. Attached GPUs have the type `accelerator`.
 
-    Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces.
+    Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces. `networks` is how
+    many a node joins beside the first one, or GKE adds those of a `network_profile` itself.
+    Its local SSDs have `local_ssd` GB together, where an account has a quota of them. Images are on a disk of
+    `image_disk` GB; unset where that is the boot disk as written.
     """
 
     instance_types: Value[tuple[str, ...]] = NOTHING
@@ -74,6 +77,10 @@ class Machine:
     disk_type: Value[str] = NOTHING
     disk_size: Value[int] = NOTHING
     efa: Value[tuple[str, ...]] = NOTHING
+    networks: Value[int] = NOTHING
+    network_profile: Value[str] = NOTHING
+    local_ssd: Value[int] = NOTHING
+    image_disk: Value[int] = NOTHING
 
     @property
     def efa_addresses(self) -> int:
@@ -84,6 +91,8 @@ class Machine:
 @dataclass(frozen=True, eq=False)
 class Addresses:
     """The addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them.
+
+    `subnet_ids` are known where the code has only their ids.
 
     `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a block of
     `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most).
@@ -96,6 +105,7 @@ class Addresses:
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     pod_addresses: Value[tuple[int, int]] = NOTHING
     pod_range: Value[PodRange] = NOTHING
+    subnet_ids: Value[tuple[str, ...]] = NOTHING
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +143,7 @@ class Placement:
     """Where the nodes are. `location_policy` says in which zones a pool grows (GKE).
 
     `together` is the placement group or policy that keeps nodes close to each other, `deployment_set` what keeps them
-    on different hosts (ACK).
+    on different hosts (ACK). `set_type` is what Azure makes of the nodes: a scale set, or an availability set.
     """
 
     zones: Value[tuple[str, ...]] = NOTHING
@@ -141,6 +151,7 @@ class Placement:
     location_policy: Value[str] = NOTHING
     together: Value[str] = NOTHING
     deployment_set: Value[str] = NOTHING
+    set_type: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False)

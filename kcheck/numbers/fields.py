@@ -84,6 +84,10 @@ class Fields:
         self._table = profiles.table(cloud)[resource]
         self._settings = profiles.settings(cloud)
 
+    def has(self, name: str) -> bool:
+        """Whether the resource has such a field."""
+        return name in self._table
+
     def text(self, name: str) -> Value[str]:
         """The value of a field that is a text."""
         return self._checked(name, str)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import Literal, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Machine(NamedTuple):
@@ -48,6 +51,7 @@ _Sizes: TypeAlias = Literal["interfaces", "vcpus", "gpus", "efa", "nvme"]
 class Tables(TypedDict, total=False):
     """What `instances.yaml` has: mostly lines of `type value` by family."""
 
+    prefix: str
     interfaces: dict[str, str]
     vcpus: dict[str, str]
     gpus: dict[str, str]
@@ -55,10 +59,13 @@ class Tables(TypedDict, total=False):
     nvme: dict[str, str]
     accelerators: dict[str, str]
     local_ssds: dict[str, str]
+    local_ssd_size: int
     families: dict[str, str]
     patterns: dict[str, list[str]]
     exceptions: dict[str, int]
     shared_core: dict[str, int]
+    fractions: list[str]
+    promotions: dict[str, str]
     memory_per_vcpu: dict[str, list[str]]
     memory: dict[str, str]
 
@@ -81,7 +88,7 @@ def machine(cloud: str, name: str) -> Machine | None:
         found = _by_first_number(cloud, name)
     else:
         found = _by_size(cloud, name)
-    return None if found is None or found.vcpus is None else found
+    return None if found is None or found.vcpus is None is found.gpus else found
 
 
 def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
@@ -93,10 +100,24 @@ def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
     return int(count), int(addresses)
 
 
+def gpu_types(cloud: str) -> Iterator[tuple[str, str]]:
+    """The machine types with GPUs of a cloud that names them family.size, each with its family."""
+    tables = tables_of(cloud)
+    prefix = tables.get("prefix", "")
+    for family, line in tables.get("gpus", {}).items():
+        for entry in line.split(", "):
+            yield family, f"{prefix}{family}.{entry.partition(' ')[0]}"
+
+
 def gpus(cloud: str, name: str) -> int | None:
     """GPUs of a machine; None if it has none or is unknown."""
     found = machine(cloud, name)
     return found.gpus if found else None
+
+
+def has_fraction(cloud: str, name: str) -> bool:
+    """Whether a machine has a part of a GPU, which its node offers as one."""
+    return name.removeprefix("Standard_") in tables_of(cloud).get("fractions", ())
 
 
 @cache
@@ -121,7 +142,7 @@ def _spelling(tables: Tables, name: str) -> tuple[str, str]:
     if "shared_core" in tables:
         return re.sub(r"-\d+(?=-|$)", "", re.sub(r"-\d+[gt]\b", "-{n}", name)), name
     if "exceptions" in tables:
-        size = name.removeprefix("Standard_")
+        size = _size(name)
         return _pattern(size), size
     family, _, size = name.rpartition(".")
     return family, size
@@ -165,13 +186,13 @@ def _by_third_part(tables: Tables, name: str) -> Machine:
         return listed
     if name in tables["shared_core"]:
         return Machine(tables["shared_core"][name], None)
-    match = _CUSTOM.search(name) or re.fullmatch(r"\w+-[a-z]\w*-(\d+)(?:-\w+)?", name)
+    match = _CUSTOM.search(name) or re.fullmatch(r"\w+-(?:[a-z]\w*-)?(\d+)(?:-\w+){0,2}", name)
     return Machine(int(match[1]) if match else None, None)
 
 
 def _by_first_number(cloud: str, name: str) -> Machine:
     """Of Azure: the first number of the name, but for some old sizes."""
-    tables, size = tables_of(cloud), name.removeprefix("Standard_")
+    tables, size = tables_of(cloud), _size(name)
     listed = _listed(tables["families"], size)
     if listed is not None:
         return listed
@@ -187,7 +208,15 @@ def _listed(tables: dict[str, str], name: str) -> Machine | None:
     if value is None:
         return None
     vcpus, _, gpus = value.partition("x")
-    return Machine(int(vcpus), int(gpus) if gpus else None)
+    return Machine(int(vcpus) if vcpus else None, int(gpus) if gpus else None)
+
+
+_PROMOTION = "_Promo"
+
+
+def _size(name: str) -> str:
+    """A size of Azure as the tables call it: a promotion as the size that it is."""
+    return name.removeprefix("Standard_").removesuffix(_PROMOTION)
 
 
 def _pattern(size: str) -> str:
@@ -198,7 +227,10 @@ def _pattern(size: str) -> str:
 @cache
 def family(cloud: str, name: str) -> str | None:
     """The quota family of a machine type, on Azure; None if it is unknown."""
-    tables, size = tables_of(cloud), name.removeprefix("Standard_")
+    tables, size = tables_of(cloud), _size(name)
+    promotion = re.match(r"[A-Z]+", size) if name.endswith(_PROMOTION) else None
+    if promotion is not None:
+        return tables["promotions"].get(promotion[0])
     for key, line in tables["families"].items():
         if any(entry.partition(" ")[0] == size for entry in line.split(", ")):
             return key
@@ -225,18 +257,21 @@ def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str]
         machine, added = f"{name} with {count} {accelerator}", count * table.accelerators[accelerator]
         markets = ["on demand"]
     for market in markets:
-        own = _prices(cloud, market).get(name.removeprefix("Standard_").lower())
+        own = _prices(cloud, market).get(name.removeprefix("Standard_").removeprefix("ecs.").lower())
         if own is not None:
-            return Price(own + added, machine, market, table.region)
+            return Price(own[0] + added, machine, market, own[1])
     return None
 
 
 @cache
-def _prices(cloud: str, market: str) -> dict[str, int]:
-    """The list prices of a cloud by machine type in lower case: Azure takes any."""
-    table = profiles.prices(cloud)
-    groups = () if table is None else (table.spot if market == "spot" else table.on_demand).values()
-    return {name.lower(): price for group in groups for name, price in group.items()}
+def _prices(cloud: str, market: str) -> dict[str, tuple[int, str]]:
+    """List prices with their regions by machine type in lower case: Azure takes any."""
+    own = profiles.prices(cloud)
+    found: dict[str, tuple[int, str]] = {}
+    for table in (*own.elsewhere, own) if own is not None else ():
+        for group in (table.spot if market == "spot" else table.on_demand).values():
+            found |= {name.lower(): (price, table.region) for name, price in group.items()}
+    return found
 
 
 def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:

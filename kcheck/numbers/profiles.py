@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
@@ -58,6 +57,16 @@ def load_yaml(path: str, document: int = 0) -> Any:
     return yaml.load(parts[document], Loader) if document < len(parts) else {}  # noqa: S506 - the loader is a safe one
 
 
+HEAD = ("sources", "checked", "confidence")
+"""What the head of a table says of its sources."""
+
+
+def load_table(path: str) -> Any:
+    """A bundled table by its own keys, without what its head says of its sources; empty if there is none."""
+    data = load_yaml(path) if os.path.exists(path) else {}
+    return {key: value for key, value in data.items() if key not in HEAD}
+
+
 @cache
 def limits(cloud: str) -> dict[str, ProfileValue]:
     """The limits that hold on a cloud, those of every cloud included, by `group.name`."""
@@ -88,58 +97,6 @@ def recommended(cloud: str) -> dict[str, ProfileValue]:
     return _entries(cloud, "settings", 1)
 
 
-class Flag(TypedDict, total=False):
-    """A flag of the cluster autoscaler; `before` has the defaults that versions below a minor one used."""
-
-    type: str
-    default: int | str | bool
-    before: dict[int, int | str | bool]
-    first: int
-    removed: int
-    successor: str
-
-
-class _FlagFile(TypedDict):
-    sources: list[str]
-    checked: date
-    confidence: str
-    flags: dict[str, Flag]
-
-
-@cache
-def _flag_file() -> _FlagFile:
-    data: _FlagFile = load_yaml(os.path.join(PROFILES, "any", "flags.yaml"))
-    return data
-
-
-def flags() -> dict[str, Flag]:
-    """The cluster autoscaler's flags: type, default, first minor version, removal, successor."""
-    return _flag_file()["flags"]
-
-
-def flag_default(name: str, minor: int | None) -> int | str | bool | None:
-    """The default of a flag in a minor version; None if it depends on an unknown version."""
-    found = flags()[name]
-    default, before = found["default"], found.get("before", {})
-    if minor is None:
-        return None if before else default
-    return next((value for until, value in sorted(before.items()) if minor < until), default)
-
-
-def flag(name: str) -> ProfileValue | None:
-    """A flag of the cluster autoscaler with its newest default as an entry; None if there is no such flag."""
-    file = _flag_file()
-    found = file["flags"].get(name)
-    if found is None:
-        return None
-    changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
-    sources, checked = tuple(file["sources"]), str(file["checked"])
-    return ProfileValue(
-        f"--{name}", found["default"], unit=found["type"], kind="default", sources=sources, checked=checked,
-        confidence=file["confidence"], note=changes,
-    )  # fmt: skip
-
-
 def entries(name: str) -> dict[str, ProfileValue]:
     """The numbers that `limits[.<cloud>].<group>.<name>` means, by full name: without a cloud, those of all clouds.
 
@@ -147,7 +104,9 @@ def entries(name: str) -> dict[str, ProfileValue]:
     """
     table, _, rest = name.partition(".")
     if table == "flags":
-        found = flag(rest)
+        from kcheck.numbers import flags  # whose entries are of this module's type
+
+        found = flags.entry(rest)
         return {name: found} if found else {}
     read = {"limits": limits, "settings": settings}.get(table)
     if read is None:
@@ -162,40 +121,10 @@ def entries(name: str) -> dict[str, ProfileValue]:
     }
 
 
-def chart_minor(version: str) -> int | None:
-    """The autoscaler's minor version in a version of its Helm chart; None if unknown."""
-    charts = _autoscaler_charts()
-    match = re.fullmatch(r"v?(\d+)\.(\d+)\.\d+", version)
-    if match is None or int(match[1]) != charts["major"]:
-        return None
-    chart = int(match[2])
-    return next((minor for minor, (first, last) in charts["minors"].items() if first <= chart <= last), None)
-
-
-def chart_of(minor: int) -> str | None:
-    """The newest chart version with a minor version of the autoscaler; None if unknown."""
-    charts = _autoscaler_charts()
-    found = charts["minors"].get(minor)
-    return f"{charts['major']}.{found[1]}.0" if found else None
-
-
 @cache
 def charts() -> tuple[str, ...]:
     """The names of the published charts that are known."""
     return tuple(load_yaml(os.path.join(PROFILES, "any", "charts.yaml")))
-
-
-class _Charts(TypedDict):
-    """Charts of one major version: the first and the last chart of each minor version of what they run."""
-
-    major: int
-    minors: dict[int, tuple[int, int]]
-
-
-@cache
-def _autoscaler_charts() -> _Charts:
-    charts: dict[str, _Charts] = load_yaml(os.path.join(PROFILES, "any", "charts.yaml"))
-    return charts["cluster-autoscaler"]
 
 
 class FieldEntry(TypedDict):
@@ -230,7 +159,7 @@ def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str
     oldest: dict[str, str] = {}
     for name in ("terraform.yaml", "manifests.yaml"):
         path = os.path.join(folder(cloud), name)
-        data = load_yaml(path) if os.path.exists(path) else {}
+        data = load_table(path)
         oldest |= data.pop("providers", {})
         fields |= data
     return fields, oldest
@@ -273,7 +202,7 @@ class WorkloadKind(TypedDict):
 @cache
 def workloads() -> dict[str, WorkloadKind]:
     """Where the pods of each kind are, by `group/Kind`."""
-    data: dict[str, WorkloadKind] = load_yaml(os.path.join(PROFILES, "workloads.yaml"))
+    data: dict[str, WorkloadKind] = load_table(os.path.join(PROFILES, "workloads.yaml"))
     return data
 
 
@@ -299,8 +228,7 @@ def move(mechanism: str, cloud: str) -> str:
 
 @cache
 def _moves(cloud: str) -> dict[str, str]:
-    path = os.path.join(folder(cloud), "moves.yaml")
-    data: dict[str, str] = load_yaml(path) if os.path.exists(path) else {}
+    data: dict[str, str] = load_table(os.path.join(folder(cloud), "moves.yaml"))
     return data
 
 
@@ -330,7 +258,8 @@ def quotas(cloud: str) -> dict[str, Quota]:
 class Prices(NamedTuple):
     """List prices of one region, in thousandths of a US dollar an hour: by group of machine types, then by type.
 
-    `accelerators` are those that are billed beside the machine.
+    `accelerators` are those that are billed beside the machine. `elsewhere` has tables of other regions, of types that
+    this one does not sell. The list is in a `currency` of which `rate` is a dollar.
     """
 
     region: str
@@ -341,6 +270,9 @@ class Prices(NamedTuple):
     on_demand: dict[str, dict[str, int]]
     spot: dict[str, dict[str, int]]
     accelerators: dict[str, int]
+    elsewhere: tuple[Prices, ...]
+    currency: str
+    rate: float
 
 
 @cache
@@ -349,18 +281,24 @@ def prices(cloud: str) -> Prices | None:
     path = os.path.join(folder(cloud), "prices.yaml")
     if not os.path.exists(path):
         return None
-    data = load_yaml(path)
-    return Prices(
+    data, others = load_yaml(path), []
+    rate = data.get("rate", 1)
+    found = Prices(
         region=data["region"], dated=str(data["dated"]), checked=str(data["checked"]), confidence=data["confidence"],
-        sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"]), spot=_grouped(data.get("spot", {})),
-        accelerators=data.get("accelerators", {}),
+        sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"], rate), elsewhere=(),
+        spot=_grouped(data.get("spot", {}), rate), accelerators=data.get("accelerators", {}),
+        currency=data.get("currency", "USD"), rate=rate,
     )  # fmt: skip
+    for region, tables in data.get("elsewhere", {}).items():
+        on_demand, spot = (_grouped(tables.get(market, {}), rate) for market in ("on_demand", "spot"))
+        others.append(found._replace(region=region, on_demand=on_demand, spot=spot, accelerators={}))
+    return found._replace(elsewhere=tuple(others))
 
 
-def _grouped(lines: dict[str, str]) -> dict[str, dict[str, int]]:
-    """Lines of `type price`, separated by commas."""
+def _grouped(lines: dict[str, str], rate: float) -> dict[str, dict[str, int]]:
+    """Lines of `type price`, separated by commas, in thousandths of a dollar."""
     pairs = {group: [entry.split(" ") for entry in line.split(", ")] for group, line in lines.items()}
-    return {group: {name: int(price) for name, price in entries} for group, entries in pairs.items()}
+    return {group: {name: round(int(price) / rate) for name, price in entries} for group, entries in pairs.items()}
 
 
 class SkeletonEntry(TypedDict):
@@ -385,7 +323,7 @@ class ModuleEntry(TypedDict):
 @cache
 def modules() -> dict[str, ModuleEntry]:
     """The published modules that have skeletons, by their source in the registry."""
-    data: dict[str, ModuleEntry] = load_yaml(os.path.join(PROFILES, "modules.yaml"))
+    data: dict[str, ModuleEntry] = load_table(os.path.join(PROFILES, "modules.yaml"))
     return data
 
 

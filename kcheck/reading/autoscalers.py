@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from kcheck.kubernetes import flags
+from kcheck.kubernetes import flags as arguments
 from kcheck.kubernetes.workloads.jobs import containers, pod_spec
 from kcheck.kubernetes.workloads.scalars import scalar, written
 from kcheck.model import NOTHING, Autoscaler, Flag
-from kcheck.numbers import profiles
-from kcheck.source.units import as_text, minor_version, quantity, seconds
+from kcheck.numbers import flags
+from kcheck.source.units import as_text, quantity, seconds
 from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of
 from kcheck.syntax import yaml
 
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
 
     from kcheck.kubernetes.flags import Argument
     from kcheck.kubernetes.objects import Object
-    from kcheck.kubernetes.releases import Release
+    from kcheck.kubernetes.releases import Release as HelmRelease
+    from kcheck.numbers.flags import Release
     from kcheck.source.text import Span
 
 NAME = "cluster-autoscaler"
+_IMAGE = re.compile(rf"/{NAME}(?:-(?:amd64|arm64|s390x|kwok))?$")
+"""Its images: of all architectures, of one, and the one that the core's repository builds for tests."""
 _FLAGS: dict[str, tuple[str, ...]] = {
     "max_unready_nodes": ("ok-total-unready-count",),
     "max_unready_percentage": ("max-total-unready-percentage",),
@@ -57,20 +61,20 @@ def of_object(item: Object) -> Iterator[Autoscaler]:
     """The cluster autoscalers that an object runs; their folder decides their cluster."""
     for container in containers(pod_spec(item)):
         image = written(container, "image")
-        by_image = isinstance(image, Known) and _repository(image.value).endswith(f"/{NAME}")
+        by_image = isinstance(image, Known) and _IMAGE.search(_repository(image.value))
         if by_image or _runs_it(container):  # a mirror may call it otherwise
             yield _of_container(item, container, image)
 
 
 def _runs_it(container: yaml.Node) -> bool:
     """Whether a container runs the autoscaler by its command, or has a flag that nothing else has."""
-    return flags.runs(container, NAME) or any(flag.name.value == _OWN for flag in flags.read(container))
+    return arguments.runs(container, NAME) or any(flag.name.value == _OWN for flag in arguments.read(container))
 
 
 _OWN = "node-group-auto-discovery"
 
 
-def of_release(release: Release) -> Iterator[Autoscaler]:
+def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
     """The cluster autoscaler that a release of its chart runs: flags are `extraArgs`, then `customArgs`."""
     if not equals(release.chart, NAME):
         return
@@ -85,7 +89,7 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
         written = Known(name, Origin((place,), literal=place.text.strip("\"'") == name))
         found.append(Flag(f"{identity}/{key}", place, written, value, version))
     custom, gap = release.items("customArgs")
-    found += _flags_set(flags.parse(custom), identity, version)
+    found += _flags_set(arguments.parse(custom), identity, version)
     request, limit = (release.scalar("resources", key, "cpu") for key in ("requests", "limits"))
     cpu = _cpus(request, limit)
     yield _autoscaler(
@@ -94,7 +98,7 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
     )  # fmt: skip
 
 
-def _unset(release: Release, flag: str) -> Origin:
+def _unset(release: HelmRelease, flag: str) -> Origin:
     """The place for a missing flag of a release: where it is null, beside others, or with their map."""
     old = release.scalar("extraArgs", flag)
     if isinstance(old, Unset) and old.origin.literal:
@@ -111,7 +115,7 @@ def _unset(release: Release, flag: str) -> Origin:
     return place._replace(missing=Missing(room, ("extraArgs", flag)), why=why)
 
 
-def _chart_version(release: Release) -> Value[str]:
+def _chart_version(release: HelmRelease) -> Value[str]:
     """The autoscaler version of a release: its image's, else its chart's."""
     tag = release.scalar("image", "tag")
     if not isinstance(tag, Unset):
@@ -119,7 +123,7 @@ def _chart_version(release: Release) -> Value[str]:
     if not isinstance(release.version, Known):
         why = "the version of the chart is not known"
         return Unknown(release.version.reason if isinstance(release.version, Unknown) else why, release.version.origin)
-    minor = profiles.chart_minor(release.version.value)
+    minor = flags.chart_minor(release.version.value)
     if minor is None:
         why = f"the autoscaler version in chart version {release.version.value} is not known"
         return Unknown(why, release.version.origin)
@@ -145,12 +149,12 @@ def _image_version(image: Value[str]) -> Value[str]:
 def _of_container(item: Object, container: yaml.Node, image: Value[str]) -> Autoscaler:
     version = _image_version(image)
     identity = f"{item.owner_path}:{item.kind}/{NAME}"
-    found = list(_flags_set(flags.read(container), identity, version))
-    arguments = yaml.get(container, "args") or yaml.get(container, "command")
-    last = arguments.items[-1] if isinstance(arguments, yaml.Sequence) and arguments.items else None
+    found = list(_flags_set(arguments.read(container), identity, version))
+    given = yaml.get(container, "args") or yaml.get(container, "command")
+    last = given.items[-1] if isinstance(given, yaml.Sequence) and given.items else None
     room, why = item.span, "there is no list of arguments to add to"
-    if arguments is not None and last is not None and not isinstance(last, yaml.Computed):
-        room, why = arguments.span, ""
+    if given is not None and last is not None and not isinstance(last, yaml.Computed):
+        room, why = given.span, ""
 
     def absent(flag: str) -> Origin:
         return Origin((item.span,), missing=Missing(room, (f"--{flag}",)), why=why)
@@ -158,7 +162,7 @@ def _of_container(item: Object, container: yaml.Node, image: Value[str]) -> Auto
     request, limit = (scalar(container, "resources", key, "cpu") for key in ("requests", "limits"))
     cpu = _cpus(request, limit)
     return _autoscaler(
-        identity, item.span, version=version, found=found, absent=absent, gap=flags.gap(container), cpu=cpu
+        identity, item.span, version=version, found=found, absent=absent, gap=arguments.gap(container), cpu=cpu
     )
 
 
@@ -183,8 +187,8 @@ def _autoscaler(
 ) -> Autoscaler:  # fmt: skip
     """An autoscaler with its flags. `absent` is the place of a new flag, `gap` why one may be missing."""
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
-    minor = minor_version(known(version) or "")
-    fields = {name: _field(name, written, absent, place, minor, gap) for name in _FLAGS}
+    own = flags.release(known(version) or "")
+    fields = {name: _field(name, written, absent, place, own, gap) for name in _FLAGS}
     owner: Unknown = Unknown("its cluster is not known")
     return Autoscaler(
         identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found), cpu=cpu[0],
@@ -198,11 +202,11 @@ def _flags_set(found: Iterable[Argument], owner: str, version: Value[str]) -> It
 
 
 def _field(
-    name: str, written: dict[str, Flag], absent: Callable[[str], Origin], place: Span, minor: int | None, gap: str
+    name: str, written: dict[str, Flag], absent: Callable[[str], Origin], place: Span, own: Release | None, gap: str
 ) -> Value[Any]:
     """The value of a field: the first flag that is set, else the default of the version."""
     names = _FLAGS[name]
-    convert = _CONVERT.get(name) or _CONVERT[profiles.flags()[names[0]]["type"]]
+    convert = _CONVERT.get(name) or _CONVERT[flags.flags()[names[0]]["type"]]
     flag = next((written[flag] for flag in names if flag in written), None)
     if flag is not None and isinstance(flag.value, Unknown):
         return flag.value
@@ -213,20 +217,12 @@ def _field(
             return Known(convert(flag.value.value), flag.value.origin)
         except ValueError as error:
             return Unknown(f"--{known_name(flag)}: {error}", flag.value.origin)
-    default = profiles.flag_default(names[0], minor)
-    usable = [flag for flag in names if _knows_flag(minor, flag)]
+    default = flags.default(names[0], own.minor if own else None)
+    usable = [flag for flag in names if flags.known_to(flag, own)]
     origin = Origin((place,))
     if default is None:
         return Unknown(f"the default of --{names[0]} depends on the version, which is not known", origin)
     return Known(convert(as_text(default)), absent(usable[0]) if usable else origin._replace(within=(f"--{names[0]}",)))
-
-
-def _knows_flag(minor: int | None, name: str) -> bool:
-    """Whether an autoscaler certainly knows a flag; with an unknown version, whether all versions do."""
-    flag = profiles.flags()[name]
-    if minor is None:
-        return "first" not in flag and "removed" not in flag
-    return flag.get("first", 0) <= minor and ("removed" not in flag or minor < flag["removed"])
 
 
 def known_name(flag: Flag) -> str:

@@ -234,7 +234,7 @@ def _charts_alone(tree: Tree, reading: Reading) -> None:
 def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
     """Add releases to the inventory: add-ons, autoscalers and images."""
     from kcheck.kubernetes import images
-    from kcheck.kubernetes.workloads import queues, sharings
+    from kcheck.kubernetes.workloads import prometheus, queues, sharings
     from kcheck.reading import autoscalers
 
     things: list[Thing] = []
@@ -248,7 +248,7 @@ def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thi
         inventory.autoscalers += found
         inventory.workloads += own
         divided = list(sharings.of_release(release))
-        admitting = list(queues.of_release(release))
+        admitting = [*queues.of_release(release), *prometheus.of_release(release)]
         inventory.sharings += divided
         for one in admitting:
             getattr(inventory, queues.LISTS[type(one)]).append(one)

@@ -6,9 +6,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_words, rules
-from kcheck.numbers import profiles
+from kcheck.numbers import dates, flags, profiles, retirements
 from kcheck.numbers.clouds import owners
 from kcheck.report import page
+from kcheck.report.numbers import value
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
 from kcheck.source.units import shown
 
@@ -39,6 +40,8 @@ def page_path(name: str) -> str:
         return f"{_FOLDER}/{cloud}/defaults.md#{page.anchor(key)}"
     if key.startswith("quota."):
         return f"{_FOLDER}/{cloud}/quotas.md#{page.anchor(key)}"
+    if table == "retirements":
+        return f"{_FOLDER}/{cloud}/retirements.md#{page.anchor(key)}"
     return f"{_FOLDER}/{cloud}/{key}.md"
 
 
@@ -48,27 +51,25 @@ def link(name: str) -> Name:
 
 
 def names() -> dict[str, ProfileValue]:
-    """All limits, quotas and defaults, by names such as limits.eks.pool.quota."""
+    """All limits, quotas, defaults and retirements, by names such as limits.eks.pool.quota."""
     found: dict[str, ProfileValue] = {}
     for table, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
         for cloud in owners():
             own = {k: e for k, e in entries(cloud).items() if cloud == "any" or k not in entries("any")}
             found |= {f"{table}.{cloud}.{key}": entry for key, entry in own.items()}
+    for cloud in owners():
+        found |= {f"retirements.{cloud}.{one.entry.key}": one.entry for one in retirements.retirements(cloud)}
     return found
 
 
 def meant(text: str) -> dict[str, ProfileValue]:
     """The numbers that a person means by a name, by full name: pool.quota, eks.pool.quota, limits.eks.pool.quota."""
-    return profiles.entries(text) or profiles.entries(f"limits.{text}") | profiles.entries(f"settings.{text}")
-
-
-def value(entry: ProfileValue) -> str:
-    """A value with its unit, in words."""
-    if entry.value is None:
-        return "differs by account"
-    if isinstance(entry.value, bool) or not isinstance(entry.value, int):
-        return shown(entry.value) or "nothing"
-    return f"{shown(entry.value)} {entry.unit}"
+    whole = profiles.entries(text) or retirements.entries(text)
+    return whole or {
+        **profiles.entries(f"limits.{text}"),
+        **profiles.entries(f"settings.{text}"),
+        **retirements.entries(f"retirements.{text}"),
+    }
 
 
 def point(name: str, entry: ProfileValue) -> Point:
@@ -167,6 +168,9 @@ def _head(path: str) -> Iterator[Block]:
             "`kcheck capacity` says how much of each the target needs, by the code that one types into the provider's\n"
             "console. Where kcheck.yaml gives your number under `limits:`, it is a wall like any other."
         )
+    elif path.endswith("retirements.md"):
+        yield Title(f"Retirements: {cloud}")
+        yield Prose("What the cloud retires: the day from which it is not supported, and what happens then.")
     else:
         yield Title(f"Defaults: {cloud}")
         yield Prose("What the cloud, its Terraform provider or Kubernetes uses where nothing is written.")
@@ -175,12 +179,13 @@ def _head(path: str) -> Iterator[Block]:
 
 def _flags() -> str:
     """The flags of the cluster autoscaler."""
-    entries = [entry for name in profiles.flags() if (entry := profiles.flag(name))]
+    entries = [entry for name in flags.flags() if (entry := flags.entry(name))]
     rows = []
     for entry in entries:
         flag = entry.key.removeprefix("--")
-        own = profiles.flags()[flag]
-        since, removed = (f"1.{minor}" if minor else "" for minor in (own.get("first"), own.get("removed")))
+        own = flags.flags()[flag]
+        first, removed = own.get("first", ""), own.get("removed", "")
+        since = first if isinstance(first, str) else ", ".join(first)
         default = shown(entry.value) + (f" ({entry.note})" if entry.note else "")
         users = [
             page.link(Name(r.name, f"{page.RULES}/{r.name}.md"), f"{_FOLDER}/flags.md")
@@ -197,9 +202,12 @@ def _flags() -> str:
 
 def _index() -> str:
     """All limits, with links to their pages."""
+    oldest = min(one.entry.checked for one in dates.numbers())
     head = (
         "# The numbers\n\nPrinted from `profiles/`. Each has its source, and the day it was last checked; "
-        "`kcheck explain eks.pool.quota` prints one. *hard* cannot be raised, *quota* can, *recommended* is advice.\n\n"
+        f"the oldest was checked on {oldest}.\n`kcheck limits --older-than 180d` lists what is due, "
+        "and `kcheck explain eks.pool.quota` prints one number.\n"
+        "*hard* cannot be raised, *quota* can, *recommended* is advice.\n\n"
         "- [Flags of the cluster autoscaler](limits/flags.md)\n"
     )
     parts = [head]
@@ -214,6 +222,7 @@ def _index() -> str:
         lists += (
             [f"[Quotas of an account](limits/{cloud}/quotas.md)"] if cloud != "any" and profiles.quotas(cloud) else []
         )
+        lists += [f"[Retirements](limits/{cloud}/retirements.md)"] if retirements.retirements(cloud) else []
         table = page.table(("limit", "value", "kind", "checked", "confidence"), rows)
         parts.append(f"\n## {title}\n\n{', '.join(lists)}\n\n{table}{_prices(cloud)}")
     return "".join(parts)
@@ -228,20 +237,24 @@ def _prices(cloud: str) -> str:
 
     links = " ".join(f"[{i}]({url})" for i, url in enumerate(table.sources, 1))
     rows = []
-    for group, types in table.on_demand.items():
-        if any(machines.gpus(cloud, name) for name in types):
-            spot = table.spot.get(group, {})
-            each = (
-                f"{n} {mills / 1000:g}" + (f" / {spot[n] / 1000:g}" if n in spot else "") for n, mills in types.items()
-            )
-            rows.append([group, ", ".join(each)])
+    for own in (table, *table.elsewhere):
+        for group, types in own.on_demand.items():
+            if any(machines.gpus(cloud, name) for name in types):
+                spot = own.spot.get(group, {})
+                each = (
+                    f"{n} {mills / 1000:g}" + (f" / {spot[n] / 1000:g}" if n in spot else "")
+                    for n, mills in types.items()
+                )
+                rows.append([group if own is table else f"{group} ({own.region})", ", ".join(each)])
     if table.accelerators:
         added = ", ".join(f"{name} {mills / 1000:g}" for name, mills in table.accelerators.items())
         rows.append(["each attached accelerator", added])
+    markets = " on demand" if not table.spot else ", on demand / spot"
+    markets += "" if table.currency == "USD" else f", converted at {table.rate:g} {table.currency} a dollar"
     return (
         f"\n### Prices: {cloud}\n\n"
-        f"List prices of {table.region} in US dollars a node and hour"
-        f"{', on demand / spot' if table.spot else ' on demand'}, as of {table.dated}, checked {table.checked}, "
-        f"confidence {table.confidence}: {links}. `--price` and `price:` in kcheck.yaml go first.\n\n"
+        f"List prices of {table.region} in US dollars per node-hour{markets}, as of {table.dated}, "
+        f"checked {table.checked}, confidence {table.confidence}: {links}. "
+        "`--price` and `price:` in kcheck.yaml go first.\n\n"
         f"{page.table(('accelerators', 'machine types'), rows)}\nThe others are in `profiles/{cloud}/prices.yaml`.\n"
     )

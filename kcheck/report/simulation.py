@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def as_text(outcome: SimulationResult) -> str:
         return "\n".join(
             [
                 *run_summary(outcome),
-                *_stop_reasons(outcome.scenario),
+                *_stop_reasons(outcome),
                 "  without that:",
                 "",
                 as_text(outcome.without_wall),
@@ -64,29 +65,49 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     name = f"{len(scenario.case.jobs)} jobs" if scenario.case.others else name
     size = f"{scenario.title}: {name} on {counted(pods, 'node')}, {job.duration / 60:g} min of work"
     if not summary.finished:
-        held = summary.held
-        cause = max(held, key=lambda name: held[name], default="nodes that do not come")
-        if summary.pods_done == pods:
-            yield f"{size}: nodes are still there after {scenario.case.horizon / 3600:g} h"
-            yield f"  work ends at {summary.last_done / 60:.1f} min; nodes wait for {cause} to be deleted"
-            return
-        yield f"{size}: never done"
-        rest = "" if scenario.is_stopped else f"; the rest waits for {cause}"
-        yield f"  {summary.pods_done:,} of {pods:,} pods end{rest}"
+        yield from _unfinished(outcome, size)
         return
     yield f"{size}: about {_minutes(*outcome.total)} until the last node is gone"
     yield (
         f"  nodes ready from {summary.first_ready / 60:.1f} to {summary.last_ready / 60:.1f} min, "
         f"last pod starts at {summary.last_start / 60:.1f}, work ends at {summary.last_done / 60:.1f}"
     )
-    hours = between(*(node_hours(rough(bound * 3600)) for bound in outcome.node_hours))
-    yield f"  {hours} paid{_cost(outcome)}: {summary.overspend(scenario.case):.1f} times the work itself"
+    yield f"  {_paid(outcome)}: {summary.overspend(scenario.case):.1f} times the work itself"
     if scenario.case.others:
         for one, times in zip(scenario.case.jobs, summary.jobs, strict=True):
             yield f"  {one.name}: {counted(one.pods, 'node')}, from {times.start / 60:.1f} to {times.done / 60:.1f} min"
     if summary.interrupted:
         lost = node_hours(rough(summary.lost))
         yield f"  {counted(summary.interrupted, 'spot machine')} taken away: {lost} of work done again"
+
+
+def _unfinished(outcome: SimulationResult, size: str) -> Iterator[str]:
+    """What keeps a run from its end: pods that have no place or no image, or nodes that stay."""
+    scenario, summary = outcome.scenario, outcome.middle.summary
+    held, pods = summary.held, scenario.case.pods
+    cause = max(held, key=lambda name: held[name], default="nodes that do not come")
+    if summary.pods_done == pods:
+        yield f"{size}: nodes are still there after {scenario.case.horizon / 3600:g} h"
+        yield f"  work ends at {summary.last_done / 60:.1f} min; nodes wait for {cause} to be deleted"
+        return
+    late = [times.name for times in summary.jobs if times.done == inf]
+    deadline = scenario.case.job.deadline / 60
+    if not summary.failed:
+        yield f"{size}: never done"
+    elif scenario.case.others:
+        yield f"{size}: {', '.join(late)} fail at their deadline"
+    else:
+        yield f"{size}: fails at its deadline of {deadline:g} min"
+    rest = "" if scenario.wall else f"; the rest waits for {cause}"
+    yield f"  {summary.pods_done:,} of {pods:,} pods end{rest}"
+    if summary.failed:
+        yield f"  {_paid(outcome)}"
+
+
+def _paid(outcome: SimulationResult) -> str:
+    """The paid time of a run, and its price."""
+    hours = between(*(node_hours(rough(bound * 3600)) for bound in outcome.node_hours))
+    return f"{hours} paid{_cost(outcome)}"
 
 
 def _minutes(least: float, most: float) -> str:
@@ -103,13 +124,15 @@ def _cost(outcome: SimulationResult) -> str:
     return f", {spent} at {between(*(money(int(mills)) for mills in prices))} per node-hour{unpriced}"
 
 
-def _stop_reasons(scenario: Scenario) -> Iterator[str]:
+def _stop_reasons(outcome: SimulationResult) -> Iterator[str]:
     """What keeps the nodes of a run from coming, and their pods from starting."""
+    scenario = outcome.scenario
     if scenario.wall is not None:
         yield f"  no more nodes at once than the wall lets be{scenario.wall_text} (to move it: {scenario.wall.move})"
     if scenario.case.pulls:
-        pulls, hours = scenario.case.pulls, scenario.case.window / 3600
-        yield f"  Docker Hub has pulls for {counted(pulls, 'fresh node')} in {hours:g} hours; a mirror has them for all"
+        waiting, nodes = counted(outcome.middle.summary.refused, "pod"), counted(scenario.case.pulls, "fresh node")
+        limit = f"serves {nodes} in {scenario.case.window / 3600:g} hours without an account"
+        yield f"  {waiting} on ready nodes wait: Docker Hub {limit}; a mirror serves all"
 
 
 def _measured(scenario: Scenario) -> list[str]:
@@ -241,6 +264,8 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         ],
         "interrupted": summary.interrupted,
         "lost": round(summary.lost),
+        "failed": summary.failed,
+        "refused": summary.refused,
         "overspend": round(summary.overspend(scenario.case), 2),
         "phases": {phase: round(summary.phases[phase]) for phase in PHASES},
         "binding": deciding_factors(outcome),
@@ -251,7 +276,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }
     if outcome.without_wall is not None:
-        data["stopped_by"] = [line.strip() for line in _stop_reasons(scenario)]
+        data["stopped_by"] = [line.strip() for line in _stop_reasons(outcome)]
         data["beyond"] = _data(outcome.without_wall, None)
     return data if savings is None else {**data, "what_if": [_saving(one) for one in savings]}
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds import registry
+from kcheck.numbers import machines
 from kcheck.scale import allocatable
 from kcheck.scale.allocatable import NOTHING_TAKEN, Taken, rooms
 from kcheck.source.interval import Interval
@@ -15,6 +16,7 @@ from kcheck.source.values import Known, Unknown, equals, known, number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kcheck.clouds.cloud import Cloud
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
     from kcheck.scale.allocatable import Room
 
@@ -22,6 +24,8 @@ _STARTING = re.compile(r"not-ready$|/uninitialized$|startup-taint")
 """Taints that a driver or the cloud takes away when a node is ready."""
 
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_OF_CARDS = ("nvidia.com/gpu", "nvidia.com/cuda", "amd.com/gpu", "feature.node.kubernetes.io/pci-10de", "accelerator")
+"""How labels begin that drivers and operators set, and that only nodes with accelerators have."""
 SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
 
 _CLOUDS = (
@@ -120,6 +124,23 @@ def asks_for_spot(template: PodTemplate) -> bool:
     """Whether pods select spot nodes, whichever of their terms is met."""
     terms = known(template.selection) or ()
     return bool(terms) and all(any(_is_spot(one) for one in term) for term in terms)
+
+
+def gpu_label(template: PodTemplate) -> str:
+    """The label by which pods select nodes with accelerators, whichever of their terms is met; empty if none."""
+    clouds = list(registry.every())
+    terms = known(template.selection) or ()
+    found = [next((one for one in term if _is_of_cards(one, clouds)), None) for term in terms]
+    first = found[0] if found and None not in found else None
+    return f"{first.key}={','.join(first.values)}".rstrip("=") if first else ""
+
+
+def _is_of_cards(one: Requirement, clouds: Iterable[Cloud]) -> bool:
+    if one.key in _INSTANCE:
+        own = [next((n for c in clouds if (n := machines.gpus(c.name, name))), None) for name in one.values]
+        return one.operator == "In" and bool(own) and None not in own
+    prefixes = tuple(prefix for cloud in clouds for prefix in cloud.gpu_labels)
+    return one.operator in ("In", "Exists") and one.key.startswith((*_OF_CARDS, *prefixes)) and one.values != ("false",)
 
 
 def names(template: PodTemplate, domain: str) -> bool:

@@ -53,10 +53,14 @@ def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
             return vcpus(cloud, name)
         case "gpus":
             return known(pool.machine.gpus) or (machine.gpus if machine else 0) or 0
+        case "local_ssd":
+            return known(pool.machine.local_ssd) or 0
         case "ssd":
             return (known(pool.machine.disk_size) or 0) if disk in ("pd-balanced", "pd-ssd") else 0
         case "standard_disk":
             return (known(pool.machine.disk_size) or 0) if disk == "pd-standard" else 0
+        case "nodes":
+            return 1
     return 0
 
 
@@ -89,4 +93,4 @@ def at_target(cluster: Cluster, world: World) -> list[Asked]:
 
 def unit(need: Need) -> str:
     """The unit of a quota."""
-    return {"vcpus": "vCPUs", "gpus": "GPUs"}.get(need.quota.counts, "GB")
+    return {"vcpus": "vCPUs", "gpus": "GPUs", "nodes": "nodes"}.get(need.quota.counts, "GB")

@@ -14,7 +14,7 @@ from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, m
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
-    from kcheck.model import Cluster, Inventory, NodePool, Workload
+    from kcheck.model import Cluster, Inventory, NodePool, Thing, Workload
     from kcheck.scale.autoscaling import Autoscaling
     from kcheck.scale.caps import Cap, Caps
     from kcheck.scale.pools import Pools
@@ -111,15 +111,18 @@ class Sizes(Memory):
         sizes = self._of_pools(cluster, nodes) if complete else Unknown("")
         return {pool.id: number(pool.size.max_nodes, 0) for pool in pools} if isinstance(sizes, Unknown) else sizes
 
+    def around(self, thing: Thing) -> Value[int]:
+        """The target of the cluster that something is applied to; of an unknown one what is asked for."""
+        cluster, requested = self._inventory.cluster_of.get(thing), self._config.nodes.get("")
+        if cluster is not None:
+            return self.target(cluster)
+        if requested is not None:
+            return Known(requested, Origin((thing.place,)))
+        return self._inventory.unknown_size(thing)
+
     def of_workload(self, workload: Workload) -> Value[int]:
         """Nodes that run a workload, one pod per node; all matching nodes for a DaemonSet."""
-        cluster = self._inventory.cluster_of.get(workload)
-        requested = self._config.nodes.get("")
-        target: Value[int] = self._inventory.unknown_size(workload)
-        if cluster is not None:
-            target = self.target(cluster)
-        elif requested is not None:
-            target = Known(requested, Origin((workload.place,)))
+        target = self.around(workload)
         if workload.per_node:
             return self.remember("daemons", workload, lambda: self._of_daemons(workload, target))
         return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))

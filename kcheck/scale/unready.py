@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from kcheck.numbers import profiles
+from kcheck.numbers import flags, profiles
 
 _ROUND = 10
 
@@ -14,7 +14,7 @@ def percentage(zones: int) -> int:
 
     At least the default. The loss of the only zone is the loss of the cluster: there is nothing to go on with.
     """
-    usual = int(profiles.flags()["max-total-unready-percentage"]["default"])
+    usual = int(flags.flags()["max-total-unready-percentage"]["default"])
     failures = profiles.limits("any")["autoscaler.unready_failures"].number
     return max(usual, ceil(100 / zones) + failures) if zones > 1 else usual
 

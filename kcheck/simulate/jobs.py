@@ -1,12 +1,13 @@
-"""The jobs that run at the same time: the largest one, CronJobs of one schedule, or all of a queue with a quota."""
+"""The jobs that run at the same time: the largest one, CronJobs that start together, or all of a queue with a quota."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import CARDS, KUEUE_PRIORITY
-from kcheck.scale import placement
+from kcheck.scale import placement, schedules
 from kcheck.simulate.model import Job, Queue
 from kcheck.source.values import Known, equals, known, number
 
@@ -44,15 +45,11 @@ def largest(world: World, cluster: Cluster) -> Jobs | None:
 
 
 def _of_schedules(every: list[tuple[Workload, PodTemplate]]) -> Iterator[Jobs]:
-    """CronJobs that start at the same times."""
-    groups = defaultdict(list)
-    for pair in every:
-        schedule = known(pair[0].schedule)
-        if schedule:
-            groups[" ".join(schedule.split())].append(pair)
-    for schedule, pairs in groups.items():
-        if len(pairs) > 1:
-            yield Jobs(_sorted(pairs), f"{len(pairs)} CronJobs start together ({schedule})")
+    """CronJobs that start in the same minute."""
+    pairs = schedules.together(every, lambda template: number(template.count, 0))
+    if pairs:
+        found = dict.fromkeys(" ".join((known(job.schedule) or "").split()) for job, _ in pairs)
+        yield Jobs(_sorted(pairs), f"{len(pairs)} CronJobs start together ({'; '.join(found)})")
 
 
 def _of_queues(world: World, every: list[tuple[Workload, PodTemplate]]) -> Iterator[Jobs]:
@@ -106,8 +103,9 @@ def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) 
         rank = _priority_class(world, job)
         priority, preempts = (number(rank.number, 0), not equals(rank.preemption, "Never")) if rank else (0, True)
         own = Job(
-            count, seconds, gang, anti_affinity=apart, name=name, priority=priority, preempts=preempts, queue=line
-        )
+            count, seconds, gang, anti_affinity=apart, name=name, priority=priority, preempts=preempts, queue=line,
+            deadline=known(job.deadline) or inf,
+        )  # fmt: skip
         result.append(own)
     return result, (queue,) if queue is not None else ()
 

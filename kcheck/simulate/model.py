@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ class Pool:
 class Job:
     """`pods` pods, one per node, each with `duration` seconds of work. A gang starts to work when all pods run.
 
-    It is submitted `at` a time, to a `queue` if it has one. Pods of higher `priority` come first, and take nodes away
-    if the job `preempts`.
+    It is submitted `at` a time, to a `queue` if it has one, and fails `deadline` seconds after it was admitted. Pods of
+    higher `priority` come first, and take nodes away if the job `preempts`.
     """
 
     pods: int
@@ -39,6 +40,7 @@ class Job:
     priority: int = 0
     preempts: bool = True
     queue: str = ""
+    deadline: float = inf
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,11 @@ class Settings:
         return self.minor >= 32 or (
             self.minor >= 25 and (self.minor >= 28 if self.parallel_drain is None else self.parallel_drain)
         )
+
+    @property
+    def batch_flag(self) -> str:
+        """The flag that sets `batch`."""
+        return "max-scale-down-parallelism" if self.minor >= 25 else "max-empty-bulk-delete"
 
     @property
     def eager(self) -> bool:
@@ -236,7 +243,8 @@ class Summary:
 
     `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
     setting held the run up. `uses` are those of the pools of its case. `lost` seconds of work were done in vain, on
-    `interrupted` spot nodes and for other jobs.
+    `interrupted` spot nodes and for other jobs. `failed` pods were not done at the deadline of their job; `refused`
+    ones had to wait for the pull limit of a registry.
     """
 
     total: float
@@ -254,6 +262,8 @@ class Summary:
     jobs: tuple[JobTimes, ...] = ()
     interrupted: int = 0
     lost: float = 0
+    failed: int = 0
+    refused: int = 0
 
     def overspend(self, case: Case) -> float:
         """Paid time by the time of the work itself."""

@@ -1,6 +1,6 @@
 """Nodes and pools during a run, counted as in the autoscaler's cluster state.
 
-https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/clusterstate/clusterstate.go
+https://github.com/kubernetes-sigs/cluster-autoscaler/blob/main/pkg/clusterstate/clusterstate.go
 """
 
 from __future__ import annotations

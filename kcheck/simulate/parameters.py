@@ -37,7 +37,7 @@ class LoopTime(NamedTuple):
 @cache
 def _file(cloud: str) -> tuple[dict[str, Parameter], dict[str, dict[str, float]]]:
     """The parameters that a file has by name, and its bundles."""
-    data = profiles.load_yaml(os.path.join(folder(cloud), "simulation.yaml"))
+    data = profiles.load_table(os.path.join(folder(cloud), "simulation.yaml"))
     bundles = data.pop("bundles", {})
     data.pop("loops", None)
     found = {

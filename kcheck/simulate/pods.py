@@ -41,13 +41,13 @@ class Pod:
 
 
 class Work:
-    """A job on its way: pods that have started, and that are done."""
+    """A job on its way: pods that have started, and that are done; `tries` counts how often it was admitted."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.pods = [Pod(self) for _ in range(job.pods)]
-        self.admitted = False
-        self.started = self.finished = 0
+        self.admitted = self.failed = False
+        self.started = self.finished = self.tries = 0
         self.first_start = self.done = NEVER
 
     @property
@@ -63,7 +63,7 @@ class Pods:
         self.case, self.cloud, self.fleet, self.clock, self.hold = case, case.cloud, fleet, clock, hold
         self.works = [Work(job) for job in case.jobs]
         self.waiting: dict[int, deque[Pod]] = {}
-        self.finished = 0
+        self.finished = self.failed = self.refused = 0
         self.awaited = 0
         self.last_seen = -NEVER
         self.last_start, self.last_done = NEVER, 0.0
@@ -71,13 +71,18 @@ class Pods:
         self._coming: deque[float] = deque()
         self._create = Client(case.cloud.create_rate, case.cloud.create_burst)
         self._schedule = Client(case.cloud.schedule_rate, 1)
-        self._next_start = 0.0
+        self._next_start = self._limited_until = 0.0
         self._pulled: deque[float] = deque()
         self._queues = {queue.name: queue for queue in case.queues}
         for work in self.works:
             self._later(work.job.at, self._submit, work)
 
     # --- what others ask
+
+    @property
+    def ended(self) -> bool:
+        """Whether all pods are done, or failed with their job."""
+        return self.finished + self.failed == self.case.pods
 
     def unschedulable(self) -> int:
         """Pods that wait for a node."""
@@ -118,7 +123,7 @@ class Pods:
 
         Pods that are done give their quota back (reclaimable pods of Kueue).
         """
-        own = [work for work in self.works if work.job.queue == queue.name and work.done == NEVER]
+        own = [one for one in self.works if one.job.queue == queue.name and one.done == NEVER and not one.failed]
         for work in sorted(own, key=lambda one: (-one.job.priority, one.job.at)):
             if work.admitted or work.job.at > now:
                 continue
@@ -141,16 +146,22 @@ class Pods:
             if found >= nodes:
                 break
             found += work.left
-            work.admitted = False
-            for pods in self.waiting.values():
-                for pod in [pod for pod in pods if pod.work is work]:
-                    pods.remove(pod)
-            self._stop(now, work, list(work.pods))
+            self._withdraw(now, work)
         return found
+
+    def _withdraw(self, now: float, work: Work) -> None:
+        """Take all pods of a job away."""
+        work.admitted = False
+        for priority, pods in self.waiting.items():
+            self.waiting[priority] = deque(pod for pod in pods if pod.work is not work)
+        self._stop(now, work, list(work.pods))
 
     def _make(self, now: float, work: Work) -> None:
         """Create the pods of a job that are not done."""
         work.admitted = True
+        work.tries += 1
+        if work.job.deadline < self.case.horizon:
+            self._later(now + work.job.deadline, self._expire, work, work.tries)
         for pod in work.pods:
             if pod.done:
                 continue
@@ -158,6 +169,16 @@ class Pods:
             seen, _ = self._schedule.send(pod.created, 1)
             self._coming.append(seen)
             self._later(seen, self._seen, pod, pod.life)
+
+    def _expire(self, now: float, work: Work, tries: int) -> None:
+        """A job that is not done at its deadline fails, with the pods that still wait."""
+        if not work.admitted or work.tries != tries:
+            return
+        work.failed = True
+        self.failed += work.left
+        self._withdraw(now, work)
+        if work.job.queue in self._queues:
+            self._admit(now, self._queues[work.job.queue])
 
     def _seen(self, now: float, pod: Pod, life: int) -> None:
         """The scheduler sees a pod: it gets a free node, one of a pod that matters less, or waits."""
@@ -223,6 +244,7 @@ class Pods:
         begin = max(now, self._next_start)
         if self.case.pulls:
             begin = max(begin, self._pull(begin))
+            self.refused += now < self._limited_until
         self._next_start = begin + (1 / self.cloud.pod_rate if self.cloud.pod_rate else 0)
         self._later(begin, self._started, pod, life)
 
@@ -234,6 +256,7 @@ class Pods:
         if len(pulled) + case.pulls_each > case.pulls and pulled:
             now = pulled[min(len(pulled), case.pulls_each) - 1] + case.window
             self.hold("the registry's pull limit", now - pulled[-1])
+            self._limited_until = now
             while pulled and pulled[0] <= now - case.window:
                 pulled.popleft()
         pulled.extend([now] * case.pulls_each)

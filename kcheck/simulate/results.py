@@ -139,13 +139,13 @@ def _queue(case: Case, held: dict[str, float]) -> str:
     if settings.karpenter:
         return f"disruption budgets of {settings.batch:,} nodes at a time"
     after = held.get("scale-down-delay-after-add", 0)
-    if after > held.get("max-scale-down-parallelism", 0):
+    if after > held.get(settings.batch_flag, 0):
         return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"
     pause = 0 if settings.eager else settings.scan_interval
     gap = pause + cloud.loop + cloud.loop_per_node * case.pods
     if settings.modern:  # a batch waits until the calls of the one before have returned
         gap = max(gap, settings.taint_delay + cloud.delete_call)
-    batches = f"{settings.batch} nodes at a time (max-scale-down-parallelism), about every {gap:.0f} s"
+    batches = f"{settings.batch} nodes at a time ({settings.batch_flag}), about every {gap:.0f} s"
     rates = {batches: settings.batch / gap if gap else inf}
     if settings.client_qps:
         requests = cloud.taint_requests + cloud.event_requests

@@ -153,7 +153,7 @@ class _Simulation:
 
     def _interrupt(self, now: float, node: Node) -> None:
         """The cloud takes a spot machine away; the autoscaler replaces it if its pod still has work."""
-        if node.tainted < NEVER or self.pods.finished == self.case.pods:
+        if node.tainted < NEVER or self.pods.ended:
             return
         fleet, group = self.fleet, node.pool
         self.interrupted += 1
@@ -292,7 +292,7 @@ class _Simulation:
     def _over(self) -> bool:
         """Whether the run is over: all pods are done, and only the pools' minima remain."""
         fleet, pods = self.fleet, self.pods
-        done = pods.finished == self.case.pods
+        done = pods.ended
         kept = sum(len(group.kept) for group in fleet.groups)
         if done and (fleet.launched - fleet.gone == kept or not self.case.settings.scale_down):
             return True
@@ -330,5 +330,5 @@ class _Simulation:
             last_ready=max(readies, default=NEVER), last_start=pods.last_start, last_done=done,
             pods_done=pods.finished, launched=len(nodes), paid=paid, phases=phases, uses=uses, held=self.held,
             jobs=tuple(JobTimes(one.job.name, one.first_start, one.done) for one in pods.works),
-            interrupted=self.interrupted, lost=pods.lost,
+            interrupted=self.interrupted, lost=pods.lost, failed=pods.failed, refused=pods.refused,
         )  # fmt: skip

@@ -230,7 +230,7 @@ class Scaler:
                 result.append(node)
         fleet.unneeded.extendleft(reversed(later))
         if len(result) == most and fleet.unneeded and now - fleet.unneeded[0].since > settings.unneeded_time:
-            self.hold("max-scale-down-parallelism", settings.scan_interval)
+            self.hold(settings.batch_flag, settings.scan_interval)
         return result
 
     def _clocks(self, now: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from kcheck.scale import walls
@@ -142,7 +142,8 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     own_jobs, queues = jobs.simulated(together, world, first, seconds) if together else ([], ())
     if nodes or not own_jobs:
         gang, apart = bool(job and isinstance(job.gang, Known)), bool(template and known(template.spread))
-        own_jobs, queues = [Job(nodes or sum(sizes), seconds, gang, anti_affinity=apart)], ()
+        until = (known(job.deadline) if job else None) or inf
+        own_jobs, queues = [Job(nodes or sum(sizes), seconds, gang, anti_affinity=apart, deadline=until)], ()
     if together is not None and own_jobs[1:]:
         assumed.append(together.note)
     count = sum(one.pods for one in own_jobs)

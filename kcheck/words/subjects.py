@@ -9,7 +9,7 @@ from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange,
 from kcheck.scale.walls.model import Wall
 from kcheck.source.values import known
 from kcheck.words.derive import basics, control_plane, limits, scaling
-from kcheck.words.tables import autoscaling, clusters, costs, networks, pods, queues
+from kcheck.words.tables import autoscaling, clusters, costs, monitoring, networks, pods, queues
 from kcheck.words.tables.field import Field, plain
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     **pods.SUBJECTS,
     **queues.SUBJECTS,
     **costs.SUBJECTS,
+    **monitoring.SUBJECTS,
     "input": (
         plain("kind", "string", "unreadable, not-rendered, templates, chart, unused-suppression, forbidden-suppression ..."),
         plain("path", "string", "the file or folder"),
@@ -37,13 +38,15 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
 """Subject -> its words. docs/words.md is printed from this table."""
 
 
-PARTS = frozenset((*networks.PARTS, *costs.SUBJECTS, "quota_need", "shortage"))
+PARTS = frozenset(
+    (*networks.PARTS, *costs.SUBJECTS, "fabric", "quota_need", "retirement", "shortage", "start", "support", "tier")
+)
 """Subjects that are only reached from others: no rule is about them."""
 
 _LISTS = {
     "cluster": "clusters", "pool": "pools", "subnet": "subnets", "pod_range": "ranges", "karpenter_pool": "karpenter",
     "priority_class": "classes", "queue": "queues", "kube_namespace": "namespaces", "scheduler": "schedulers",
-    "admission": "admissions", "sharing": "sharings", "quota": "limits", "object": "objects", "resource": "resources",
+    "admission": "admissions", "sharing": "sharings", "monitor": "monitors", "quota": "limits", "object": "objects", "resource": "resources",
 }  # fmt: skip
 """Subject -> where the inventory keeps its things."""
 

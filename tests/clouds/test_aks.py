@@ -193,6 +193,22 @@ def test_surge(lines: str, surge: int, pool: Callable[..., dict[str, Any]]) -> N
     assert pool(f"  node_count = 100\n  {lines}")["surge_nodes"]["value"] == surge
 
 
+@pytest.mark.parametrize(
+    ("lines", "size"),
+    [
+        ('vm_size = "Standard_D4s_v5"', 128),
+        ('vm_size = "Standard_D8s_v5"', 256),
+        ('vm_size = "Standard_D16s_v5"', 512),
+        ('vm_size = "Standard_ND96isr_H100_v5"', 1024),
+        ('vm_size = "Standard_D8s_v5"\n  os_disk_size_gb = 64', 64),
+        ('vm_size = "Standard_D8ds_v5"\n  os_disk_type = "Ephemeral"', None),  # as large as its local disk
+        ('vm_size = "Standard_Unheard8s_v9"', None),
+    ],
+)
+def test_boot_disks_grow_with_vcpus(lines: str, size: int | None, pool: Callable[..., dict[str, Any]]) -> None:
+    assert pool(f"  node_count = 3\n  {lines}")["disk_size"]["value"] == size
+
+
 OUTBOUND = """
 resource "azurerm_public_ip" "out" {
   count = 3

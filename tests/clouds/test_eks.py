@@ -313,6 +313,15 @@ def test_nat_gateways_are_the_way_out(read: Callable[..., dict[str, Any]]) -> No
     assert read()["clusters"][0]["fields"]["outbound_ips"]["value"] is None
 
 
+def test_a_regional_nat_gateway_is_in_all_zones(read: Callable[..., dict[str, Any]]) -> None:
+    """It has addresses of its own in each zone, as many as it needs."""
+    gateway = 'resource "aws_nat_gateway" "x" {\n  vpc_id = aws_vpc.a.id\n  availability_mode = MODE\n}\n'
+    regional, asked = (gateway.replace("MODE", mode) for mode in ('"regional"', "var.mode"))
+    assert read(regional)["clusters"][0]["fields"]["outbound_ips"]["value"] is None
+    fields = read(asked + 'variable "mode" {\n  type = string\n}\n')["clusters"][0]["fields"]
+    assert "var.mode" in fields["outbound_ips"]["unknown"]
+
+
 TWINS = """
 resource "aws_subnet" "a" {
   cidr_block = "10.0.0.0/24"

@@ -232,6 +232,15 @@ def test_services_may_be_moved(more: str, severity: str, write: Callable[[Mappin
     assert [found[name] for name in ("karpenter-disrupts-training", "karpenter-expires-nodes")] == [severity] * 2
 
 
+@pytest.mark.parametrize(("text", "forceful"), [(V1.replace("Never", "72h"), True), (BETA, False)])
+def test_budgets_do_not_delay_expiry_since_v1(
+    text: str, forceful: bool, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"pool.yaml": text})
+    (found,) = (one for one in linter.run(Tree(["."]), Config()).findings if one.rule == "karpenter-expires-nodes")
+    assert any("do not delay expiry" in detail for detail in found.details) is forceful
+
+
 @pytest.mark.parametrize("text", [
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {replicas: many, limits: {nodes: 2}}\n",
     "apiVersion: karpenter.sh/v1\nkind: NodePool\n",

@@ -26,7 +26,7 @@ kind: Cluster
 metadata: {{name: train.example.com}}
 spec:
   cloudProvider: aws
-  kubernetesVersion: 1.32.4
+  kubernetesVersion: 1.35.4
   networkCIDR: 172.20.0.0/16
   {ranges}
   networking:

@@ -24,7 +24,7 @@ VARIABLES = "inventory/train/group_vars/k8s_cluster/k8s-cluster.yml"
 FLANNEL = {
     VARIABLES: """\
 ---
-kube_version: v1.33.4
+kube_version: v1.35.4
 kube_network_plugin: flannel
 kube_service_addresses: 10.96.0.0/16
 kube_pods_subnet: 10.64.0.0/18
@@ -78,7 +78,7 @@ def test_an_inventory_is_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
     (cluster,) = data["clusters"]
     assert cluster["id"] == "selfmanaged/inventory/train:kubespray/train"
     assert [of(cluster, name) for name in ("version", "service_cidr", "target")] == [
-        "v1.33.4",
+        "v1.35.4",
         "10.96.0.0/16",
         43,
     ]

@@ -94,22 +94,29 @@ def test_baseline_is_read_back(write: Write) -> None:
     assert len(found("--info")) == len(data["findings"])
 
 
-def test_days_are_kept(write: Write) -> None:
+def test_days_are_kept(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write({"main.tf": cluster()})
+    monkeypatch.setenv("KCHECK_TODAY", "2021-05-01")
     run("baseline")
     path = folder / "kcheck-baseline.json"
-    path.write_text(path.read_text().replace(f'"since": "{today()}"', '"since": "2021-05-01"'))
+    monkeypatch.setenv("KCHECK_TODAY", "2021-05-02")
     write({"more.tf": cluster("other", sku="Standard")})
     run("baseline")
     days = {(item["rule"], item["path"]): item["since"] for item in json.loads(path.read_text())["findings"]}
     assert days[FREE, "main.tf"] == "2021-05-01"
-    assert days[RETIRING, "more.tf"] == today()
+    assert days[RETIRING, "more.tf"] == "2021-05-02"
 
 
-def today() -> str:
-    import datetime
-
-    return datetime.datetime.now(datetime.UTC).date().isoformat()
+def test_today_can_be_given(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted = "suppressions:\n  - {rule: free-control-plane, reason: small, expires: 2030-01-01}\n"
+    write({"main.tf": cluster(), "kcheck.yaml": accepted})
+    assert FREE not in dict(found())
+    monkeypatch.setenv("KCHECK_TODAY", "2030-01-01")
+    assert FREE in dict(found())
+    monkeypatch.setenv("KCHECK_TODAY", "tomorrow")
+    result = run("check")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "KCHECK_TODAY=tomorrow: give a day, such as KCHECK_TODAY=2026-11-22" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ CLUSTER = """\
 resource "azurerm_kubernetes_cluster" "main" {
   name               = "train"
   sku_tier           = "Standard"
-  kubernetes_version = "1.33"
+  kubernetes_version = "1.36"
 
   default_node_pool {
     name                 = "system"

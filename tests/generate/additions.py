@@ -9,6 +9,7 @@ import yaml
 Dict = dict[str, Any]
 IMAGE = "registry.example.com/team/program:1.2.0"
 GPU = "nvidia.com/gpu"
+EFA = "vpc.amazonaws.com/efa"
 
 
 def text(*objects: Dict) -> str:
@@ -79,9 +80,12 @@ VOLUMES: list[Dict] = [
 
 
 def worker(gpus: int = 8, **more: Any) -> Dict:
-    """The pod of a job, with shared memory and checkpoints."""
+    """The pod of a job, with shared memory, checkpoints, and all interfaces of a p5.48xlarge for all its GPUs."""
     own = {"volumeMounts": [*SHM["volumeMounts"], CHECKPOINTS], **more.pop("own", {})}
-    return pod(gpus, own=own, **{"volumes": VOLUMES, "restartPolicy": "Never", **more})
+    found = pod(gpus, own=own, **{"volumes": VOLUMES, "restartPolicy": "Never", **more})
+    if gpus:
+        found["containers"][0]["resources"]["limits"][EFA] = 4 * gpus
+    return found
 
 
 def mpi_job(policy: Dict | None = None, **more: Any) -> str:
@@ -113,6 +117,28 @@ def job(pods: int = 4, found: Dict | None = None, labels: Dict | None = None, **
         "activeDeadlineSeconds": 86400, "template": template(found or worker(), **{STAY: "false"}), **more,
     }  # fmt: skip
     return text(thing("batch/v1", "Job", "added", spec, labels=QUEUED if labels is None else labels))
+
+
+def tf_job(servers: int) -> str:
+    """A TFJob of 4 nodes, and some parameter servers that go when it is done."""
+    server = {"containers": [container()]}
+    spec = {
+        "runPolicy": {"cleanPodPolicy": "All", "ttlSecondsAfterFinished": 3600, "activeDeadlineSeconds": 86400, "backoffLimit": 10},
+        "tfReplicaSpecs": {
+            "PS": {"replicas": servers, "restartPolicy": "OnFailure", "template": template(server)},
+            "Worker": {"replicas": 4, "restartPolicy": "OnFailure", "template": template(worker(), **{STAY: "false"})},
+        },
+    }  # fmt: skip
+    return text(thing("kubeflow.org/v1", "TFJob", "added", spec, labels=QUEUED))
+
+
+def cron_job(name: str, pods: int, schedule: str = "0 2 * * *") -> str:
+    """A CronJob that prepares data on the small nodes."""
+    found = {"containers": [container()], "restartPolicy": "Never"}
+    spec = {
+        "schedule": schedule, "jobTemplate": {"spec": {"parallelism": pods, "backoffLimit": 20, "template": template(found)}},
+    }  # fmt: skip
+    return text(thing("batch/v1", "CronJob", name, spec))
 
 
 def ray_job(**more: Any) -> str:

@@ -24,6 +24,7 @@ from tests.generate.additions import (
     STAY,
     VOLUMES,
     agent,
+    cron_job,
     deployment,
     job,
     mpi_job,
@@ -31,6 +32,7 @@ from tests.generate.additions import (
     ray_job,
     services,
     text,
+    tf_job,
     thing,
     worker,
 )
@@ -83,6 +85,13 @@ RIGHTS = (
 )  # fmt: skip
 
 
+def prometheus(**spec: Any) -> Change:
+    """A Prometheus that scrapes the cluster."""
+    return add(
+        ADDED, text(thing("monitoring.coreos.com/v1", "Prometheus", "k8s", spec={"serviceMonitorSelector": {}, **spec}))
+    )
+
+
 def pools(**sizes: int) -> Change:
     """Other pools on demand on EKS, one a zone; as many nodes of each zone as are said."""
     lines = "".join(f'  gpu-{zone} = {{ zones = ["{zone}"], nodes = {nodes} }}\n' for zone, nodes in sizes.items())
@@ -99,6 +108,7 @@ ADDITIONS = {
     "service": ("eks", add(ADDED, deployment(pod()))),
     "job": ("eks", add(ADDED, job())),
     "MPIJob": ("eks", add(ADDED, mpi_job())),
+    "TFJob with many servers": ("eks", add(ADDED, tf_job(2))),
     "RayJob": ("eks", add(ADDED, ray_job())),
     "agent": ("eks", add(ADDED, agent(pod()))),
 }
@@ -164,6 +174,7 @@ EKS = [
     # files
     # GPUs
     mistake("gpu-not-shared", "eks", drop(GPU_PLUGIN, "  shared: "), add(ADDED, deployment(pod(1), 12))),
+    mistake("gpu-node-without-request", "eks", add(ADDED, job(1, worker(0)))),
     mistake("gpu-sharing-conflict", "eks", swap(GPU_PLUGIN, r"replicas: \d+", "replicas: 1")),
     mistake(
         "mig-slices-not-offered",
@@ -190,7 +201,10 @@ EKS = [
     mistake("gpus-without-process", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=4")),
     mistake("slots-do-not-match-gpus", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=16")),
     mistake("idle-workers-after-launcher", "eks", add(ADDED, mpi_job({"cleanPodPolicy": "None"}))),
+    mistake("parameter-servers", "eks", add(ADDED, tf_job(1))),
     mistake("launcher-starts-too-early", "eks", add(ADDED, mpi_job(launcherCreationPolicy="AtStartup"))),
+    mistake("cron-jobs-start-together", "eks", add(ADDED, cron_job("a", 40) + "---\n" + cron_job("b", 40))),
+    mistake("retired-mpijob-api", "eks", add(ADDED, mpi_job().replace("v2beta1", "v1alpha2"))),
     mistake("job-never-cleaned", "eks", drop(JOB, "ttlSecondsAfterFinished")),
     mistake("job-without-deadline", "eks", drop(JOB, "activeDeadlineSeconds")),
     mistake("missing-shared-memory", "eks", drop(JOB, "name: shm", times=2)),
@@ -227,10 +241,11 @@ EKS = [
     ),
     mistake("subnet-too-small", "eks", swap(TFVARS, r'(zone = "us-east-2a", private = "[\d.]+)/\d+', r"\1/24")),
     # node pools
+    mistake("gpu-image-disk-small", "eks", drop(POOLS, "cloudinit_pre_nodeadm"), also=("instance-store-unused",)),
     mistake("gpu-pool-never-empty", "eks", swap(POOLS, r"min_size     = 0", "min_size     = 1")),
     mistake("gpu-pool-untainted", "eks", drop(POOLS, "taints = ")),
     mistake("gpu-without-device-plugin", "eks", without(GPU_PLUGIN)),
-    mistake("instance-store-unused", "eks", drop(POOLS, "cloudinit_pre_nodeadm")),
+    mistake("instance-store-unused", "eks", drop(POOLS, "cloudinit_pre_nodeadm"), also=("gpu-image-disk-small",)),
     mistake("pool-below-job", "eks", add(ADDED, job(1200))),
     mistake("pool-over-quota", "eks", pools(a=500, b=200)),
     mistake("quota-needed", "eks", drop("kcheck.yaml", "eks.quota.p:")),
@@ -294,6 +309,11 @@ EKS = [
             ),
         ),
     ),
+    mistake(
+        "host-network-without-need",
+        "eks",
+        add(ADDED, job(16, worker(4, hostNetwork=True, dnsPolicy="ClusterFirstWithHostNet"))),
+    ),
     mistake("hostname-anti-affinity-at-scale", "eks", add(ADDED, job(128, worker(affinity=APART)))),
     mistake(
         "job-does-not-fill-node",
@@ -318,6 +338,15 @@ EKS = [
         after(JOB, "restartPolicy: Never", "priorityClassName: idle"),
     ),
     mistake("unknown-priority-class", "eks", after(JOB, "restartPolicy: Never", "priorityClassName: urgent")),
+    # monitoring
+    mistake("gpu-metrics-missing", "eks", prometheus(shards=8)),
+    mistake("prometheus-not-sharded", "eks", prometheus(replicas=2), also=("gpu-metrics-missing",)),
+    mistake(
+        "prometheus-too-small",
+        "eks",
+        prometheus(resources={"limits": {"memory": "8Gi"}}),
+        also=("gpu-metrics-missing",),
+    ),
     # spot
     mistake(
         "spot-single-type",
@@ -382,6 +411,8 @@ EKS_KARPENTER = [
     ),
     mistake("gang-smaller-than-job", "eks karpenter", swap(JOB, r"minAvailable: \d+", "minAvailable: 32")),
     mistake("volcano-does-not-pack", "eks karpenter", drop(VOLCANO, "name: binpack")),
+    mistake("volcano-starts-jobs-in-parts", "eks karpenter", drop(VOLCANO, "name: gang")),
+    mistake("volcano-shares-nothing", "eks karpenter", drop(VOLCANO, "name: (proportion|capacity)")),
     mistake("volcano-does-not-preempt", "eks karpenter", swap(VOLCANO, ACTIONS, 'actions: "allocate, backfill"')),
     mistake("volcano-queue-weights", "eks karpenter", drop(POOL, "weight: 60")),
     mistake(
@@ -411,7 +442,7 @@ EKS_KARPENTER = [
         "spot-single-zone",
         "eks spot",
         every(TFVARS, r'zones = \["a", "b", "c"\]', 'zones = ["a"]'),
-        also=("subnet-too-small",),
+        also=("subnet-too-small", "fabric-not-enabled"),
     ),
     mistake("gang-missing", "eks spot", swap(JOB, r"--nnodes=\d+:(\d+)", r"--nnodes=\1")),
     mistake(
@@ -448,6 +479,11 @@ GKE = [
             r"(cluster_autoscaling \{\n +enabled +=) false",
             r'\1 true\n    resource_limits {\n      resource_type = "cpu"\n      maximum = 10000\n    }',
         ),
+    ),
+    mistake(
+        "gpu-metrics-off",
+        "gke",
+        after(CLUSTER, "networking_mode", 'monitoring_config { enable_components = ["SYSTEM_COMPONENTS"] }'),
     ),
     mistake("balanced-autoscaling-profile", "gke", swap(CLUSTER, '"OPTIMIZE_UTILIZATION"', '"BALANCED"')),
     mistake(
@@ -705,6 +741,8 @@ MISTAKES = [*carried(), *EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
 
 NOT_HERE = {
     "node-subnet-slash-24": "it is about nodes of unknown number, and all that is generated has a size",
+    "retired-module": "generated clusters call no module",
+    "too-many-pods": "generated clusters have overlay, which takes more pods than their nodes can run",
     "system-pods-pin-nodes": "autoscalers keep no such nodes from 1.33 on, and older ones are not generated",
 }
 

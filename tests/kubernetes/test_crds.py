@@ -191,6 +191,38 @@ spec:
         - {alert: NodeLost, expr: up == 0, for: 5m, labels: {severity: page}, annotations: {summary: lost}}
         - {record: one, expr: 1}
 """,
+    "Network": """\
+apiVersion: networking.gke.io/v1
+kind: Network
+metadata: {name: one}
+spec: {type: Device, parametersRef: {group: networking.gke.io, kind: GKENetworkParamSet, name: one}}
+""",
+    "GKENetworkParamSet": """\
+apiVersion: networking.gke.io/v1
+kind: GKENetworkParamSet
+metadata: {name: one}
+spec: {vpc: one, vpcSubnet: one, deviceMode: NetDevice}
+""",
+    "NicClusterPolicy": """\
+apiVersion: mellanox.com/v1alpha1
+kind: NicClusterPolicy
+metadata: {name: nic-cluster-policy}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists}]
+  ofedDriver: {repository: nvcr.io/nvidia/mellanox, image: doca-driver, version: "1"}
+  sriovDevicePlugin: {repository: nvcr.io/nvidia/mellanox, image: sriov-network-device-plugin, version: "1", config: "{}"}
+""",
+    "NodeFeatureRule": """\
+apiVersion: nfd.k8s-sigs.io/v1alpha1
+kind: NodeFeatureRule
+metadata: {name: one}
+spec:
+  rules:
+    - name: one
+      labels: {feature.node.kubernetes.io/pci-15b3.present: "true"}
+      matchFeatures:
+        - {feature: pci.device, matchExpressions: {device: {op: In, value: [101c]}}}
+""",
 }
 BAD = [
     ("Deployment", "selector:", "selectr:", "'selector' is a required property"),
@@ -285,6 +317,14 @@ BAD = [
     ("PrometheusRule", "for: 5m", "for: 5 minutes", "spec.groups.0.rules.0.for: '5 minutes' does not match"),
     ("PrometheusRule", "severity: page", "severity: 1", "rules.0.labels.severity: 1 is not of type 'string'"),
     ("PrometheusRule", "alert: NodeLost", "alerts: NodeLost", "spec.groups.0.rules.0: Additional"),
+    ("Network", "type: Device, ", "", "spec: 'type' is a required property"),
+    ("Network", "kind: GKENetworkParamSet, ", "", "spec.parametersRef: 'kind' is a required property"),
+    ("GKENetworkParamSet", "NetDevice", "Netdevice", "spec.deviceMode: 'Netdevice' is not one of"),
+    ("GKENetworkParamSet", "vpcSubnet:", "subnet:", "'subnet' was unexpected"),
+    ("NicClusterPolicy", "image: doca-driver, ", "", "spec.ofedDriver: 'image' is a required property"),
+    ("NicClusterPolicy", "operator: Exists", "operators: Exists", "spec.tolerations.0: Additional"),
+    ("NodeFeatureRule", "op: In, ", "", "device: 'op' is a required property"),
+    ("NodeFeatureRule", "value: [101c]", "value: 101c", "value: '101c' is not of type 'array'"),
 ]
 
 

@@ -171,3 +171,12 @@ def test_claims_of_something_else_hide_no_gpus(read: Read) -> None:
     assert known(pods(read, asked).gpus) == 8
     domain = "apiVersion: resource.nvidia.com/v1beta1\nkind: ComputeDomain\nmetadata: {name: nccl}\nspec:\n  channel: {resourceClaimTemplate: {name: gpus}}\n"
     assert known(pods(read, domain, JOB).gpus) == 0
+
+
+def test_claims_may_be_interfaces_of_a_fabric(read: Read) -> None:
+    """A claim on network interfaces is known to be one; of a claim that is not in the code nobody knows."""
+    asked = JOB.replace("claims: [{name: gpus}]", "claims: [{name: gpus}]\n            limits: {nvidia.com/gpu: 8}")
+    request = "exactly: {deviceClassName: mrdma.google.com, allocationMode: All}"
+    assert known(pods(read, claim(request), asked).claims_fabric)
+    assert isinstance(pods(read, asked).claims_fabric, Unknown)
+    assert not known(pods(read, claim(EXACT), JOB).claims_fabric)

@@ -254,6 +254,50 @@ def test_what_jobs_say_of_themselves(kind: str, read: Read) -> None:
     assert {name: known(getattr(job, name)) for name in wanted} == wanted
 
 
+FIRST_MPI = """
+apiVersion: kubeflow.org/v1alpha1
+kind: MPIJob
+metadata: {name: train}
+spec:
+  SPEC
+  backoffLimit: 2
+  template:
+    spec:
+      tolerations: [{operator: Exists}]
+      containers:
+        - {name: train, image: "quay.io/example/train:1", RESOURCES}
+        - {name: logs, image: "quay.io/example/logs:1"}
+"""
+EIGHT = "resources: {limits: {nvidia.com/gpu: 8}}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "resources", "workers", "gpus", "slots"),
+    [
+        ("gpus: 64\n  gpusPerNode: 8", "", 8, 8, 8),
+        ("gpus: 4\n  gpusPerNode: 8", "", 1, 4, 4),
+        ("processingUnits: 32\n  processingUnitsPerNode: 4\n  slotsPerWorker: 2", EIGHT, 8, 4, 2),
+        ("processingUnits: 32\n  processingUnitsPerNode: 4\n  processingResourceType: cpu", "", 8, 0, 4),
+        ("replicas: 16", EIGHT, 16, 8, 8),
+        ("replicas: 16", "", 16, 0, 1),
+        ("gpus: 64", "", None, None, None),  # a flag of the operator says how many a worker has
+        ("gpus: 12\n  gpusPerNode: 8", "", None, None, None),  # which the operator refuses
+        ('gpus: "{{ gpus }}"\n  gpusPerNode: 8', "", None, None, None),
+    ],
+)
+def test_the_first_mpi_jobs_have_one_template(
+    spec: str, resources: str, workers: int | None, gpus: int | None, slots: int | None, read: Read
+) -> None:
+    text = FIRST_MPI.replace("SPEC", spec).replace("RESOURCES", resources or "tty: false")
+    (job,) = read({"one.yaml": text}).workloads
+    launcher, worker = job.templates
+    assert (launcher.role, known(launcher.count), known(launcher.gpus)) == ("Launcher", 1, 0)
+    assert (worker.role, known(worker.count), known(worker.gpus)) == ("Worker", workers, gpus)
+    assert (known(job.slots), known(job.retries), known(job.cleaning)) == (slots, 2, "Running")
+    assert [len(one.containers) for one in job.templates] == [2, 2]
+    assert [len(known(one.tolerations) or ()) for one in job.templates] == [1, 1]
+
+
 @pytest.mark.parametrize(
     ("meta", "queue", "system", "gang"),
     [

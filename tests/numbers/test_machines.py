@@ -107,6 +107,70 @@ def test_memory(cloud: str, name: str, gib: float | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cloud", "name", "vcpus", "gpus"),
+    [
+        ("aks", "Standard_ND128isr_NDR_GB200_v6", 128, 4),
+        ("aks", "Standard_ND128isr_GB300_v6", 128, 4),
+        ("aks", "Standard_ND128isrG5_GB300_v6", 128, 4),
+        ("aks", "Standard_NC320lds_xl_RTXPRO6000BSE_v6", 320, 2),
+        ("aks", "Standard_NP40s", 40, None),
+        ("aks", "Standard_D14_v2_Promo", 16, None),
+        ("aks", "Standard_DS2_v2_Promo", 2, None),
+        ("eks", "dl1.24xlarge", 96, 8),
+        ("gke", "ct4p-hightpu-4t", None, 4),
+        ("gke", "tpu7x-ultranet-4t", None, 4),
+        ("gke", "c4-standard-288-lssd-metal", 288, None),
+        ("gke", "big", None, None),
+    ],
+)
+def test_vcpus_and_accelerators(cloud: str, name: str, vcpus: int | None, gpus: int | None) -> None:
+    found = machines.machine(cloud, name) or machines.Machine(None, None)
+    assert (found.vcpus, found.gpus) == (vcpus, gpus)
+
+
+def test_a_promotion_is_the_size_without_it_but_for_its_quota() -> None:
+    assert machines.memory("aks", "Standard_D14_v2_Promo") == machines.memory("aks", "Standard_D14_v2")
+    assert machines.family("aks", "Standard_D14_v2_Promo") == "standardDv2PromoFamily"
+    assert machines.family("aks", "Standard_DS2_v2_Promo") == "standardDSv2PromoFamily"
+    assert machines.family("aks", "Standard_DS2_v2") == "standardDSv2Family"
+
+
+@pytest.mark.parametrize(("name", "disks"), [("a4x-highgpu-4g", 4), ("a4x-maxgpu-4g-metal", 4), ("a3-edgegpu-8g", 16)])
+def test_local_ssds_of_a_machine(name: str, disks: int) -> None:
+    assert own.local_ssds(name) == disks
+
+
+SERVICE = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: serve}
+spec:
+  replicas: 40
+  selector: {matchLabels: {app: serve}}
+  template:
+    metadata: {labels: {app: serve}}
+    spec:
+      containers:
+        - name: main
+          image: a.azurecr.io/serve:1.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"""
+POOL = """
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {{
+  name                  = "gpu"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "{size}"
+  node_count            = 40
+}}
+"""
+
+
+@pytest.mark.parametrize(("size", "told"), [("Standard_NV36ads_A10_v5", True), ("Standard_NV6ads_A10_v5", False)])
+def test_a_part_of_a_gpu_is_not_told_to_be_shared(size: str, told: bool, check: Callable[..., Result]) -> None:
+    tree = {"main.tf": AKS.format(size="Standard_D8s_v5") + POOL.format(size=size), "serve.yaml": SERVICE}
+    assert ("gpu-not-shared" in names(check(tree))) == told
+
+
+@pytest.mark.parametrize(
     ("cloud", "name", "has"),
     [
         ("aks", "Standard_ND96isr_H100_v5", True), ("aks", "standard_nc24ads_a100_v4", True), ("aks", "Standard_NP20s", False),

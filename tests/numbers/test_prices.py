@@ -10,6 +10,7 @@ import pytest
 from kcheck.config.config import Config, Environment
 from kcheck.engine import linter
 from kcheck.files.tree import Tree
+from kcheck.numbers import machines, profiles
 from kcheck.numbers.machines import Price
 from kcheck.reading import inventory
 from kcheck.scale.world import World
@@ -111,6 +112,9 @@ def price(world: World, name: str = "gpu") -> Price | None:
         (EKS % 'capacity_type = "SPOT"\n  instance_types = ["p5.48xlarge"]', Price(55_040, "p5.48xlarge", "on demand", "us-east-1")),
         (EKS % 'instance_types = ["p5e.48xlarge"]', None),
         (EKS % "instance_types = var.types", None),
+        # types that the region does not sell have the price of another one
+        (GKE % 'machine_type = "a3-megagpu-8g"', Price(92_938, "a3-megagpu-8g", "on demand", "us-east4")),
+        (GKE % 'machine_type = "a3-megagpu-8g"\n    spot = true', Price(23_275, "a3-megagpu-8g", "spot", "us-east4")),
         (GKE % 'machine_type = "a3-highgpu-8g"', Price(88_490, "a3-highgpu-8g", "on demand", "us-central1")),
         (GKE % 'machine_type = "a3-highgpu-8g"\n    spot = true', Price(50_610, "a3-highgpu-8g", "spot", "us-central1")),
         # a GPU that is part of the machine is in its price, one that is attached is not
@@ -204,3 +208,11 @@ def test_waste_of_an_autoscaler_counts_what_grows(write: Callable[[Mapping[str, 
 )
 def test_dollars(mills: int, expected: str) -> None:
     assert dollars(mills) == expected
+
+
+def test_a_list_in_another_currency_is_counted_in_dollars() -> None:
+    own = profiles.prices("ack")
+    assert own is not None
+    assert (own.currency, own.region) == ("CNY", "cn-hangzhou")
+    found = machines.price("ack", "ecs.gn7e-c16g1.4xlarge", spot=False, attached=(0, ""))
+    assert found == Price(round(34_742 / own.rate), "ecs.gn7e-c16g1.4xlarge", "on demand", "cn-hangzhou")

@@ -59,8 +59,21 @@ def test_prices_are_of_known_machines(cloud: str) -> None:
     assert [name for name, price in spot if price >= dearest[name]] == []
 
 
-def test_every_cloud_but_ack_has_prices() -> None:
-    assert PRICED == ["aks", "eks", "gke"]
+def test_every_cloud_has_prices() -> None:
+    assert PRICED == ["aks", "eks", "gke", "ack"]
+
+
+@pytest.mark.parametrize("cloud", PRICED)
+def test_prices_elsewhere_are_of_what_the_region_does_not_sell(cloud: str) -> None:
+    own = profiles.prices(cloud)
+    assert own is not None
+    here = {name for group in own.on_demand.values() for name in group}
+    for table in own.elsewhere:
+        there = {name for group in table.on_demand.values() for name in group}
+        assert there
+        assert not there & here
+        assert all(machines.machine(cloud, name) for name in there)
+        assert {name for group in table.spot.values() for name in group} <= there
 
 
 def test_table_names_settings_that_exist() -> None:

@@ -359,3 +359,17 @@ def test_autoscaler_in_a_line_for_a_shell(read: Callable[..., dict[str, Any]]) -
 def test_version_of_another_image_is_not_the_autoscalers(read: Callable[..., dict[str, Any]]) -> None:
     data = read(lines(), "mirror.example.com/tools/ca:1.5")
     assert "the autoscaler version in" in str(value(data, "version"))
+
+
+IMAGES = {
+    "registry.k8s.io/autoscaling/cluster-autoscaler-arm64:v1.33.0": 1,
+    "cluster-autoscaler-kwok:dev": 1,
+    "a.b/x/cluster-autoscaler:v1.37.0": 1,
+    "a.b/vertical-cluster-autoscaler:1": 0,
+    "a.b/cluster-autoscaler-exporter:1": 0,
+}
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_images_of_the_autoscaler(image: str, read: Callable[..., dict[str, Any]]) -> None:
+    assert len(read("", image)["autoscalers"]) == IMAGES[image]

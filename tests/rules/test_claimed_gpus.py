@@ -222,3 +222,20 @@ def test_a_gang_of_a_job_of_its_own_needs_a_version(check: Check, version: str, 
     }
     (found,) = (one for one in check(files).findings if one.rule == "native-gang-ignored")
     assert found.severity.name.lower() == severity
+
+
+@pytest.mark.parametrize(("gates", "told"), [("GenericWorkload=true", False), ("GangScheduling=true", True)])
+def test_gates_may_be_on_where_the_control_plane_is_ones_own(check: Check, gates: str, told: bool) -> None:
+    """kubeadm's configuration says which gates its API server has."""
+    kubeadm = f"""
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+clusterName: train
+kubernetesVersion: v1.37.0
+apiServer:
+  extraArgs:
+    - {{name: feature-gates, value: "{gates}"}}
+---
+"""
+    result = check({"job.yaml": kubeadm + GROUP.replace("POLICY", "{gang: {minCount: 64}}") + INDEXED})
+    assert ("native-gang-ignored" in names(result)) is told

@@ -241,13 +241,30 @@ def test_idle_workers_cost_what_their_nodes_do(check: Callable[..., Result]) -> 
     assert finding.details[1:] == ("A day of that is 384 node-hours, $11,520", "16 nodes at $30 per node-hour")
 
 
+RAY = (
+    "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: tune}\nspec:\n  shutdownAfterJobFinishes: true\n"
+    "  rayClusterSpec:\n    workerGroupSpecs:\n      - groupName: gpu\n        replicas: 8\n        template:\n          spec:\n"
+    "            containers: [{name: a, image: quay.io/example/ray:1, resources: {limits: {nvidia.com/gpu: 8}}}]\n"
+)
+
+
 def test_ray_mounts_shared_memory_by_itself(check: Callable[..., Result]) -> None:
-    ray = (
-        "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: tune}\nspec:\n  shutdownAfterJobFinishes: true\n"
-        "  rayClusterSpec:\n    workerGroupSpecs:\n      - groupName: gpu\n        replicas: 8\n        template:\n          spec:\n"
-        "            containers: [{name: a, image: quay.io/example/ray:1, resources: {limits: {nvidia.com/gpu: 8}}}]\n"
-    )
-    assert "missing-shared-memory" not in found(check({"job.yaml": ray}))
+    assert "missing-shared-memory" not in found(check({"job.yaml": RAY}))
+
+
+@pytest.mark.parametrize(
+    ("setting", "severity"),
+    [
+        ("ttlSecondsAfterFinished: 0", "warning"),
+        ("shutdownAfterJobFinishes: true", None),
+        ("deletionStrategy: {deletionRules: [{policy: DeleteCluster, condition: {jobStatus: SUCCEEDED}}]}", None),
+    ],
+)
+def test_a_ray_cluster_is_deleted_with_its_job(
+    setting: str, severity: str | None, check: Callable[..., Result]
+) -> None:
+    result = check({"job.yaml": RAY.replace("shutdownAfterJobFinishes: true", setting)})
+    assert found(result).get("ray-cluster-outlives-job") == severity
 
 
 @pytest.mark.parametrize(

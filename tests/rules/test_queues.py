@@ -200,3 +200,30 @@ def test_volcano_is_configured_in_terraform(actions: str, told: bool, check: Che
     conf = f'actions: "{actions}"\n{TIERS}'
     found = names(check({"main.tf": POOL + VOLCANO, "volcano.conf": conf, "job.yaml": JOB}))
     assert ("volcano-scale-from-zero" in found) is told
+
+
+@pytest.mark.parametrize(
+    ("plugins", "jobs", "told"),
+    [
+        ("gang, proportion, drf", 2, set()),
+        ("proportion, drf", 2, {"volcano-starts-jobs-in-parts"}),
+        ("gang, priority", 1, set()),
+        ("gang, priority", 2, {"volcano-shares-nothing"}),
+        ("gang, capacity", 2, set()),  # which cap nobody in a queue; none of these jobs is elastic
+    ],
+)
+def test_what_a_configuration_of_volcano_lacks(plugins: str, jobs: int, told: set[str], check: Check) -> None:
+    listed = ", ".join(f"{{name: {name}}}" for name in plugins.split(", "))
+    conf = f'actions: "allocate, backfill"\ntiers: [{{plugins: [{listed}]}}]\n'
+    files = {f"job-{i}.yaml": JOB.replace("name: train}", f"name: train-{i}}}", 1) for i in range(jobs)}
+    found = names(check({"main.tf": POOL + VOLCANO, "volcano.conf": conf, **files}))
+    assert {"volcano-starts-jobs-in-parts", "volcano-shares-nothing"}.intersection(found) == told
+
+
+def test_the_agent_scheduler_of_volcano_schedules_no_jobs(check: Check) -> None:
+    conf = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: volcano-agent-scheduler-configmap}\n"
+        'data:\n  agent-scheduler.conf: |\n    actions: "allocate"\n    tiers: [{plugins: [{name: predicates}]}]\n'
+    )
+    found = names(check({"main.tf": POOL, "conf.yaml": conf, "job.yaml": JOB}))
+    assert not {"volcano-does-not-pack", "volcano-starts-jobs-in-parts"}.intersection(found)

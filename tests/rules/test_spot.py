@@ -68,6 +68,9 @@ resource "aws_launch_template" "gpu" {
         (group("a", ALL, '["m6i.large"]'), {"spot-single-type"}),
         (group("a", ALL, '["m6i.large", "m5.large"]'), set()),
         (group("a", ALL, '["p5.48xlarge"]'), set()),  # nothing else does the work of this machine
+        (group("a", ALL, '["g5.16xlarge"]'), set()),  # the largest one with one GPU
+        (group("a", ALL, '["g5.8xlarge"]'), {"spot-single-type"}),
+        (group("a", ALL, '["g5.8xlarge", "g5.16xlarge"]'), set()),
         (group("a", ALL, '["m6i.large"]') + group("b", ALL, '["m6i.large"]', "ON_DEMAND"), set()),
         (group("a", ALL, '["m6i.large"]') + group("b", ALL, '["p5.48xlarge"]', "ON_DEMAND"), {"spot-single-type"}),
         (group("a", ONE, '["p5.48xlarge"]'), {"spot-single-zone"}),
@@ -85,6 +88,44 @@ def test_a_small_pool_is_no_fallback(most: str, told: bool, check: Callable[...,
     second = group("system", ALL, '["m6i.large"]', "ON_DEMAND").replace("max_size     = 40", f"max_size     = {most}")
     found = names(check({"main.tf": EKS + group("spot", ALL, '["c5.large"]') + second}))
     assert ("spot-single-type" in found) is told
+
+
+TWO_VSWITCHES = """
+resource "alicloud_cs_managed_kubernetes" "main" {
+  name        = "train"
+  vswitch_ids = ["vsw-a", "vsw-b"]
+}
+"""
+ACK_POOL = """
+resource "alicloud_cs_kubernetes_node_pool" "%s" {
+  cluster_id     = alicloud_cs_managed_kubernetes.main.id
+  node_pool_name = "%s"
+  vswitch_ids    = %s
+  instance_types = %s
+  spot_strategy  = "SpotAsPriceGo"
+
+  scaling_config {
+    min_size = 0
+    max_size = 100
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pools", "wanted"),
+    [
+        ([('["vsw-a"]', '["ecs.gn7i-c32g1.8xlarge"]')], {"spot-single-zone", "spot-single-type"}),
+        ([('["vsw-a", "vsw-b"]', '["ecs.gn7i-c32g1.8xlarge", "ecs.gn7i-c48g1.12xlarge"]')], set()),
+        ([('["vsw-a", "vsw-b"]', '["ecs.ebmgn8v.48xlarge"]')], set()),  # no other type has these GPUs
+        ([(one, '["ecs.ebmgn8v.48xlarge"]') for one in ('["vsw-a"]', '["vsw-b"]')], set()),  # a pool for each zone
+        ([("var.vswitches", '["ecs.ebmgn8v.48xlarge"]')], set()),
+    ],
+)
+def test_gpu_pools_of_ack_by_ids(pools: list[tuple[str, str]], wanted: set[str], check: Callable[..., Result]) -> None:
+    code = "".join(ACK_POOL % (f"p{i}", f"p{i}", *pool) for i, pool in enumerate(pools))
+    found = names(check({"main.tf": TWO_VSWITCHES + 'variable "vswitches" {}' + code}))
+    assert {name for name in found if name.startswith("spot-single")} == wanted
 
 
 GKE = """

@@ -200,6 +200,7 @@ def gke(**values: Any) -> str:
         (gke(nodes=4000), "pool-limit", 3000),
         (gke(nodes=1000, location="us-central1-a"), "pool-limit", 1000),
         (gke(location="us-central1-a"), "control-plane", 2000),
+        (gke(nodes=4000), "pods", "no such wall"),  # 200,000 pods, one on each of 15,000 nodes
         (gke(), "cluster-limit", 15000),
     ],
 )
@@ -400,10 +401,96 @@ def test_quotas_that_the_target_needs(capacity: Callable[..., dict[str, Any]]) -
     assert at(capacity(eks(types='["p5.48xlarge"]', nodes=10), **{"kcheck.yaml": settings}), "quota") == 5
 
 
+def test_accounts_may_start_with_fewer_nodes_of_a_cluster(capacity: Callable[..., dict[str, Any]]) -> None:
+    """ACK's documented limit is 5,000; what an account has is asked for, and counts once it is written."""
+
+    def starting(cluster: dict[str, Any]) -> Any:
+        return next(wall["nodes"] for wall in cluster["walls"] if wall["scope"].startswith("q_i5uzm3 "))
+
+    assert starting(capacity(ACK)) is None
+    settings = "limits:\n  ack.quota.nodes:\n    value: 100\n    reason: what DescribeUserQuota answers\n"
+    assert starting(capacity(ACK, **{"kcheck.yaml": settings})) == 100
+
+
+@pytest.mark.parametrize(
+    ("node_config", "needed"),
+    [
+        ('machine_type = "a3-highgpu-8g"', {"A3": 60_000}),
+        ('machine_type = "n2-standard-8"', {}),
+        ('machine_type = "n2-standard-8"\n ephemeral_storage_local_ssd_config { local_ssd_count = 2 }', {"N2": 7_500}),
+        ('machine_type = "n2-standard-8"\n local_nvme_ssd_block_config { local_ssd_count = 1 }', {"N2": 3_750}),
+        ('machine_type = "n2-standard-8"\n local_ssd_count = 1\n spot = true', {}),
+    ],
+)
+def test_local_ssds_count_against_the_quota_of_their_family(
+    node_config: str, needed: dict[str, int], capacity: Callable[..., dict[str, Any]]
+) -> None:
+    """375 GB each, of the machine type or attached."""
+    pool = (
+        gke(nodes=10, location="us-central1-a").rstrip().removesuffix("}") + f"node_config {{\n {node_config}\n }}\n}}"
+    )
+    code = "LOCAL_SSD_TOTAL_GB_PER_VM_FAMILY vm_family="
+    found = {
+        one["code"].removeprefix(code): (one["needed"], one["unit"])
+        for one in capacity(pool)["quotas"]
+        if one["code"].startswith(code)
+    }
+    assert found == {family: (amount, "GB") for family, amount in needed.items()}
+
+
 def test_interfaces_and_address_units_of_a_vpc(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(types='["m5.large"]', nodes=9000))
     assert at(cluster, "interfaces") == 2500  # two interfaces with the first pod, 5,000 in the zone
     assert at(cluster, "address-units") == 3200  # twenty addresses of 64,000
+
+
+@pytest.mark.parametrize(("zones", "nodes"), [("", 7500), ("abc", 7500), ("aab", 5000), ("aaa", 2500)])
+def test_interfaces_are_counted_by_zone(zones: str, nodes: int, capacity: Callable[..., dict[str, Any]]) -> None:
+    """Two subnets of one zone share its quota; without zones, each subnet stands for one."""
+    subnets = "".join(
+        f'resource "aws_subnet" "more{i}" {{\n  cidr_block = "10.{i + 1}.0.0/16"\n'
+        + (f'  availability_zone = "us-east-1{zones[i]}"\n' if zones else "")
+        + "}\n"
+        for i in range(3)
+    )
+    several = "[aws_subnet.more0.id, aws_subnet.more1.id, aws_subnet.more2.id]"
+    text = eks(types='["m5.large"]', nodes=9000).replace("[aws_subnet.nodes.id]", several)
+    assert at(capacity(text + subnets), "interfaces") == nodes
+
+
+MANY_PODS = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: rollouts}
+spec:
+  parallelism: 400000
+  template:
+    spec:
+      containers: [{name: rollout, image: quay.io/example/rollout:1, resources: {requests: {cpu: CPU, memory: 1Gi}}}]
+      restartPolicy: Never
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: logs}
+spec:
+  template:
+    spec: {containers: [{name: logs, image: quay.io/example/logs:1}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("plugin", "cpu", "nodes"),
+    [
+        ("azure", "500m", "no such wall"),  # pods take addresses of the nodes' subnet: no number is documented
+        ('azure"\n    network_plugin_mode = "overlay', "500m", 200_000 // 110),  # 109 of the job, one of the DaemonSet
+        ('azure"\n    network_plugin_mode = "overlay', "10", "no such wall"),  # beyond the 5,000 nodes of a cluster
+    ],
+)
+def test_pods_of_a_cluster(plugin: str, cpu: str, nodes: object, capacity: Callable[..., dict[str, Any]]) -> None:
+    code = aks(plugin=plugin).replace(
+        "node_count ", 'vm_size = "Standard_D64s_v5"\n    max_pods = 110\n    node_count '
+    )
+    assert at(capacity(code, "--nodes", "4000", **{"job.yaml": MANY_PODS.replace("CPU", cpu)}), "pods") == nodes
 
 
 PULLS = """

@@ -154,7 +154,22 @@ def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]],
     assert results.deciding_factors(outcome)["wait"] == "the registry's pull limit"
     assert outcome.without_wall is not None
     assert outcome.without_wall.middle.summary.last_start < 3600
-    assert "Docker Hub has pulls for 100 fresh nodes in 6 hours" in run(".")[1]
+    out = run(".")[1]
+    assert " pods on ready nodes wait: Docker Hub serves 100 fresh nodes in 6 hours without an account" in out
+
+
+def test_pods_without_an_image_at_the_deadline_never_start(write: Callable[[Mapping[str, str]], Path]) -> None:
+    job = JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "400")
+    write({"main.tf": CLUSTER, "job.yaml": job.replace("  template:", "  activeDeadlineSeconds: 7200\n  template:", 1)})
+    lines = run(".")[1].splitlines()
+    assert lines[:2] == [
+        "train: Job on 200 nodes, 10 min of work: fails at its deadline of 120 min",
+        "  100 of 200 pods end; the rest waits for the registry's pull limit",
+    ]
+    assert lines[3].startswith("  100 pods on ready nodes wait: Docker Hub")
+    [one] = json.loads(run(".", "--format", "json")[1])["runs"]
+    assert (one["finished"], one["failed"], one["refused"]) == (False, 100, 100)
+    assert one["beyond"]["finished"]
 
 
 def test_flags_of_the_autoscaler_are_those_of_its_manifest(write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -212,6 +227,17 @@ def test_a_gang_waits_for_the_machine_that_never_joins(write: Callable[[Mapping[
     cloud = replace(cloud, lost=0, stragglers=0.05, straggler_mean=1_000, boot=60)
     outcome = results.run_scenario(replace(one, case=replace(one.case, job=job, cloud=cloud)))
     assert "all wait for the last node" in results.deciding_factors(outcome)["wait"]
+
+
+@pytest.mark.parametrize(
+    ("version", "flag"), [("1.24", "max-empty-bulk-delete"), ("1.33", "max-scale-down-parallelism")]
+)
+def test_batches_are_named_after_the_flag_of_the_version(
+    version: str, flag: str, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    one = found(write, {"main.tf": CLUSTER.replace("1.33", version)})
+    outcome = results.run_scenario(one)
+    assert results.deciding_factors(outcome)["queue"].startswith(f"10 nodes at a time ({flag})")
 
 
 def test_pictures_are_well_formed(write: Callable[[Mapping[str, str]], Path]) -> None:

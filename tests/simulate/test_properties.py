@@ -333,7 +333,25 @@ def test_registry_that_has_enough_stops_the_pods() -> None:
     run = simulate(limited)
     assert run.summary.held["the registry's pull limit"] > 0
     assert run.summary.last_start > 21600
+    assert run.summary.refused == 50
     assert simulate(case(150)).summary.last_start < 3600
+
+
+def test_job_fails_at_its_deadline_and_its_nodes_go() -> None:
+    limited = replace(case(150), pulls=100, window=21600)
+    late = simulate(replace(limited, job=replace(limited.job, deadline=7200))).summary
+    assert not late.finished
+    assert (late.pods_done, late.failed) == (100, 50)
+    assert 7200 < late.total < 9000
+    assert late.paid < simulate(limited).summary.paid
+    in_time = replace(limited, pulls=0, job=replace(limited.job, deadline=7200))
+    assert simulate(in_time).summary.finished
+
+
+def test_gang_without_its_last_pod_fails_at_its_deadline() -> None:
+    limited = replace(case(150), pulls=100, window=21600)
+    late = simulate(replace(limited, job=replace(limited.job, gang=True, deadline=7200))).summary
+    assert (late.pods_done, late.failed) == (0, 150)
 
 
 # --- Karpenter

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RULES = sorted((ROOT / "rules").glob("*/*.yaml"))
-FILES = sorted((ROOT / "examples").glob("*-training/**/*.tf"))
+FILES = sorted(path for glob in ("*-training", "published") for path in (ROOT / "examples").glob(f"{glob}/**/*.tf"))
 
 GOOD = {
     "a cluster": """

@@ -16,6 +16,7 @@ from kcheck.numbers import profiles
 from kcheck.report import model
 from kcheck.source import versions
 from kcheck.source.bundled import PROFILES
+from kcheck.source.values import known
 from kcheck.terraform import registry
 from kcheck.terraform.configuration import Configuration
 from tests.places import TESTS
@@ -23,6 +24,9 @@ from tests.whole.test_examples import golden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from kcheck.engine.linter import Result
+    from kcheck.model import Inventory
 
 CASES = TESTS / "cases" / "modules"
 FILES = sorted(str(path.relative_to(PROFILES)) for path in Path(PROFILES).glob("*/modules/*/*.tf"))
@@ -236,3 +240,153 @@ def test_a_downloaded_copy_changes_nothing(case: str, write: Callable[[Mapping[s
     )  # fmt: skip
     assert model.as_json(model.collect(Tree(["."]), Config())) == before
     assert [finding.message for finding in linter.run(Tree(["."]), Config()).findings] == found
+
+
+VERSIONS = {
+    "eks": """
+module "eks" {
+  source          = "terraform-aws-modules/eks/aws"
+  version         = "%s"
+  cluster_name    = "train"
+  cluster_version = "1.34"
+  subnet_ids      = ["subnet-1"]
+
+  eks_managed_node_groups = { gpu = { max_size = 600 } }
+}
+""",
+    "node-group": """
+module "gpu" {
+  source       = "terraform-aws-modules/eks/aws//modules/eks-managed-node-group"
+  version      = "%s"
+  cluster_name = "train"
+  name         = "gpu"
+  max_size     = 600
+}
+""",
+    "gke": """
+module "gke" {
+  source            = "terraform-google-modules/kubernetes-engine/google"
+  version           = "%s"
+  name              = "train"
+  region            = "us-central1"
+  network           = "shared"
+  subnetwork        = "nodes"
+  ip_range_pods     = "pods"
+  ip_range_services = "services"
+
+  node_pools = [{
+    name             = "gpu"
+    machine_type     = "c3-standard-8"
+    placement_policy = "COMPACT"
+    KEY              = true
+  }]
+}
+""",
+}
+
+
+def _pool(write: Callable[[Mapping[str, str]], Path], code: str) -> dict[str, object]:
+    """The fields of the only pool, without their origins."""
+    write({"main.tf": code})
+    pools = model.collect(Tree(["."]), Config())["pools"]
+    (fields,) = (pool["fields"] for pool in pools if pool["fields"]["name"].get("value") == "gpu")
+    return {name: field.get("value") for name, field in fields.items()}
+
+
+@pytest.mark.parametrize("module", ["eks", "node-group"])
+def test_the_eks_module_18_replaces_one_node_at_a_time(module: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    """A third of the nodes is its default from 19.0 on; EKS takes at most 100."""
+    found = [
+        _pool(write, VERSIONS[module] % version)["parallel_upgrades"] for version in ("18.31.2", "19.0.0", "20.37.2")
+    ]
+    assert found == [1, 100, 100]
+
+
+@pytest.mark.parametrize(
+    ("version", "key", "scarce"),
+    [
+        ("30.3.0", "queued_provisioning", False),
+        ("31.0.0", "queued_provisioning", True),
+        ("37.1.0", "flex_start", False),
+        ("38.0.0", "flex_start", True),
+    ],
+)
+def test_keys_of_pools_of_the_gke_module_by_version(
+    *, version: str, key: str, scarce: bool, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    fields = _pool(write, (VERSIONS["gke"] % version).replace("KEY", key))
+    assert (fields["scarce_surge"], fields["together"]) == (scarce, "COMPACT")
+
+
+@pytest.mark.parametrize(
+    ("version", "folder", "reserved"),
+    [("34.0.0", "private-cluster", True), ("35.0.0", "private-cluster", False), ("44.2.0", "safer-cluster", True)],
+)
+def test_range_of_the_control_plane_by_version(
+    *, version: str, folder: str, reserved: bool, read: Callable[[Mapping[str, str]], Inventory]
+) -> None:
+    """The modules for private clusters took 10.0.0.0/28 until 35, and safer-cluster still does."""
+    found = read({"main.tf": (VERSIONS["gke"] % version).replace('/google"', f'/google//modules/{folder}"')})
+    assert ("10.0.0.0/28" in {known(one.cidr) for one in found.reserved}) == reserved
+
+
+@pytest.mark.parametrize(("version", "copies"), [("30.3.0", []), ("31.0.0", [4]), ("44.2.0", [4])])
+def test_shared_gpus_of_the_gke_module_by_version(
+    version: str, copies: list[int], read: Callable[[Mapping[str, str]], Inventory]
+) -> None:
+    keys = 'accelerator_count = 1\n    accelerator_type = "nvidia-tesla-t4"\n    gpu_sharing_strategy = "TIME_SHARING"'
+    code = (VERSIONS["gke"] % version).replace("KEY              = true", f"{keys}\n    max_shared_clients_per_gpu = 4")
+    assert [known(one) for sharing in read({"main.tf": code}).sharings for one in sharing.slices] == copies
+
+
+def test_no_fix_writes_image_streaming_where_the_gke_module_lacks_it() -> None:
+    """Of the modules that are not beta, 35.0 was the first with enable_gcfs."""
+
+    def lacks(version: str, folder: str = "") -> bool:
+        found = registry.find(f"terraform-google-modules/kubernetes-engine/google{folder}", version, set(), dict)
+        assert isinstance(found, Configuration)
+        return "enable_gcfs" in found.lacks
+
+    assert [lacks("34.0.0"), lacks("35.0.0"), lacks("34.0.0", "//modules/beta-private-cluster")] == [True, False, False]
+
+
+AVM = """
+module "aks" {
+  source  = "Azure/avm-res-containerservice-managedcluster/azurerm"
+  version = "0.8.1"
+  name    = "train"
+
+  agent_pools = {
+    gpu = { name = "gpu", vm_size = "Standard_ND96isr_H100_v5", max_count = 400, min_count = 0, enable_auto_scaling = true }
+  }
+}
+"""
+
+
+def test_aks_itself_takes_ephemeral_boot_disks(check: Callable[..., Result]) -> None:
+    """The module writes by azapi, where no type means AKS's own choice; azurerm would write Managed."""
+    assert "slow-boot-disk" not in {finding.rule for finding in check({"main.tf": AVM}).findings}
+    slow = AVM.replace("max_count", 'os_disk_type = "Managed", max_count')
+    assert "slow-boot-disk" in {finding.rule for finding in check({"main.tf": slow}).findings}
+
+
+VPC = """
+module "vpc" {
+  source          = "terraform-aws-modules/vpc/aws"
+  version         = "%s"
+  private_subnets = ["10.0.0.0/20"]
+}
+
+resource "aws_eks_cluster" "train" {
+  name = "train"
+  vpc_config {
+    subnet_ids = module.vpc.private_subnets
+  }
+}
+"""
+
+
+def test_default_range_of_the_vpc_module_by_version(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+    """Until 4.0 it was one that AWS does not take."""
+    found = [read({"main.tf": VPC % version}).networks for version in ("3.19.0", "4.0.0", "6.6.0")]
+    assert [known(one.cidrs) for (one,) in found] == [("0.0.0.0/0",), ("10.0.0.0/16",), ("10.0.0.0/16",)]

@@ -13,6 +13,11 @@ resource "azurerm_kubernetes_cluster_node_pool" "training" {
   temporary_name_for_rotation = "tmp${substr(sha1(each.key), 0, 5)}"
   gpu_driver                  = "Install" # by AKS; the device plugin is in kubernetes/
 
+  # A pool without nodes shows no InfiniBand: without this tag, the autoscaler starts none for a job that asks for it.
+  tags = {
+    "k8s.io_cluster-autoscaler_node-template_resources_rdma_ib" = "8"
+  }
+
   # An empty pool costs nothing; the autoscaler sets the size from then on.
   auto_scaling_enabled = true
   min_count            = 0

@@ -16,6 +16,8 @@ resource "google_container_cluster" "main" {
   networking_mode   = "VPC_NATIVE"
   datapath_provider = "ADVANCED_DATAPATH" # Dataplane V2: network policies without kube-proxy's chains of iptables
 
+  enable_multi_networking = true # the networks of node_pools.tf for GPUs
+
   ip_allocation_policy {
     cluster_secondary_range_name  = "pods"
     services_secondary_range_name = "services"

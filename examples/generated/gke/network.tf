@@ -57,3 +57,35 @@ resource "google_compute_router_nat" "main" {
     filter = "ERRORS_ONLY" # connections for which there was no port
   }
 }
+
+# A network for each card of a node for its GPUs: nodes of a job talk there.
+resource "google_compute_network" "gpu" {
+  count = 4
+
+  name                    = "${var.name}-gpu-${count.index}"
+  auto_create_subnetworks = false
+  mtu                     = 8244 # what Google recommends for these networks
+
+  depends_on = [google_project_service.needed]
+}
+
+resource "google_compute_subnetwork" "gpu" {
+  count = 4
+
+  name          = "${var.name}-gpu-${count.index}"
+  network       = google_compute_network.gpu[count.index].id
+  region        = var.region
+  ip_cidr_range = cidrsubnet(var.gpu_cidr, 2, count.index)
+}
+
+resource "google_compute_firewall" "gpu" {
+  count = 4
+
+  name          = "${var.name}-gpu-${count.index}"
+  network       = google_compute_network.gpu[count.index].id
+  source_ranges = [var.gpu_cidr]
+
+  allow {
+    protocol = "all"
+  }
+}

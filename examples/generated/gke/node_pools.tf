@@ -42,8 +42,6 @@ resource "google_container_node_pool" "system" {
   }
 }
 
-# Not here: GPUDirect between nodes, which takes networks of its own and a plugin for NCCL in the pods.
-# https://cloud.google.com/kubernetes-engine/docs/how-to/gpu-bandwidth-gpudirect-tcpx
 resource "google_container_node_pool" "training" {
   for_each = var.training_pools
 
@@ -65,6 +63,18 @@ resource "google_container_node_pool" "training" {
   # Nodes of a pool close to each other: those of a job talk all the time.
   placement_policy {
     type = "COMPACT"
+  }
+
+  # A network for each card of a node for its GPUs: nodes of a job talk there.
+  network_config {
+    dynamic "additional_node_network_configs" {
+      for_each = google_compute_subnetwork.gpu[*].name
+
+      content {
+        network    = additional_node_network_configs.value # it has the name of its subnet
+        subnetwork = additional_node_network_configs.value
+      }
+    }
   }
 
   node_config {

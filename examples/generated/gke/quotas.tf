@@ -22,6 +22,11 @@ locals {
       value      = 3600 # GPUs
       dimensions = {}
     }
+    a3-local-ssd = {
+      id         = "LOCAL-SSD-TOTAL-GB-PER-VM-FAMILY-per-project-region"
+      value      = 2700000 # GB
+      dimensions = { region = var.region, vm_family = "A3" }
+    }
   }
 }
 

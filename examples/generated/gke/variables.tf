@@ -38,6 +38,11 @@ variable "service_cidr" {
   type        = string
 }
 
+variable "gpu_cidr" {
+  description = "The range of the networks between GPUs, which each have a part of it."
+  type        = string
+}
+
 variable "nat_addresses" {
   description = "The public addresses that nodes share on their way out."
   type        = number

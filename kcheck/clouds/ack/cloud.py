@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.cloud import Cloud, Limit, Reference
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
 
 
+_SIZE = re.compile(r"-(?:c\d+g\d+|\d+x)$")
+
+
 class Ack(Cloud):
     """Alibaba Cloud Container Service for Kubernetes."""
 
     name = "ack"
+    gpu_labels = ("aliyun.accelerator/",)
     resources = ("alicloud_cs_",)
     beside = ("alicloud_vpc", "alicloud_vswitch")
     references = (
@@ -32,6 +37,10 @@ class Ack(Cloud):
         Reference("cluster_id", ("alicloud_cs_managed_kubernetes", "alicloud_cs_kubernetes")),
     )
     picks_service_range = True
+
+    def gpu_family(self, family: str) -> str:
+        """The family without the size of its machines: gn7i for gn7i-c16g1 and gn7i-2x."""
+        return _SIZE.sub("", family)
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""

@@ -149,6 +149,7 @@ class _Ack(Reader):
             service_cidr=fields.text("service_cidr"),
             security_group=_security_group(fields),
             pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
+            subnet_ids=fields.texts("subnets"),
         )
         self.found.clusters.append(cluster)
         if known(cluster.network_plugin) != "terway":
@@ -213,7 +214,9 @@ class _Ack(Reader):
                 surge=Known(Surge(), Origin((instance.span,))),
                 rolling=mapped(fields.number("max_unavailable"), Surge) if inside else NOTHING,
             ),
-            machine=fields.record_of(Machine, gpu=gpu_of(CLOUD, types), gpus=gpus_of(CLOUD, types)),
+            machine=fields.record_of(
+                Machine, gpu=gpu_of(CLOUD, types), gpus=gpus_of(CLOUD, types), image_disk=fields.number("data_disk")
+            ),
             addresses=self._addresses(fields, types, known(owner), Origin((instance.span,))),
             market=_market(fields, instance) if inside else fields.record_of(Market),
             scheduling=(
@@ -240,6 +243,7 @@ class _Ack(Reader):
             pod_subnets=cluster.pod_subnets if cluster else NOTHING,
             pod_addresses=Known(_pod_addresses(), place),
             pod_range=Known(pod_range, place) if pod_range else Unset(place),
+            subnet_ids=fields.texts("subnets"),
         )
 
     def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.source.interval import Interval
-from kcheck.source.values import Known, candidates, equals, reason_of
+from kcheck.source.values import Known, candidates, equals, known, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kcheck.model import Cluster, Inventory
+    from kcheck.model import Cluster, Inventory, NodePool
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.numbers.reserved import Node, Reserved
     from kcheck.terraform.module import Module
@@ -25,6 +25,7 @@ class Aks(Cloud):
     name = "aks"
     resources = ("azurerm_kubernetes_", "azapi_resource")
     beside = ("azurerm_virtual_network", "azurerm_subnet")
+    extended_plan = "AKSLongTermSupport"
     provider = "Azure"
     references = (
         Reference("vnet_subnet_id", ("azurerm_subnet",)),
@@ -33,6 +34,7 @@ class Aks(Cloud):
         Reference("virtual_network_name", ("azurerm_virtual_network",)),
     )
     pool_labels = ("agentpool", "kubernetes.azure.com/agentpool")
+    gpu_labels = ("kubernetes.azure.com/accelerator",)
     spot_label = Label(_SPOT, "spot")
     spot_labels = (_SPOT,)
     spot_taint = f"{_SPOT}=spot:NoSchedule"
@@ -67,6 +69,12 @@ class Aks(Cloud):
         if equals(cluster.network_policy, "azure"):
             text = "the limit of Azure's Network Policy Manager"
             yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text)
+
+    def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
+        """That of a pod subnet, or of overlay; there is none for pods in the subnet of their nodes."""
+        if any(known(pool.addresses.pod_subnets) for pool in pools):
+            return "pod_subnet.pods"
+        return "overlay.pods" if equals(cluster.network_mode, "overlay") else ""
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
         """Nodes that have outbound ports on the load balancer."""

@@ -9,6 +9,7 @@ from kcheck.numbers.machines import machine
 
 _CLOUD = "aks"
 _SIZE = re.compile(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d+))?")
+_STEP = re.compile(r"(\d+) (?:up to (\d+)|above)")
 _WITH_DISKS = ("n", "l", "h")
 
 
@@ -29,6 +30,15 @@ def ephemeral(name: str, vcpus: int) -> bool | None:
     if kind.startswith(_WITH_DISKS):
         return True
     return None if found is None or found.vcpus is None else found.vcpus >= vcpus
+
+
+def managed_disk(name: str) -> int | None:
+    """The GiB of the managed boot disk that AKS gives an Azure VM size; None if its vCPUs are unknown."""
+    found = machine(_CLOUD, name)
+    if found is None or found.vcpus is None:
+        return None
+    steps = _STEP.finditer(profiles.limits(_CLOUD)["disk.managed"].text)
+    return next(int(step[1]) for step in steps if step[2] is None or found.vcpus <= int(step[2]))
 
 
 def fabric(name: str) -> bool:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.aks import addresses as arithmetic
+from kcheck.clouds.aks import machines as sizes
 from kcheck.clouds.aks import networks, public_addresses, upgrades
 from kcheck.clouds.reader import (
     Reader,
@@ -275,7 +276,14 @@ class _Aks(Reader):
         name = fields.text("instance_type")
         gpu = or_default(mapped(name, self.has_gpu), lambda at: Known(value=False, origin=at))
         types = mapped(name, lambda one: (one,))
-        return fields.record_of(Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name))
+        size = self._disk_size(fields, known(name))
+        return fields.record_of(Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name), disk_size=size)
+
+    def _disk_size(self, fields: Fields, machine: str | None) -> Value[int]:
+        """The size of the boot disk; a managed one is as large as the machine's vCPUs ask for."""
+        written = fields.number("disk_size")
+        found = sizes.managed_disk(machine) if machine and equals(fields.text("disk_type"), "Managed") else None
+        return written if found is None else or_default(written, lambda at: Known(found, at))
 
     def _addresses(self, fields: Fields, cluster: Cluster | None, place: Origin) -> Addresses:
         subnet, of_pods = self._subnet_of(fields, "subnet"), self._subnet_of(fields, "pod_subnet")

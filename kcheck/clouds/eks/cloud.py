@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
+from kcheck.source.values import Known, Origin, Unknown, Unset, equals, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Cluster, Cni, Inventory
+    from kcheck.model import Cluster, Cni, Inventory, NodePool
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.numbers.reserved import Node, Reserved
+    from kcheck.source.values import Value
     from kcheck.terraform.module import Module
 
 
@@ -32,9 +34,14 @@ class Eks(Cloud):
         Reference("id", ("aws_launch_template",)),
     )
     pool_labels = ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name")
+    gpu_labels = (
+        "k8s.amazonaws.com/accelerator", "eks.amazonaws.com/instance-gpu-", "karpenter.k8s.aws/instance-gpu-",
+        "eks.amazonaws.com/instance-accelerator-", "karpenter.k8s.aws/instance-accelerator-",
+    )  # fmt: skip
     spot_label = Label("eks.amazonaws.com/capacityType", "SPOT", "ON_DEMAND")
     admits_asked_resources = True  # since 1.19: https://github.com/aws/containers-roadmap/issues/739
     grows_pools = False
+    extended_plan = "EXTENDED"
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
@@ -63,6 +70,15 @@ class Eks(Cloud):
         from kcheck.clouds.eks import addresses as arithmetic
 
         return arithmetic.interfaces_held(pods, addresses, warm, most)
+
+    def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
+        """EFA interfaces of a node; Karpenter adds them for pods that ask for EFA."""
+        written = pool.machine.efa
+        if not isinstance(written, Unset):
+            return mapped(written, lambda kinds: min(len(kinds), most))
+        if equals(pool.mode, "Karpenter"):
+            return Known(most, Origin((pool.place,)))
+        return Unknown(f"the network interfaces of {pool.display_name} are not read", Origin((pool.place,)))
 
     def reserved(self, node: Node) -> Reserved:
         """What the AMIs of EKS reserve."""

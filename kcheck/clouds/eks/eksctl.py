@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
+    from kcheck.source.text import Span
     from kcheck.source.values import Record
 
 CLOUD = "eks"
@@ -90,6 +91,7 @@ class _Config:
             location=fields.text("region"),
             provisioned=fields.flag("auto_mode"),
             tier=fields.text("tier"),
+            support_plan=fields.text("support_plan"),
             network_plugin=Known("vpc-cni", self.origin),
             service_cidr=fields.text("service_cidr"),
             outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
@@ -220,12 +222,12 @@ class _Config:
                     instance_types=types,
                     gpu=gpu_of(CLOUD, types),
                     gpus=gpus_of(CLOUD, types),
-                    efa=mapped(types, _efa) if known(fields.flag("efa")) else Known((), Origin((place,))),
+                    efa=_efa(fields, types, place),
                 ),
                 addresses=Addresses(subnets=own, pods_take_addresses=cluster.pods_take_addresses),
                 market=fields.record_of(Market, reservation=launch_templates.reserved(fields)),
                 scheduling=fields.record_of(Scheduling, taints=_taints(fields)),
-                placement=Placement(together=fields.text("together")),
+                placement=Placement(together=_together(fields)),
                 system=System(
                     self._image(fields),
                     boot_data=_boot_data(fields),
@@ -342,7 +344,23 @@ def _taints(fields: Fields) -> Value[tuple[str, ...]]:
     return taints_of(fields.record, "taints")
 
 
-def _efa(names: tuple[str, ...]) -> tuple[str, ...]:
+def _together(fields: Fields) -> Value[str]:
+    """The placement group of a group: the one that it names, else the one that eksctl makes for EFA."""
+    written, efa = fields.text("together"), fields.flag("efa")
+    if isinstance(written, Unset) and isinstance(efa, Known) and efa.value:
+        return Known("placement group of eksctl", efa.origin)
+    return written
+
+
+def _efa(fields: Fields, types: Value[tuple[str, ...]], place: Span) -> Value[tuple[str, ...]]:
     """EFA interfaces of the smallest of some machine types; eksctl makes all of them `efa`."""
-    found = [machines.machine(CLOUD, name) for name in names]
-    return ("efa",) * max(1, min((one.efa for one in found if one), default=0))
+    if not known(fields.flag("efa")):
+        template = fields.text("template")
+        none = isinstance(template, Unset)
+        return Known((), Origin((place,))) if none else Unknown(launch_templates.ELSEWHERE, template.origin)
+
+    def of_smallest(names: tuple[str, ...]) -> tuple[str, ...]:
+        found = [machines.machine(CLOUD, name) for name in names]
+        return ("efa",) * max(1, min((one.efa for one in found if one), default=0))
+
+    return mapped(types, of_smallest)

@@ -9,7 +9,7 @@ from kcheck.clouds import karpenter_machines
 from kcheck.clouds import kubelet as kubelets
 from kcheck.clouds.reader import resolve_reference, same_value, text_reference
 from kcheck.model import NOTHING, Kubelet, System
-from kcheck.numbers import machines
+from kcheck.numbers import machines, profiles
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -120,9 +120,35 @@ def kubelet(fields: Fields, template: Fields | None, *, managed: bool) -> Kubele
     return kubelets.in_text(mapped(template.text("user_data"), lambda text: _decoded(text) or text))
 
 
-def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
-    """The EFA interface types of a launch template for some machine types."""
-    nested = template.record.blocks("network_interfaces") if template else ()
+def disk_size(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
+    """A boot disk setting: of the group or its template, else EKS' default."""
+    own: Value[int] = fields.number("disk_size") if managed else NOTHING
+    if not isinstance(own, Unset):
+        return own
+    if template is not None:
+        return template.number("disk_size")
+    return _default_disk(own.origin) if managed else NOTHING
+
+
+def image_disk(fields: Fields, template: Fields | None, *, managed: bool) -> Value[int]:
+    """The size of EKS' own machine images, for groups with a template that sets none."""
+    unset = managed and isinstance(disk_size(fields, template, managed=managed), Unset)
+    if not unset or template is None or own_image(template):
+        return NOTHING
+    return _default_disk(template.number("disk_size").origin or Origin(()))
+
+
+def _default_disk(origin: Origin) -> Value[int]:
+    return Known(profiles.settings("eks")["pool.disk_size"].number, origin)
+
+
+def efa(fields: Fields, template: Fields | None, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
+    """The EFA interface types of a group's launch template for some machine types."""
+    if template is None:
+        written = fields.text("launch_template")
+        none = isinstance(written, Unset)
+        return Known((), Origin((fields.record.span,))) if none else Unknown(ELSEWHERE, written.origin)
+    nested = template.record.blocks("network_interfaces")
     if isinstance(nested, Unknown):
         return nested
     kinds = [record.entry("interface_type") for record in nested]
@@ -132,12 +158,12 @@ def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...
     named = [kind for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only")]
     found = tuple(str(kind.value) for kind in named)
     if not named:
-        return Known(found, Origin((instance.span,)))
+        return Known(found, Origin((fields.record.span,)))
     origin = named[0].origin
     cards = _cards(types)
     if origin.spans and origin.spans[0].source.bundled and cards:
         found = (*found[:1], *found[1:2] * (cards - 1))  # a module makes as many as the machine has network cards
-    return Known(found, origin.outside(instance.span))
+    return Known(found, origin.outside(fields.record.span))
 
 
 def _cards(types: Value[tuple[str, ...]]) -> int:

@@ -178,6 +178,7 @@ class _Eks(Reader):
                 version=fields.text("version"),
                 provisioned=fields.flag("auto_mode"),
                 tier=fields.text("tier"),
+                support_plan=fields.text("support_plan"),
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields.text("service_cidr"),
                 outbound_ips=self._nat_gateways(instance),
@@ -204,11 +205,10 @@ class _Eks(Reader):
     def _nat_gateways(self, instance: Instance) -> Value[int]:
         """Public addresses of the NAT gateways of this root; unset where it has none."""
         gateways = list(self.root.instances(NAT))
-        origin = Origin((gateways[0].span if gateways else instance.span,))
         doubt = next((gateway.doubt for gateway in gateways if gateway.doubt), "")
         if doubt:
-            return Unknown(f"the number of NAT gateways is not known: {doubt}", origin)
-        return Known(len(gateways), origin) if gateways else Unset(origin)
+            return Unknown(f"the number of NAT gateways is not known: {doubt}", Origin((gateways[0].span,)))
+        return nat_gateways.zonal([self.fields(NAT, one) for one in gateways], instance.span)
 
     # --- pools
 
@@ -264,8 +264,9 @@ class _Eks(Reader):
                 types,
                 gpu_of(CLOUD, types),
                 gpus_of(CLOUD, types),
-                disk_size=self._disk_size(fields, template),
-                efa=template_of.efa(template, instance, types),
+                disk_size=template_of.disk_size(fields, template, managed=managed),
+                image_disk=template_of.image_disk(fields, template, managed=managed),
+                efa=template_of.efa(fields, template, types),
             ),
             addresses=Addresses(
                 subnets,
@@ -273,6 +274,7 @@ class _Eks(Reader):
                 cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known"),
                 _max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+                subnet_ids=fields.texts("subnets"),
             ),
             market=Market(spot, reservation=template_of.reservation(fields, template, managed=managed)),
             scheduling=_scheduling(fields, instance),
@@ -280,15 +282,6 @@ class _Eks(Reader):
             system=template_of.system(fields, template, instance.span, managed=managed),
             kubelet=template_of.kubelet(fields, template, managed=managed),
         )
-
-    def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:
-        """A boot disk setting: of the group or its template, else EKS' default."""
-        own: Value[int] = fields.number("disk_size") if fields.resource == POOL else NOTHING
-        if not isinstance(own, Unset):
-            return own
-        if template is not None:
-            return template.number("disk_size")
-        return self.default_number("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""

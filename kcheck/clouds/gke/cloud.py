@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
-from kcheck.source.values import known
+from kcheck.source.values import Known, Origin, Unknown, Unset, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kcheck.model import Cluster, Inventory
+    from kcheck.model import Cluster, Inventory, NodePool
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.numbers.reserved import Node, Reserved
     from kcheck.source.text import Source
+    from kcheck.source.values import Value
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
 
@@ -26,6 +27,7 @@ class Gke(Cloud):
     name = "gke"
     resources = ("google_container_",)
     beside = ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat")
+    extended_plan = "EXTENDED"
     provider = "GCP"
     references = (
         Reference("cluster", ("google_container_cluster",)),
@@ -33,6 +35,7 @@ class Gke(Cloud):
         Reference("subnetwork", ("google_compute_subnetwork",)),
     )
     pool_labels = ("cloud.google.com/gke-nodepool",)
+    gpu_labels = ("cloud.google.com/gke-accelerator",)
     spot_label = Label(_SPOT, "true")
     spot_labels = (_SPOT, _PREEMPTIBLE)
     admits_asked_resources = True
@@ -72,6 +75,17 @@ class Gke(Cloud):
         from kcheck.clouds.gke import outbound
 
         return outbound.nat_addresses(ports, nodes, ports_per_address)
+
+    def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
+        """Networks of a node beside its first one: those of the pool, or all with a profile that makes them."""
+        profile, networks = pool.machine.network_profile, pool.machine.networks
+        if isinstance(profile, Unknown):
+            return profile
+        if known(profile):
+            return Known(most, profile.origin)
+        if isinstance(networks, Unset):
+            return Unknown(f"the networks of {pool.display_name} are not read", Origin((pool.place,)))
+        return mapped(networks, lambda count: min(count, most))
 
     def reserved(self, node: Node) -> Reserved:
         """What GKE reserves."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.gke.machines import boot_disk
+from kcheck.clouds.gke import machines
 from kcheck.clouds.reader import has_accelerator
 from kcheck.model import NOTHING, Machine, NodePool, Sharing
-from kcheck.source.values import Known, Unset, Value, equals, known, mapped
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +28,26 @@ def machine(fields: Fields) -> Machine:
         instance_types=mapped(name, lambda one: (one,)),
         gpu=gpu,
         gpus=_of_node(name, attached),
-        disk_type=boot_disk(fields),
+        disk_type=machines.boot_disk(fields),
+        networks=_networks(fields),
+        local_ssd=_local_ssd(name, fields.number("local_ssds")),
     )
+
+
+def _networks(fields: Fields) -> Value[int]:
+    """Networks of a node beside the first one."""
+    outer = fields.record.blocks("network_config")
+    found = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("additional_node_network_configs")
+    if isinstance(found, Unknown):
+        return found
+    return Known(len(found), Origin(((*found, fields.record)[0].span,)))
+
+
+def _local_ssd(name: Value[str], attached: Value[int]) -> Value[int]:
+    """GB of the local SSDs of one node: of those attached to it, else of those of its machine type."""
+    if isinstance(attached, Unknown) or (isinstance(attached, Known) and attached.value):
+        return mapped(attached, lambda count: count * machines.local_ssd_size())
+    return mapped(name, machines.local_ssd)
 
 
 def _of_node(name: Value[str], attached: Value[int]) -> Value[int]:

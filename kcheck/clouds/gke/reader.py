@@ -123,8 +123,10 @@ class _Gke(RangeReader):
                 name=fields.text("name"),
                 environment=self.root.environment,
                 version=fields.text("version"),
+                support_plan=fields.text("support_plan"),
                 location=location,
                 node_locations=fields.texts("zones"),
+                monitored=fields.texts("monitored"),
                 zonal=zones.is_zone(location, fields.flag("regional"))
                 if written
                 else Known(value=True, origin=Origin((instance.span,))),

@@ -100,6 +100,7 @@ class _Cluster:
                 controller_qps=fields.number("controller_qps"),
                 controller_burst=_bare(fields.number("controller_burst")),
                 serial_pulls=fields.flag("serial_pulls"),
+                features=mapped(fields.text("features"), lambda on: f"GenericWorkload={on}"),
             ),
         )
         self.inventory.clusters.append(cluster)

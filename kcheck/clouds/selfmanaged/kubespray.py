@@ -103,6 +103,7 @@ class _Cluster:
                 controller_qps=fields.number("controller_qps"),
                 controller_burst=fields.number("controller_burst"),
                 serial_pulls=fields.flag("serial_pulls"),
+                features=mapped(fields.texts("features"), ",".join),
             ),
             dns_replicas=self._dns(),
         )

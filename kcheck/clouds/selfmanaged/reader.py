@@ -172,6 +172,7 @@ class _Cluster:
                 controller_burst=self.number("controller_burst", "kube-controller-manager"),
                 controller_qps=self.number("controller_qps", "kube-controller-manager"),
                 serial_pulls=self._serial_pulls() if KIND in self.parts else NOTHING,
+                features=self.text("features", "kube-apiserver"),
             ),
             dns_replicas=self._dns(),
         )

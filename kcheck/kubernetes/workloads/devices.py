@@ -84,8 +84,13 @@ class Devices:
     def _with_claim(self, template: PodTemplate, claim: Claim, item: Object) -> PodTemplate:
         asked = self._asked(claim, item)
         place = template.claims.origin or Origin((item.span,))
-        if isinstance(asked, Unknown):  # no node has a device plugin and a driver for the same cards
+        if isinstance(asked, Unknown):
+            if not known(template.claims_fabric):
+                template = replace(template, claims_fabric=asked)
+            # no node has a device plugin and a driver for the same cards
             return template if known(template.gpus) else replace(template, gpus=asked)
+        if any(one.kind == "fabric" for request in asked for one in request):
+            template = replace(template, claims_fabric=Known(value=True, origin=place))
         cards = [one for request in asked for one in request if one.kind in ("card", "share")]
         if not cards:
             return template

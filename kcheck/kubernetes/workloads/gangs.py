@@ -67,7 +67,7 @@ def queue(
     here = Origin((item.span,))
     if name is not None:
         return _named(name, here), Known("volcano", here)
-    written: Value[str] = fields.text("queue") if fields is not None and _has_queue(kind) else Unset(here)
+    written: Value[str] = fields.text("queue") if fields is not None and fields.has("queue") else Unset(here)
     if isinstance(written, Unset):
         return absent(root, *path, KUEUE), Unset(here)
     return written, Known("volcano", written.origin or here)
@@ -77,10 +77,6 @@ def _named(name: str, place: Origin) -> Value[str]:
     """A name that a label gives; unknown where a placeholder makes it."""
     missing = placeholders.first(name)
     return Unknown(placeholders.reason(missing), place) if missing else Known(name, place)
-
-
-def _has_queue(kind: str) -> bool:
-    return kind == "batch.volcano.sh/Job" or (kind.startswith("kubeflow.org/") and kind != "kubeflow.org/Notebook")
 
 
 class Native(NamedTuple):

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.kubernetes.workloads import accounts, devices, gangs, places, pods, runtimes, scaled, unlisted
+from kcheck.kubernetes.workloads import (
+    accounts,
+    devices,
+    first_mpi,
+    gangs,
+    places,
+    pods,
+    runtimes,
+    scaled,
+    unlisted,
+)
 from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, text, written, written_map
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.numbers import profiles
@@ -51,7 +62,8 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
     for item in found:
         kind = kind_of(item)
         if kind in known_kinds or unlisted.has_pods(item):
-            workload = gangs.with_group(_workload(item, kind, known_kinds.get(kind, unlisted.KIND), others), groups)
+            workload = _workload(first_mpi.by_roles(item), kind, known_kinds.get(kind, unlisted.KIND), others)
+            workload = first_mpi.kept(gangs.with_group(workload, groups), item)
             workload = scaled.with_most(accounts.signed_in(workload, item, signed), item, grown)
             yield item, runtimes.with_runtime(workload, item, named) if kind == runtimes.USER else workload
 
@@ -73,7 +85,7 @@ def identity(item: Object) -> str:
 def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Others) -> Workload:
     own = identity(item)
     groups = list(places.groups(item, entry)) or unlisted.groups(item)
-    found = tuple(others.devices.given(group.template(item, own), item) for group in groups)
+    found = tuple(_packed(others.devices.given(group.template(item, own), item), item) for group in groups)
     specs = [spec for group in groups if (spec := places.spec(group.node))]
     labels = written_map(item.root, "metadata", "labels")
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
@@ -107,7 +119,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
         retries=_field(Fields.number, fields, "retries"),
         retries_each=_field(Fields.number, fields, "retries_each"),
         cleaning=_field(Fields.text, fields, "cleaning"),
-        shutdown=_field(Fields.flag, fields, "shutdown"),
+        shutdown=_shutdown(fields, kind, item),
         slots=_field(Fields.number, fields, "slots"),
         processes=_field(Fields.text, fields, "processes"),
         least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
@@ -116,12 +128,28 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
         spares_disruptions=_spares(item, kind),
         release=False,
         group=kind.rpartition("/")[0],
+        api=item.api_version,
         hooked=any("/hook" in key for key in known(written_map(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
         disposed=_disposed(item, kind, found),
         schedule=_field(Fields.text, fields, "schedule"),
         suspended=_field(Fields.flag, fields, "suspended"),
+        time_zone=_field(Fields.text, fields, "time_zone"),
+        concurrency=_field(Fields.text, fields, "concurrency"),
     )
+
+
+_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+"""JobSet's annotation with the label of which each of its jobs gets a domain of its own."""
+
+
+def _packed(template: PodTemplate, item: Object) -> PodTemplate:
+    """Pods with the domain that their job keeps them in: by a label (JobSet), or by Volcano's topology."""
+    domain = text(item.root, "metadata", "annotations", _EXCLUSIVE)
+    tree = yaml.get(item.root, "spec", "networkTopology") if item.kind == "Job" else None
+    if tree is not None:
+        domain = Known("networkTopology", Origin((tree.span,)))
+    return template if isinstance(domain, Unset) else replace(template, packed_by=domain)
 
 
 _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
@@ -177,13 +205,22 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
     return found if found is not None else inner[0] if inner else own
 
 
+def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
+    """Whether a job's Ray cluster is deleted at its end; a deletionStrategy says so itself, and excludes the field."""
+    own = yaml.get(item.root, "spec", "deletionStrategy") if kind == "ray.io/RayJob" else None
+    return _field(Fields.flag, fields, "shutdown") if own is None else Known(value=True, origin=Origin((own.span,)))
+
+
 def _fields(item: Object, kind: str) -> Fields | None:
-    return Fields("any", kind, MappingRecord(item.root, item.span)) if kind in profiles.table("any") else None
+    """The settings of a job, by its version where that has others."""
+    names = (f"{kind}.{item.api_version.rpartition('/')[2]}", kind)
+    name = next((one for one in names if one in profiles.table("any")), None)
+    return Fields("any", name, MappingRecord(item.root, item.span)) if name is not None else None
 
 
 def _field(read: Callable[[Fields, str], Value[T]], fields: Fields | None, name: str) -> Value[T]:
     """A field of a job; unset where its kind has no such thing."""
-    return read(fields, name) if fields is not None and name in profiles.table("any")[fields.resource] else NOTHING
+    return read(fields, name) if fields is not None and fields.has(name) else NOTHING
 
 
 def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Object) -> Value[str]:

@@ -108,6 +108,9 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         movable_volumes=_mark(item, LOCAL),
         asks_as_one=not all(isinstance(value, Unset) for value in shared),
         claims=listed(spec, "resourceClaims", _claim),
+        node_devices=_node_devices(spec),
+        packed_by=_packed_by(spec, written_map(item, "metadata", "labels")),
+        devices=_devices(spec),
     )
 
 
@@ -259,6 +262,18 @@ def _claim(one: yaml.Target) -> Claim:
     return Claim(str(known(text(one, "name"))), str(source or "?"), shared is not None)
 
 
+def _devices(spec: yaml.Target) -> Value[bool]:
+    """Whether a pod asks for devices: resources with a domain in their names, or claims."""
+    found = [node for _, node in containers(spec)]
+    claims = yaml.get(spec, "resourceClaims") is not None
+    if claims or any("/" in name for node in (*found, spec) for name in _resources(node)):
+        return Known(value=True, origin=Origin((spec.span,)))
+    whole = (yaml.get(node, "resources", *side) for node in found for side in ((), ("limits",), ("requests",)))
+    values = (value_of(one) for one in whole if isinstance(one, yaml.Scalar))
+    unknown = next((value for value in values if isinstance(value, Unknown)), None)
+    return unknown or gap(spec, "resourceClaims") or Known(value=False, origin=Origin((spec.span,)))
+
+
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
     """The request of a container, by default its limit."""
     value = scaled_quantity(node, ("resources", "requests", resource), times)
@@ -355,6 +370,26 @@ def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
         if known(key) == _HOST and _selects(term, labels):
             return Known(value=True, origin=key.origin or Origin((term.span,)))
     return Known(value=False, origin=Origin((spec.span,)))
+
+
+def _packed_by(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[str]:
+    """The label whose domain all pods share, by required affinity to each other."""
+    path = ("affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    unknown = gap(spec, *path)
+    if unknown is not None:
+        return unknown
+    for term in items(spec, *path):
+        if _selects(term, labels):
+            return text(term, "topologyKey")
+    return absent(spec, *path)
+
+
+def _node_devices(spec: yaml.Target) -> Value[bool]:
+    """Whether a container sees the devices of its node, /dev/infiniband among them."""
+    paths = [known(text(volume, "hostPath", "path")) or "" for volume in items(spec, "volumes")]
+    seen = any(path.rstrip("/") in ("/dev", "/dev/infiniband") for path in paths)
+    seen = seen or any(known(boolean(node, "securityContext", "privileged")) for _, node in containers(spec))
+    return Known(value=seen, origin=Origin((spec.span,)))
 
 
 def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:

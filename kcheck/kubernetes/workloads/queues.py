@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.objects import embedded_documents
-from kcheck.kubernetes.workloads import sharings
+from kcheck.kubernetes.workloads import prometheus, sharings
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import (
     absent,
@@ -24,6 +24,7 @@ from kcheck.model import (
     CARDS,
     NOTHING,
     Admission,
+    Monitor,
     Namespace,
     PriorityClass,
     Queue,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 LISTS = {
     PriorityClass: "classes", Queue: "queues", Quota: "limits", Namespace: "namespaces", Scheduler: "schedulers",
-    Admission: "admissions", Sharing: "sharings", Watcher: "watchers",
+    Admission: "admissions", Sharing: "sharings", Watcher: "watchers", Monitor: "monitors",
 }  # fmt: skip
 """Where the inventory keeps each of them."""
 
@@ -242,12 +243,16 @@ def _settings(item: Object) -> Iterable[Thing]:
         root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node  # Terraform's yamlencode
         if root is None:
             continue
-        if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
+        if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None and _AGENTS not in name:
             yield _scheduler(root, item.span, own)
         if sharings.is_device_plugin_config(root):
             yield sharings.of_configuration(root, node.span, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
             yield _admission(root, item.span, own)
+
+
+_AGENTS = "agent-scheduler"
+"""The scheduler of Volcano that places single pods, and jobs none."""
 
 
 def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
@@ -318,6 +323,9 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("kubeflow.org", "Profile"): _profile,
     ("", "ConfigMap"): _settings,
     ("nvidia.com", "ClusterPolicy"): sharings.of_policy,
+    ("monitoring.coreos.com", "Prometheus"): prometheus.of_object,
+    ("apps", "Deployment"): prometheus.of_workload,
+    ("apps", "StatefulSet"): prometheus.of_workload,
 }
 MARKS = {
     "ConfigMap": tuple(map(str.encode, _SETTING_MARKS)),

@@ -44,5 +44,5 @@ def _completed(template: PodTemplate, why: Unknown) -> PodTemplate:
     """The pods of a TrainJob: of these it says the container alone."""
     return replace(
         template, labels=why, annotations=why, selection=why, tolerations=why, volumes=why, host_ipc=why, grace=why,
-        restart=why, safe_to_evict=why, do_not_disrupt=why,
+        restart=why, safe_to_evict=why, do_not_disrupt=why, node_devices=why, packed_by=why,
     )  # fmt: skip

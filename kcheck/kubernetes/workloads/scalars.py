@@ -72,13 +72,17 @@ def integer(node: yaml.Node, *path: str) -> Value[int]:
 
 def scaled_quantity(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
     """The quantity at a path times `times`, rounded up: 1,000 for millicores, 1 for bytes."""
-    value = scalar(node, *path)
+    return in_units(scalar(node, *path), ".".join(path), times)
+
+
+def in_units(value: Value[object], name: str, times: int) -> Value[int]:
+    """A quantity times `times`, rounded up; `name` is what it is called where it is none."""
     if not isinstance(value, Known):
         return value
     try:
         return Known(-(-quantity(as_text(value.value)) * times // 1), value.origin)
     except ValueError as error:
-        return Unknown(f"`{'.'.join(path)}`: {error}", value.origin)
+        return Unknown(f"`{name}`: {error}", value.origin)
 
 
 def written_map(node: yaml.Node, *path: str) -> Value[dict[str, str]]:

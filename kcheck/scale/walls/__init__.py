@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.scale.walls import addresses, egress, interfaces, limits, quotas
+from kcheck.scale.walls import addresses, egress, interfaces, limits, pods, quotas
 from kcheck.scale.walls.model import Wall, WallFinder, numbers
 from kcheck.source.values import known
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
 
-_GROUPS = (limits, addresses, interfaces, egress, quotas)
+_GROUPS = (limits, addresses, interfaces, egress, pods, quotas)
 
 
 def find_walls(cluster: Cluster, world: World) -> list[Wall]:

@@ -27,7 +27,7 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
     if None not in units.values() and not known(cni.prefix_delegation):
         yield from _wall(finder, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
     held = {pool.id: _interfaces(pool, cni, finder.cluster.cloud) for pool in finder.pools}
-    zones = {pool.id: tuple(subnet.id for subnet in known(pool.addresses.subnets) or ()) for pool in finder.pools}
+    zones = {pool.id: _zones(pool) for pool in finder.pools}
     if None not in held.values() and all(zones.values()):
         yield from _wall(finder, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
 
@@ -55,6 +55,11 @@ def _wall(
         mechanism, "the cluster", takes, room=entry.number, weights=each, arithmetic=text,
         cause=finder.pools[0].size.max_nodes, entry=entry,
     )  # fmt: skip
+
+
+def _zones(pool: NodePool) -> tuple[str, ...]:
+    """The zones of a pool's subnets; a subnet whose zone is not known stands for one of its own."""
+    return tuple(dict.fromkeys(known(one.zone) or one.id for one in known(pool.addresses.subnets) or ()))
 
 
 def _interfaces(pool: NodePool, cni: Cni, name: str) -> int | None:

@@ -40,6 +40,8 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 
 def _each(need: Need) -> str:
     """What one node of each pool takes of a quota, as text."""
+    if need.quota.counts == "nodes":
+        return "every node"
     return " and ".join(
         f"{need.per_node[pool.id]:,} {unit(need)} per node of {pool.display_name}" for pool in need.pools[:4]
     )

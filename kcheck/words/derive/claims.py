@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.numbers import profiles
+from kcheck.numbers import flags
 from kcheck.source.values import Known, Unknown, Value, equals, known
 from kcheck.words.derive.basics import computed
 from kcheck.words.derive.scaling import minor
@@ -66,7 +66,7 @@ def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[s
         return Unknown(f"the value of --{_FLAG} is not known")
     if written is None and isinstance(version, Unknown):
         return version
-    on = equals(written, "true") if written is not None else profiles.flag_default(_FLAG, known(version))
+    on = equals(written, "true") if written is not None else flags.default(_FLAG, known(version))
     if on is None:
         return Unknown("the version of the cluster autoscaler is not known")
     return computed(template, None if on else f"Cluster Autoscaler 1.{known(version) or '?'}")

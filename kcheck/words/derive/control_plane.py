@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import Thing
 from kcheck.source.units import as_text, minor_version
-from kcheck.source.values import Known, Unknown, Unset, Value, mapped
+from kcheck.source.values import Known, Unknown, Unset, Value, mapped, reason_of
 from kcheck.words.derive.basics import anyone, computed
 
 if TYPE_CHECKING:
@@ -72,6 +72,36 @@ def windows(cluster: Cluster, world: World) -> Value[bool]:
     pools = world.pools.of_cluster(cluster)
     found = [mapped(pool.system.os, lambda name: name.lower() == "windows") for pool in pools]
     return anyone(cluster, found, world.pools.all_of_cluster(cluster))
+
+
+class Tier(NamedTuple):
+    """A control plane of a certain size that a cloud sells.
+
+    `seats` are the requests that it works on at a time, `pods` those that it places in a second, `start` are the seconds in
+    which it gives each node of the target a pod; `price` is that of an hour, in thousandths of a dollar.
+    """
+
+    name: str
+    seats: int
+    pods: int
+    start: int
+    price: int
+
+
+def sufficient_tier(cluster: Cluster, world: World) -> Value[Tier]:
+    """The smallest tier that gives each node of the target a pod in time, or the largest; null where none is sold."""
+    numbers, target = world.numbers.limits(cluster.cloud), world.sizes.target(cluster)
+    names = [key.removesuffix(".pods") for key in numbers if key.startswith("tier_") and key.endswith(".pods")]
+    if not names:
+        return computed(cluster, None)
+    if not isinstance(target, Known):
+        return Unknown(reason_of(target))
+    tiers = []
+    for name in names:
+        seats, pods, price = (numbers[f"{name}.{part}"].number for part in ("seats", "pods", "price"))
+        tiers.append(Tier(name.replace("_", "-"), seats, pods, -(-target.value // pods), price))
+    fast = [tier for tier in tiers if tier.start <= numbers["plane.start"].number]
+    return computed(cluster, min(fast or tiers[-1:], key=lambda tier: tier.price))
 
 
 def services(cluster: Cluster, world: World) -> Value[int]:

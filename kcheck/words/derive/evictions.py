@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.model import STAY
-from kcheck.numbers import profiles
+from kcheck.numbers import flags
 from kcheck.numbers.clouds import owners
 from kcheck.scale import placement
 from kcheck.source.interval import Bounded, Interval
@@ -85,5 +85,5 @@ def _granted(template: PodTemplate, world: World) -> int:
 
 def _by_default() -> int:
     """Seconds that the cluster autoscaler gives pods where nobody says otherwise."""
-    default = profiles.flags()["max-graceful-termination-sec"]["default"]
+    default = flags.flags()["max-graceful-termination-sec"]["default"]
     return int(default)

@@ -49,6 +49,18 @@ def native_served(workload: Workload, world: World) -> Value[bool]:
     return mapped(minor(cluster, world), served[field])
 
 
+def native_enabled(workload: Workload, world: World) -> Value[bool]:
+    """Whether the code turns on the gate of Kubernetes' own gangs, as only a control plane of one's own lets it."""
+    cluster = world.inventory.cluster_of.get(workload)
+    plane = cluster.plane if cluster else None
+    if plane is None or isinstance(plane.features, Unset):
+        return computed(workload, value=False)
+    return mapped(plane.features, lambda gates: _GATE in gates)
+
+
+_GATE = "GenericWorkload=true"
+
+
 def operator(world: World) -> Workload | None:
     """An operator of jobs that makes groups of pods."""
     return next(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.numbers import machines
 from kcheck.source.values import Known, Origin, Unknown, Value, known, number
 from kcheck.words.derive.basics import computed
 
@@ -80,10 +81,21 @@ def whole_cards(cluster: Cluster, world: World) -> Value[int]:
         for workload in world.deployed.on(cluster).workloads
         if not workload.batch and not workload.per_node
         for template in workload.templates
-        if known(template.gpus) == 1 and not template.shares
+        if known(template.gpus) == 1 and not template.shares and not _on_fractions(template, cluster, world)
     ]
     unknown = next((one.count for one in found if isinstance(one.count, Unknown)), None)
     return unknown or computed(cluster, sum(number(one.count, 0) for one in found))
+
+
+def _on_fractions(template: PodTemplate, cluster: Cluster, world: World) -> bool:
+    """Whether all pools that a pod may run on have machines with a part of a GPU."""
+    pools = world.pools.candidates(template)
+    if isinstance(pools, Unknown):
+        return False
+    types = [known(pool.machine.instance_types) or () for pool, _ in pools]
+    return bool(types) and all(
+        names and all(machines.has_fraction(cluster.cloud, name) for name in names) for names in types
+    )
 
 
 def shared(cluster: Cluster, world: World) -> Value[bool]:

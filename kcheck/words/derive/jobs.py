@@ -83,6 +83,12 @@ def gpu_pods(workload: Workload, _world: World) -> Value[int]:
     return sum_ if isinstance(sum_, Unknown) else computed(workload, sum_)
 
 
+def servers(workload: Workload, _world: World) -> Value[PodTemplate]:
+    """Its pods that keep the model for the others: those of the role PS, where they have no GPUs."""
+    found = (one for one in workload.templates if one.role.lower() == "ps" and known(one.gpus) == 0)
+    return computed(workload, next(found, None))
+
+
 def on_spot(workload: Workload, world: World) -> Value[bool]:
     """Whether pods with GPUs, or all if none has, ask for spot nodes or can only land on such pools."""
     templates = [one for one in workload.templates if number(one.gpus, 0)] or list(workload.templates)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from kcheck.scale import placement
 from kcheck.source.values import Known, Origin, Unknown, Value, known, total
 from kcheck.words.derive import gpus
 from kcheck.words.derive.basics import computed
@@ -54,6 +56,22 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     return Known(tuple(one for one in found if all(one in term for term in terms)), pods.selection.origin)
 
 
+def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:
+    """By what pods select nodes with GPUs: a label of such nodes alone; of a job, one of tainted pools."""
+    if isinstance(pods.selection, Unknown):
+        return pods.selection
+    own, labels = placement.gpu_label(pods), known(node_labels(pods, world))
+    if own or not labels:
+        return computed(pods, own or None)
+    job = world.deployed.workload(pods).batch  # a service may fill what is left of a node
+    found = world.pools.candidates(pods) if job and world.inventory.clusters else []
+    if isinstance(found, Unknown):
+        return found
+    sure = bool(found) and all(certain and known(pool.machine.gpu) for pool, certain in found)
+    tainted = sure and all(placement.taints(pool) for pool, _ in found)
+    return computed(pods, labels[0] if tainted else None)
+
+
 def _labels(term: Iterable[Requirement]) -> list[str]:
     return [f"{one.key}={','.join(one.values)}".rstrip("=") for one in term if one.operator in ("In", "Exists")]
 
@@ -100,6 +118,24 @@ def per_node(pods: PodTemplate, world: World) -> Value[int]:
 def starter(pods: PodTemplate, _world: World) -> Value[str]:
     """What starts several processes in a pod, such as torchrun; null if nothing is seen."""
     return computed(pods, next((word for one in pods.containers for word in one.starters), None))
+
+
+_PORT = re.compile(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
+_TUNED = re.compile(
+    r"\b(NCCL|GLOO|UCX|FI|OMPI_MCA_btl|MV2|I_MPI)_|btl_tcp_if|LD_PRELOAD|/rdma|infiniband", re.IGNORECASE
+)
+
+
+def fixed_ports(pods: PodTemplate, _world: World) -> Value[tuple[int, ...]]:
+    """The ports that commands and variables of pods name, each once."""
+    found = (int(port) for one in pods.containers for port in _PORT.findall(one.text))
+    return computed(pods, tuple(dict.fromkeys(found)))
+
+
+def tunes_network(pods: PodTemplate, _world: World) -> Value[bool]:
+    """Whether pods say by which interfaces their processes talk: those of the node, as RDMA needs."""
+    found = any(one.rdma or _TUNED.search(one.text) for one in pods.containers)
+    return computed(pods, value=found)
 
 
 def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:

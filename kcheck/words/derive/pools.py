@@ -17,7 +17,7 @@ from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, nu
 from kcheck.words.derive.basics import anyone, cluster_of, computed
 
 if TYPE_CHECKING:
-    from kcheck.model import Subnet, Workload
+    from kcheck.model import PodTemplate, Subnet, Workload
     from kcheck.scale.world import World
 
 
@@ -64,13 +64,16 @@ def _find_biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | No
 
 def _fills(workload: Workload, pool: NodePool) -> int | None:
     """How many nodes of a pool a GPU workload fills; None if its pods do not fit or something is not known."""
-    nodes = 0
-    for template in workload.templates:
-        pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
-        if pods is None or gpus > of_node:
-            return None
-        nodes += -(-int(pods) // (of_node // gpus)) if gpus else 0
-    return nodes or None
+    found = [filled(template, pool) for template in workload.templates]
+    return None if None in found else sum(one or 0 for one in found) or None
+
+
+def filled(template: PodTemplate, pool: NodePool) -> int | None:
+    """How many nodes of a pool pods fill by their GPUs; None if they do not fit or something is not known."""
+    pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
+    if pods is None or gpus > of_node:
+        return None
+    return -(-int(pods) // (of_node // gpus)) if gpus else 0
 
 
 def _room(workload: Workload, pool: NodePool) -> Fraction:
@@ -205,6 +208,14 @@ def together(pool: NodePool, _world: World) -> Value[str]:
     return Unset(group.origin) if isinstance(group, Known) and not group.value else group
 
 
+def image_disk(pool: NodePool, _world: World) -> Value[int]:
+    """The size of the disk that images are written to; null where the cloud chooses it, or it is a local SSD."""
+    machine = pool.machine
+    if known(machine.local_ssd):
+        return computed(pool, None)
+    return machine.disk_size if isinstance(machine.image_disk, Unset) else machine.image_disk
+
+
 def zones(pool: NodePool, _world: World) -> Value[int]:
     """Over how many zones, or subnets, a pool is spread; 0 where the cloud puts nodes where there is room."""
     cluster = known(pool.cluster)
@@ -213,7 +224,8 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
         return computed(pool, 0) if isinstance(listed, Unset) else mapped(listed, lambda zones: len(set(zones)))
     if not isinstance(pool.size.zone_count, Unset):
         return pool.size.zone_count
-    return mapped(pool.addresses.subnets, len)
+    subnets, ids = pool.addresses.subnets, pool.addresses.subnet_ids
+    return mapped(ids if isinstance(subnets, Unknown) and isinstance(ids, Known) else subnets, len)
 
 
 def subnets_of(pool: NodePool, _world: World) -> Value[tuple[Subnet, ...]] | list[Subnet]:

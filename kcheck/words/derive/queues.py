@@ -336,6 +336,11 @@ def of_volcano(one: Scheduler, world: World) -> list[Workload]:
     ]
 
 
+def queues_of_volcano(one: Scheduler, world: World) -> list[Queue]:
+    """The queues that Volcano divides the cluster among."""
+    return [queue for queue in world.deployed.beside(one).queues if queue.kind == "Queue"]
+
+
 def scale_up_time(one: Admission, world: World) -> Value[int]:
     """How long the target's nodes have taken to come, in seconds; the published test took 45 minutes for 1,000."""
     cluster, asked = world.inventory.cluster_of.get(one), world.config.nodes.get("")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
-from kcheck.numbers import profiles
+from kcheck.numbers import flags
 from kcheck.scale import deletion, unready
 from kcheck.simulate import scenario
 from kcheck.source.units import minor_version
@@ -14,6 +14,8 @@ from kcheck.words.derive.basics import anyone, computed, is_default, unknown_siz
 from kcheck.words.derive.pools import autoscaled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.model import Autoscaler, Flag
     from kcheck.scale.world import World
     from kcheck.words.derive import money
@@ -147,24 +149,48 @@ def owner(flag: Flag, world: World) -> Value[Autoscaler]:
     return computed(flag, next(a for a in world.inventory.autoscalers if flag in a.flags))
 
 
-def _flag(flag: Flag) -> profiles.Flag:
-    """What is known of a flag; nothing of one that upstream never had."""
-    return profiles.flags().get(known(flag.name) or "", {})
+def comes_later(flag: Flag, world: World) -> Value[bool]:
+    """Whether a flag is newer than its autoscaler; not of one that upstream never had."""
+    return _judged(flag, world, flags.comes_later, changes="first")
 
 
-def flag_first(flag: Flag, _world: World) -> Value[int]:
-    """The first minor version that has a flag."""
-    return computed(flag, _flag(flag).get("first"))
+def is_removed(flag: Flag, world: World) -> Value[bool]:
+    """Whether a flag is no longer in its autoscaler."""
+    return _judged(flag, world, flags.is_removed, changes="removed")
 
 
-def flag_removed(flag: Flag, _world: World) -> Value[int]:
-    """The first minor version that no longer has a flag."""
-    return computed(flag, _flag(flag).get("removed"))
+def _judged(
+    flag: Flag, world: World, judge: Callable[[str, flags.Release], bool | None], *, changes: str
+) -> Value[bool]:
+    name, autoscaler = known(flag.name) or "", known(owner(flag, world))
+    if autoscaler is None or changes not in flags.flags().get(name, {}):
+        return computed(flag, value=False)
+    own = minor(autoscaler, world)
+    release = flags.release(known(autoscaler.version) or "")
+    if release is None:
+        return own if isinstance(own, Unknown) else computed(flag, value=False)
+    found = judge(name, release)
+    if found is None:
+        return Unknown(f"--{name} depends on the patch of {release}, which is not known", autoscaler.version.origin)
+    return computed(flag, found)
+
+
+def first_version(flag: Flag, _world: World) -> Value[str]:
+    """The first version with a flag in the minor version of its autoscaler, or later."""
+    own = flags.release(known(flag.version) or "")
+    found = flags.first_release(known(flag.name) or "", own.minor if own else 0)
+    return computed(flag, str(found) if found else None)
+
+
+def removed_version(flag: Flag, _world: World) -> Value[str]:
+    """The first version without a flag that earlier ones had."""
+    found = flags.removed_release(known(flag.name) or "")
+    return computed(flag, str(found) if found else None)
 
 
 def successor(flag: Flag, world: World) -> Value[str]:
     """The flag that replaces one; null if there is none, or if the autoscaler sets it too."""
-    name = _flag(flag).get("successor")
+    name = flags.flags().get(known(flag.name) or "", {}).get("successor")
     siblings = known(owner(flag, world))
     is_set = siblings is not None and any(known(other.name) == name for other in siblings.flags)
     return computed(flag, None if is_set else name)

@@ -15,6 +15,7 @@ from kcheck.words.derive.pools import zones
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool
+    from kcheck.numbers.machines import Machine
     from kcheck.scale.world import World
 
 _ONE_OF = re.compile(r"(.+)\[\d+\]")
@@ -59,8 +60,8 @@ def _zones_of_cluster(pool: NodePool, cluster: Cluster, world: World) -> Value[i
         return computed(pool, _in_region(cluster.cloud))
 
     def most_subnets() -> int:
-        others = (known(other.addresses.subnets) or () for other in world.pools.of_cluster(cluster))
-        return max(map(len, others), default=0)
+        others = (known(zones(other, world)) or 0 for other in world.pools.of_cluster(cluster))
+        return max([len(known(cluster.subnet_ids) or ()), *others])
 
     return computed(pool, max(world.remember("most subnets", cluster.id, most_subnets), _siblings(pool, world)))
 
@@ -72,11 +73,14 @@ def _in_region(cloud: str) -> int:
 def _others_are_elsewhere(pool: NodePool, world: World) -> bool:
     """Whether there is a pool for each zone: another spot pool of the kind has other subnets or zones."""
     cluster = known(pool.cluster)
-    own = known(pool.addresses.subnets), known(pool.placement.zones)
+
+    def place(one: NodePool) -> tuple[object, ...]:
+        return known(one.addresses.subnets), known(one.addresses.subnet_ids), known(one.placement.zones)
+
     return any(
         known(other.market.spot)
         and known(other.machine.gpus) == known(pool.machine.gpus)
-        and (known(other.addresses.subnets), known(other.placement.zones)) != own
+        and place(other) != place(pool)
         for other in (world.pools.of_cluster(cluster) if cluster else ())
         if other is not pool
     )
@@ -91,6 +95,32 @@ def _siblings(pool: NodePool, world: World) -> int:
         return Counter(name[1] for name in names if name is not None)
 
     return world.remember("sibling subnets", pool.root, counted)[match[1]] if match else 0
+
+
+def same_gpu_types(pool: NodePool, _world: World) -> Value[list[str]]:
+    """Types beside those of a pool that do as well for its pods: the same GPUs, and as many vCPUs at least."""
+    cluster, types = known(pool.cluster), pool.machine.instance_types
+    if cluster is None or isinstance(types, Unknown):
+        return Unknown(reason_of(pool.cluster if cluster is None else types))
+    own = [(name, machines.machine(cluster.cloud, name)) for name in known(types) or ()]
+    same = cloud(cluster.cloud).gpu_family
+    families = {name: family for family, name in machines.gpu_types(cluster.cloud)}
+
+    def like(name: str, wanted: str, machine: Machine) -> bool:
+        one = machines.machine(cluster.cloud, name)
+        return (
+            one is not None
+            and one.gpus == machine.gpus
+            and (one.vcpus or 0) >= (machine.vcpus or 0)
+            and same(families[name]) == same(families[wanted])
+        )
+
+    found = [
+        name
+        for name in families
+        if own and all(machine and wanted in families and like(name, wanted, machine) for wanted, machine in own)
+    ]
+    return computed(pool, [name for name in found if name not in (known(types) or ())])
 
 
 # --- prices

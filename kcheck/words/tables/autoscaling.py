@@ -68,8 +68,11 @@ AUTOSCALER = (
 FLAG = (
     simple("name", "string", "its name without dashes", nullable=False),
     simple("value", "string", "its value as written"),
-    made("first_minor", "int", "first minor version of the autoscaler with it; null before 1.16", scaling.flag_first, nullable=True),
-    made("removed_minor", "int", "first minor version without it; null if it is still there", scaling.flag_removed, nullable=True),
+    made("comes_later", "bool", "whether its autoscaler is too old for it", scaling.comes_later),
+    made("first_version", "string", "first version with it that is not older than the minor version of its autoscaler; null if all of these have it",
+         scaling.first_version, nullable=True),
+    made("is_removed", "bool", "whether its autoscaler is too new for it", scaling.is_removed),
+    made("removed_version", "string", "first version without it; null if it is still there", scaling.removed_version, nullable=True),
     made("successor", "string", "the flag that replaces it; null if there is none or it is set too", scaling.successor, nullable=True),
     record("autoscaler", "autoscaler", "the autoscaler that has it", scaling.owner),
 )  # fmt: skip
@@ -82,7 +85,7 @@ KARPENTER_POOL = (
          karpenter.installed, nullable=True),
     made("served", "bool", "whether the installed version of Karpenter has that API; null where the version is not known", karpenter.served, nullable=True),
     made("limits", "string", "its limits: cpu=1000; of a pool of fixed size also nodes=8", karpenter.limits, kind="list"),
-    simple("policy", "string", "which nodes are removed: WhenEmpty, WhenEmptyOrUnderutilized, WhenUnderutilized", nullable=False),
+    simple("policy", "string", "which nodes are removed: WhenEmpty, Balanced, WhenEmptyOrUnderutilized, WhenUnderutilized", nullable=False),
     simple("consolidate_after", "int", "how long a node is idle before it is removed; null is never, as in a pool of fixed size", "seconds"),
     made("budgets", "string", "nodes in use that each budget lets be disrupted at a time: 10%, 0", karpenter.budgets, kind="list"),
     simple("expire_after", "int", "age at which nodes are replaced; null is never", "seconds"),

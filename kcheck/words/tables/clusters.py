@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
 from kcheck.scale import placement
@@ -9,17 +11,32 @@ from kcheck.words.derive import (
     basics,
     control_plane,
     dns,
+    fabrics,
     gpus,
     growth,
     limits,
     money,
+    monitoring,
     needs,
     pools,
+    retirements,
     savings,
     spot,
+    starts,
+    support,
     taints,
 )
 from kcheck.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
+
+
+def _retired(name: str, *, of: str = "") -> Field:
+    """The retirement of what a word names."""
+    get = attrgetter(f"{of}.{name}" if of else name)
+    read = retirements.of_pool(name, get) if of else retirements.of_cluster(name, get)
+    return record(
+        f"{name}_retirement", "retirement", f"the retirement of this {name}; null where it stays", read, nullable=True
+    )
+
 
 _TARGET = made(
     "target", "int", "its target number of nodes: --nodes, else the sum of its pools' maxima",
@@ -31,6 +48,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("cloud", "string", "eks, gke, aks, ack or selfmanaged", lambda c, _w: basics.computed(c, c.cloud)),
         named("the cluster's name"),
         simple("version", "string", "Kubernetes version as written"),
+        record("support", "support", "how long this version is supported; null where none is written, or nothing is known of it", support.support, nullable=True),
         simple("location", "string", "region or zone as written"),
         simple("zonal", "bool", "whether its control plane is in one zone (GKE)"),
         made("location_form", "string", "how the code gives the location of the cluster and its pools: literal, expression, or module (by a module's inputs)",
@@ -38,9 +56,13 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("node_locations", "string", "zones of its nodes as written; for a zonal cluster those beside its own (GKE)", kind="list"),
         flag("provisioned", "whether the cloud adds nodes beside the pools: Autopilot, EKS Auto Mode, node auto-provisioning"),
         simple("tier", "string", "control-plane tier: Free, Standard, Premium (AKS), standard, tier-xl ... (EKS)"),
+        record("sufficient_tier", "tier", "the smallest control plane that gives each node of the target a pod in time; null where none is sold by size",
+               control_plane.sufficient_tier, nullable=True),
         simple("network_plugin", "string", "what gives pods their network: azure, kubenet, none (AKS), vpc-cni (EKS)"),
+        _retired("network_plugin"),
         simple("network_mode", "string", "node-subnet or overlay, of the azure plugin; VPC_NATIVE or ROUTES (GKE)"),
         simple("network_policy", "string", "what enforces network policies"),
+        _retired("network_policy"),
         made("prefix_delegation", "bool", "whether nodes take blocks of addresses for their pods (EKS)",
               lambda c, _w: c.cni.prefix_delegation if c.cni else NOTHING, nullable=True),
         simple("service_cidr", "string", "address range of Services"),
@@ -51,8 +73,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gateway_per_zone", "bool", "one_nat_gateway_per_az of that module"),
         simple("gateways_lack", "string", "input of that module that has fewer entries than azs: public_subnets or external_nat_ip_ids; null where none has"),
         simple("load_balancer", "string", "standard or basic (AKS)"),
+        _retired("load_balancer"),
         simple("outbound_ports", "int", "outbound ports of one node; 0 where the cloud divides them (AKS)", "ports"),
         simple("data_plane", "string", "what forwards packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
+        simple("successor", "string", "published module that replaces the retired one that makes it; null where that is not retired"),
         made("windows", "bool", "whether any of its pools runs Windows", control_plane.windows),
         simple("security_group", "string", "basic or enterprise (ACK)"),
         made("minor", "int", "minor version of Kubernetes", control_plane.minor, nullable=True),
@@ -60,7 +84,11 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("service_addresses", "int", "addresses in the range of Services; null where none is written", needs.service_addresses, "addresses", nullable=True),
         made("sufficient_outbound_ips", "int", "public addresses with room for the outbound ports of all nodes",
               needs.outbound_addresses, "addresses", nullable=True),
+        made("gpu_nodes", "bool", "whether any of its pools has GPUs", monitoring.gpu_nodes),
+        made("gpu_metrics", "bool", "whether the code has something that exports the metrics of GPUs, or may", monitoring.gpu_metrics),
+        simple("monitored", "string", "parts whose metrics the cloud collects, as written (GKE)", kind="list"),
         made("device_plugin", "bool", "whether the code installs a device plugin for GPUs", needs.device_plugin),
+        made("fabric_plugin", "bool", "whether the code installs what offers the network between GPUs to pods: device plugin, network operator, DRA driver", fabrics.plugin),
         made("dns_replicas", "int", "fixed number of CoreDNS replicas; null where they scale, or each node has a DNS cache",
               dns.replicas, "replicas", nullable=True),
         simple("dns_scaling", "bool", "whether its CoreDNS add-on scales it; null where the code has no such add-on (EKS)"),
@@ -76,6 +104,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("deployed_here", "bool", "whether the code deploys anything into it: a manifest or a Helm release", pools.deployed_here),
         made("batch", "bool", "whether it has a GPU or spot pool, or a Job among its manifests", pools.batch),
         made("pools_count", "int", "number of its node pools", lambda c, w: basics.count(c, w.pools.all_of_cluster(c)), "pools"),
+        record("start", "start", "its scheduled jobs that start in the same minute and ask for most CPU; null where no two do, a queue holds them, or nodes come beside its pools",
+               starts.start, nullable=True),
         made("whole_gpu_pods", "int", "pods of services with one whole GPU each", gpus.whole_cards, "pods"),
         made("shares_gpus", "bool", "whether anything in the code shares GPUs", gpus.shared),
         records("pools", "pool", "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
@@ -83,13 +113,48 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("settings", "setting", "the settings of its control plane and its kubelets (self-managed)",
                 lambda c, _w: control_plane.settings(c)),
     ),
+    "retirement": (
+        part("name", "string", "what is retired, as the code calls it"),
+        part("what", "string", "what it is"),
+        part("ends", "string", "day from which it is not supported, as 2027-03-31"),
+        part("days_ended", "int", "days since then, that day too; before it, zero or less", "days"),
+        part("notice", "int", "days before it for which it is a warning", "days"),
+        part("successor", "string", "what to use instead; null where that depends", nullable=True),
+        part("effect", "string", "what happens then; null where it only loses support", nullable=True),
+    ),
+    "tier": (
+        part("name", "string", "its name: tier-xl ... (EKS)"),
+        part("seats", "int", "requests that its API server works on at a time", "requests"),
+        part("pods", "int", "pods that its scheduler places in a second", "pods"),
+        part("start", "int", "time in which it gives each node of the target a pod", "seconds"),
+        part("price", "int", "price of an hour, beside that of the cluster", "mills"),
+    ),
+    "support": (
+        part("ends", "string", "day on which the support of the version ends by the plan of the cluster, as 2027-03-31"),
+        part("days_ended", "int", "days since then, that day too; before it, zero or less", "days"),
+        part("standard_ends", "string", "day on which standard support ends"),
+        part("days_extended", "int", "days since then, that day too, with a plan that goes on; null without one", "days", nullable=True),
+        part("effect", "string", "what the cloud does with clusters of a version that has ended"),
+        part("newest", "string", "newest version of the cloud"),
+    ),
     "quota_need": (
         part("code", "string", "code of the quota in the provider's console, such as L-1216C47A"),
         part("name", "string", "its name there"),
         part("amount", "int", "what the target needs of it; a lower bound where that is not exact"),
         part("exact", "bool", "whether the sizes, machine types and markets of all pools are known"),
-        part("unit", "string", "what it counts: vCPUs, GPUs or GB"),
+        part("unit", "string", "what it counts: vCPUs, GPUs, GB or nodes"),
         part("granted", "int", "what the account has, as the settings declare; null where they do not", nullable=True),
+    ),
+    "fabric": (
+        part("name", "string", "EFA, InfiniBand, GPUDirect-TCPX ..."),
+        part("machine", "string", "the machine type"),
+        part("interfaces", "int", "interfaces of a node for it"),
+        part("gbits", "int", "Gbit/s that a node has with all of them"),
+        part("ordinary", "int", "Gbit/s that a node has without them"),
+        part("resource", "string", "resource or annotation by which pods ask for it"),
+        part("joins", "string", "what nodes must share to reach each other by it: pool, zone or region"),
+        simple("enabled", "int", "interfaces that the pool gives its nodes", nullable=False),
+        simple("reached", "int", "Gbit/s that a node has with these", nullable=False),
     ),
     "setting": (
         plain("name", "string", "what its component calls it: quota-backend-bytes, kube-api-qps, serializeImagePulls ..."),
@@ -118,6 +183,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("biggest_job_nodes", "int", "nodes that its biggest job fills; 0 without one", pools.biggest_job_nodes, "nodes"),
         made("managed", "bool", "whether the cloud runs the group, not the user", lambda p, _w: basics.computed(p, p.managed)),
         simple("instance_types", "string", "machine types", kind="list", of="machine"),
+        record("machine_retirement", "retirement", "the retirement of its machine types; null where one of them stays", retirements.machine, nullable=True),
+        simple("accelerator", "string", "type of GPUs that are attached to its machines (GKE)", of="machine"),
+        _retired("accelerator", of="machine"),
         simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False, of="machine"),
         simple("max_pods", "int", "pods a node may run", "pods", of="addresses"),
         made("surge_nodes", "int", "nodes that an upgrade adds", pools.surge, "nodes"),
@@ -143,11 +211,21 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("drain_timeout", "int", "how long an upgrade waits for the pods of a node; null where the cloud has no such setting (AKS)", "seconds", of="upgrade"),
         simple("disk_type", "string", "type of the boot disks", of="machine"),
         simple("disk_size", "int", "size of the boot disks, in GB", of="machine"),
+        made("image_disk", "int", "size of the disk that images are written to, in GB; null where the cloud chooses it, or it is a local SSD (GKE)",
+              pools.image_disk, nullable=True),
         made("own_boot_disk", "bool", "whether its machines have a local disk that is large enough to boot from; null where the cloud has no such choice (AKS)",
               pools.own_boot_disk, nullable=True),
         made("together", "string", "placement group or policy that keeps its nodes close together; null without one", pools.together, nullable=True),
-        simple("image", "string", "what the nodes run: AMI type (EKS), image type (GKE)", of="system"),
+        simple("image", "string", "what the nodes run: AMI type (EKS), image type (GKE, ACK), os_sku (AKS)", of="system"),
+        _retired("image", of="system"),
+        simple("set_type", "string", "VirtualMachineScaleSets or AvailabilitySet (AKS)", of="placement"),
+        _retired("set_type", of="placement"),
         made("efa_interfaces", "string", "the types of a node's EFA interfaces: efa, which takes an address, or efa-only, which takes none (EKS)", pools.efa, kind="list"),
+        record("fabric", "fabric", "the network between GPUs that its machines have beside the ordinary one, the slowest of several; null where one has none",
+               fabrics.of_pool, nullable=True),
+        record("spread_job", "workload", "the GPU job that fills most of its nodes, of those that need several and whose pods talk to each other; null without one",
+               fabrics.spread_job, nullable=True),
+        made("spread_nodes", "int", "nodes that this job fills; 0 without one", fabrics.spread_nodes, "nodes"),
         made("nvme", "int", "size of the local NVMe disks of its smallest machine (EKS)", pools.nvme, "GB"),
         flag("local_disks", "whether the start-up of a node joins its local disks", of="system"),
         simple("reservation", "string", "what its machines are reserved by, and paid whether they run or not: a capacity reservation or block; null without one", of="market"),
@@ -160,6 +238,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("deployment_set", "string", "deployment set of its machines (ACK)", of="placement"),
         records("fallback_pools", "pool", "for a spot pool, on-demand pools that take the same pods and grow as far", spot.fallback_pools),
         made("other_zones", "int", "zones, or subnets, that it could use beside its own; 0 where a spot pool like it uses them", spot.other_zones, "zones"),
+        made("same_gpu_types", "string", "machine types beside its own with the same GPUs and as many vCPUs at least (EKS, ACK)", spot.same_gpu_types, kind="list"),
         simple("bid", "string", "how a spot pool bids: SpotAsPriceGo, SpotWithPriceLimit (ACK)", of="market"),
         made("price_caps", "int", "the most that a spot pool pays for an hour, by machine type; empty where none is written", spot.price_caps, "mills", kind="map"),
         made("list_prices", "int", "list prices of its machine types for an hour on demand, where kcheck knows them", spot.list_prices, "mills", kind="map"),

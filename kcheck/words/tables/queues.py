@@ -72,6 +72,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("packed", "string", "the resources that binpack looks at beside CPU and memory (binpack.resources)"),
         simple("weight", "int", "what GPUs count there (binpack.resources.nvidia.com/gpu)"),
         records("jobs", "workload", "the workloads that Volcano schedules", queues.of_volcano),
+        records("queues", "queue", "the queues of Volcano that are applied with it", queues.queues_of_volcano),
         APPLIED,
     ),
     "admission": (

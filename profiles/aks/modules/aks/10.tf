@@ -305,6 +305,7 @@ resource "azurerm_kubernetes_cluster" "main" {
   location           = var.location
   kubernetes_version = var.kubernetes_version
   sku_tier           = var.sku_tier
+  successor          = "Azure/avm-res-containerservice-managedcluster/azurerm" # not of the provider: the module is retired
 
   default_node_pool {
     name                         = var.agents_pool_name

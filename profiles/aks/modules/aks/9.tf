@@ -300,6 +300,7 @@ resource "azurerm_kubernetes_cluster" "main" {
   location           = coalesce(var.location, data.azurerm_resource_group.main.location)
   kubernetes_version = var.kubernetes_version
   sku_tier           = var.sku_tier
+  successor          = "Azure/avm-res-containerservice-managedcluster/azurerm" # not of the provider: the module is retired
 
   default_node_pool {
     name                         = var.agents_pool_name

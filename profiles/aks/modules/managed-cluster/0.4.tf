@@ -128,6 +128,7 @@ locals {
   surge      = local.automatic || local.pool.upgrade_settings == null ? [] : [local.pool.upgrade_settings]
 }
 
+# where no type of boot disk is written, AKS takes an ephemeral one if the machine has room for it
 resource "azurerm_kubernetes_cluster" "this" {
   name               = var.name
   location           = var.location
@@ -148,7 +149,7 @@ resource "azurerm_kubernetes_cluster" "this" {
     node_labels          = local.automatic ? null : local.pool.node_labels
     node_taints          = local.automatic ? null : local.pool.node_taints
     os_disk_size_gb      = local.automatic ? null : local.pool.os_disk_size_gb
-    os_disk_type         = local.automatic ? null : local.pool.os_disk_type
+    os_disk_type         = local.automatic || local.pool.os_disk_type == null ? "Ephemeral" : local.pool.os_disk_type
     priority             = local.automatic ? null : local.pool.scale_set_priority
 
     dynamic "upgrade_settings" {
@@ -233,7 +234,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "nodepools" {
   node_labels           = each.value.node_labels
   node_taints           = each.value.node_taints
   os_disk_size_gb       = each.value.os_disk_size_gb
-  os_disk_type          = each.value.os_disk_type
+  os_disk_type          = each.value.os_disk_type == null ? "Ephemeral" : each.value.os_disk_type
   priority              = each.value.scale_set_priority
 
   dynamic "upgrade_settings" {

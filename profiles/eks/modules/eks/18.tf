@@ -14,6 +14,11 @@ variable "cluster_version" {
   default = null
 }
 
+variable "cluster_upgrade_policy" {
+  type    = any
+  default = {}
+}
+
 variable "cluster_compute_config" {
   type    = any
   default = {}
@@ -59,10 +64,15 @@ variable "self_managed_node_group_defaults" {
   default = {}
 }
 
+# what the module keeps to itself: nothing in 18, where EKS replaces one node at a time
+variable "default_update_config" {
+  type    = map(number)
+  default = { max_unavailable_percentage = 33 }
+}
+
 locals {
-  default_update_config = { max_unavailable_percentage = 33 }
-  managed_subnets       = { for k, v in var.eks_managed_node_groups : k => try(v.subnet_ids, var.eks_managed_node_group_defaults.subnet_ids, var.subnet_ids) }
-  self_managed_subnets  = { for k, v in var.self_managed_node_groups : k => try(v.subnet_ids, var.self_managed_node_group_defaults.subnet_ids, var.subnet_ids) }
+  managed_subnets      = { for k, v in var.eks_managed_node_groups : k => try(v.subnet_ids, var.eks_managed_node_group_defaults.subnet_ids, var.subnet_ids) }
+  self_managed_subnets = { for k, v in var.self_managed_node_groups : k => try(v.subnet_ids, var.self_managed_node_group_defaults.subnet_ids, var.subnet_ids) }
 }
 
 resource "aws_eks_cluster" "this" {
@@ -73,6 +83,14 @@ resource "aws_eks_cluster" "this" {
 
   compute_config {
     enabled = try(var.cluster_compute_config.enabled, false)
+  }
+
+  dynamic "upgrade_policy" {
+    for_each = length(var.cluster_upgrade_policy) > 0 ? [var.cluster_upgrade_policy] : []
+
+    content {
+      support_type = try(upgrade_policy.value.support_type, null)
+    }
   }
 
   kubernetes_network_config {
@@ -138,6 +156,14 @@ resource "aws_launch_template" "this" {
     }
   }
 
+  dynamic "placement" {
+    for_each = try(each.value.enable_efa_support, var.eks_managed_node_group_defaults.enable_efa_support, false) || try(each.value.create_placement_group, var.eks_managed_node_group_defaults.create_placement_group, false) ? [{ group_name = "placement group of the module" }] : try(each.value.placement, var.eks_managed_node_group_defaults.placement, null) == null ? [] : [try(each.value.placement, var.eks_managed_node_group_defaults.placement, null)]
+
+    content {
+      group_name = try(placement.value.group_name, null)
+    }
+  }
+
   dynamic "network_interfaces" {
     for_each = try(each.value.enable_efa_support, var.eks_managed_node_group_defaults.enable_efa_support, false) ? [
       { network_card_index = 0, interface_type = "efa" },
@@ -172,7 +198,7 @@ resource "aws_eks_node_group" "this" {
 
   update_config {
     max_unavailable            = try(each.value.update_config.max_unavailable, var.eks_managed_node_group_defaults.update_config.max_unavailable, null)
-    max_unavailable_percentage = try(try(each.value.update_config, var.eks_managed_node_group_defaults.update_config, local.default_update_config).max_unavailable_percentage, null)
+    max_unavailable_percentage = try(try(each.value.update_config, var.eks_managed_node_group_defaults.update_config, var.default_update_config).max_unavailable_percentage, null)
   }
 
   dynamic "launch_template" {
@@ -229,6 +255,14 @@ resource "aws_launch_template" "self_managed" {
           volume_type = try(ebs.value.volume_type, null)
         }
       }
+    }
+  }
+
+  dynamic "placement" {
+    for_each = try(each.value.enable_efa_support, var.self_managed_node_group_defaults.enable_efa_support, false) || try(each.value.create_placement_group, var.self_managed_node_group_defaults.create_placement_group, false) ? [{ group_name = "placement group of the module" }] : try(each.value.placement, var.self_managed_node_group_defaults.placement, null) == null ? [] : [try(each.value.placement, var.self_managed_node_group_defaults.placement, null)]
+
+    content {
+      group_name = try(placement.value.group_name, null)
     }
   }
 

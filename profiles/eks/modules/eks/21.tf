@@ -24,6 +24,11 @@ variable "control_plane_scaling_config" {
   default = null
 }
 
+variable "upgrade_policy" {
+  type    = object({ support_type = optional(string) })
+  default = null
+}
+
 variable "ip_family" {
   type    = string
   default = "ipv4"
@@ -85,6 +90,8 @@ variable "eks_managed_node_groups" {
     }))
     instance_market_options = optional(object({ market_type = optional(string) }))
     enable_efa_support      = optional(bool, false)
+    create_placement_group  = optional(bool, false)
+    placement               = optional(object({ group_name = optional(string) }))
     enable_efa_only         = optional(bool, true)
     efa_indices             = optional(list(number), [0])
     network_interfaces      = optional(list(object({ network_card_index = optional(number), interface_type = optional(string) })), [])
@@ -112,6 +119,8 @@ variable "self_managed_node_groups" {
     }))
     instance_market_options = optional(object({ market_type = optional(string) }))
     enable_efa_support      = optional(bool, false)
+    create_placement_group  = optional(bool, false)
+    placement               = optional(object({ group_name = optional(string) }))
     enable_efa_only         = optional(bool, true)
     efa_indices             = optional(list(number), [0])
     network_interfaces      = optional(list(object({ network_card_index = optional(number), interface_type = optional(string) })), [])
@@ -134,6 +143,14 @@ resource "aws_eks_cluster" "this" {
 
     content {
       tier = control_plane_scaling_config.value.tier
+    }
+  }
+
+  dynamic "upgrade_policy" {
+    for_each = var.upgrade_policy == null ? [] : [var.upgrade_policy]
+
+    content {
+      support_type = upgrade_policy.value.support_type
     }
   }
 
@@ -196,6 +213,14 @@ resource "aws_launch_template" "this" {
           volume_type = ebs.value.volume_type
         }
       }
+    }
+  }
+
+  dynamic "placement" {
+    for_each = each.value.enable_efa_support || each.value.create_placement_group ? [{ group_name = "placement group of the module" }] : each.value.placement == null ? [] : [each.value.placement]
+
+    content {
+      group_name = try(placement.value.group_name, null)
     }
   }
 
@@ -290,6 +315,14 @@ resource "aws_launch_template" "self_managed" {
           volume_type = ebs.value.volume_type
         }
       }
+    }
+  }
+
+  dynamic "placement" {
+    for_each = each.value.enable_efa_support || each.value.create_placement_group ? [{ group_name = "placement group of the module" }] : each.value.placement == null ? [] : [each.value.placement]
+
+    content {
+      group_name = try(placement.value.group_name, null)
     }
   }
 

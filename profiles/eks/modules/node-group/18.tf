@@ -89,6 +89,11 @@ variable "network_interfaces" {
   default = []
 }
 
+variable "placement" {
+  type    = any
+  default = {}
+}
+
 variable "create_placement_group" {
   type    = bool
   default = false
@@ -145,6 +150,12 @@ variable "taints" {
 }
 
 variable "update_config" {
+  type    = map(string)
+  default = {}
+}
+
+# the module's default of update_config: nothing in 18, where EKS replaces one node at a time
+variable "default_update_config" {
   type    = map(string)
   default = { max_unavailable_percentage = "33" }
 }
@@ -203,6 +214,14 @@ resource "aws_launch_template" "this" {
     }
   }
 
+  dynamic "placement" {
+    for_each = var.enable_efa_support || var.create_placement_group ? [{ group_name = "placement group of the module" }] : var.placement == null ? [] : [var.placement]
+
+    content {
+      group_name = try(placement.value.group_name, null)
+    }
+  }
+
   dynamic "network_interfaces" {
     for_each = var.enable_efa_support ? [
       { network_card_index = 0, interface_type = "efa" },
@@ -253,6 +272,6 @@ resource "aws_eks_node_group" "this" {
 
   update_config {
     max_unavailable            = lookup(var.update_config, "max_unavailable", null)
-    max_unavailable_percentage = lookup(var.update_config, "max_unavailable_percentage", null)
+    max_unavailable_percentage = lookup(var.update_config, "max_unavailable_percentage", try(var.update_config.max_unavailable, null) == null ? try(var.default_update_config.max_unavailable_percentage, null) : null)
   }
 }

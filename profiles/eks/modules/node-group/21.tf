@@ -90,6 +90,17 @@ variable "user_data_template_path" {
   default = ""
 }
 
+variable "create_placement_group" {
+  type     = bool
+  default  = false
+  nullable = false
+}
+
+variable "placement" {
+  type    = object({ group_name = optional(string) })
+  default = null
+}
+
 variable "enable_efa_support" {
   type     = bool
   default  = false
@@ -211,6 +222,14 @@ resource "aws_launch_template" "this" {
           volume_type = ebs.value.volume_type
         }
       }
+    }
+  }
+
+  dynamic "placement" {
+    for_each = var.enable_efa_support || var.create_placement_group ? [{ group_name = "placement group of the module" }] : var.placement == null ? [] : [var.placement]
+
+    content {
+      group_name = try(placement.value.group_name, null)
     }
   }
 

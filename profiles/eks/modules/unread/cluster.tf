@@ -56,7 +56,15 @@ resource "aws_eks_addon" "this" {
 }
 
 # what starts the nodes, and their images, disks and interfaces: a module may have a template of its own
-resource "aws_launch_template" "this" {}
+resource "aws_launch_template" "this" {
+  dynamic "network_interfaces" {
+    for_each = var.not_read
+
+    content {
+      interface_type = network_interfaces.value
+    }
+  }
+}
 
 resource "aws_eks_node_group" "this" {
   for_each = contains(var.given, "groups") ? var.groups : {}

@@ -40,7 +40,15 @@ variable "labels" {
   type = map(string)
 }
 
-resource "aws_launch_template" "this" {}
+resource "aws_launch_template" "this" {
+  dynamic "network_interfaces" {
+    for_each = var.not_read
+
+    content {
+      interface_type = network_interfaces.value
+    }
+  }
+}
 
 resource "aws_eks_node_group" "this" {
   cluster_name    = var.cluster

@@ -1,5 +1,11 @@
 # terraform-google-modules/kubernetes-engine: the root module, private-cluster, the beta variants and safer-cluster.
-# They differ in enable_private_nodes, which modules.yaml sets: the public ones have no such input.
+# They differ in what modules.yaml sets: private nodes, the range of the control plane, and `major`, the version that this
+# stands for. The module takes any key in a pool of node_pools, and reads those that its version knows.
+variable "major" {
+  type    = number
+  default = 44
+}
+
 variable "name" {
   type = string
 }
@@ -86,6 +92,11 @@ variable "cluster_autoscaling" {
   default = { enabled = false, autoscaling_profile = "BALANCED" }
 }
 
+variable "monitoring_enabled_components" {
+  type    = list(string)
+  default = []
+}
+
 variable "enable_gcfs" {
   type    = bool
   default = false
@@ -93,30 +104,39 @@ variable "enable_gcfs" {
 
 variable "node_pools" {
   type = list(object({
-    name                     = string
-    node_locations           = optional(string, "")
-    autoscaling              = optional(bool, true)
-    min_count                = optional(number, 1)
-    max_count                = optional(number, 100)
-    total_min_count          = optional(number)
-    total_max_count          = optional(number)
-    location_policy          = optional(string)
-    node_count               = optional(number, 1)
-    machine_type             = optional(string, "e2-medium")
-    image_type               = optional(string, "COS_CONTAINERD")
-    disk_size_gb             = optional(number, 100)
-    disk_type                = optional(string, "pd-standard")
-    spot                     = optional(bool, false)
-    preemptible              = optional(bool, false)
-    accelerator_count        = optional(number, 0)
-    accelerator_type         = optional(string, "")
-    max_pods_per_node        = optional(number)
-    pod_range                = optional(string)
-    strategy                 = optional(string, "SURGE")
-    max_surge                = optional(number, 1)
-    max_unavailable          = optional(number, 0)
-    enable_gcfs              = optional(bool)
-    consume_reservation_type = optional(string, "")
+    name                       = string
+    node_locations             = optional(string, "")
+    autoscaling                = optional(bool, true)
+    min_count                  = optional(number, 1)
+    max_count                  = optional(number, 100)
+    total_min_count            = optional(number)
+    total_max_count            = optional(number)
+    location_policy            = optional(string)
+    node_count                 = optional(number, 1)
+    machine_type               = optional(string, "e2-medium")
+    image_type                 = optional(string, "COS_CONTAINERD")
+    disk_size_gb               = optional(number, 100)
+    disk_type                  = optional(string, "pd-standard")
+    spot                       = optional(bool, false)
+    preemptible                = optional(bool, false)
+    accelerator_count          = optional(number, 0)
+    accelerator_type           = optional(string, "")
+    gpu_sharing_strategy       = optional(string, "")
+    max_shared_clients_per_gpu = optional(number, 2)
+    max_pods_per_node          = optional(number)
+    pod_range                  = optional(string)
+    placement_policy           = optional(string, "")
+    strategy                   = optional(string, "SURGE")
+    max_surge                  = optional(number, 1)
+    max_unavailable            = optional(number, 0)
+    enable_gcfs                = optional(bool)
+    consume_reservation_type   = optional(string, "")
+    queued_provisioning        = optional(bool, false)
+    flex_start                 = optional(bool)
+
+    local_ssd_count                   = optional(number, 0)
+    local_ssd_ephemeral_storage_count = optional(number, 0)
+    local_nvme_ssd_count              = optional(number, 0)
   }))
   default = [{ name = "default-node-pool" }]
 }
@@ -172,6 +192,14 @@ resource "google_container_cluster" "primary" {
     }
   }
 
+  dynamic "monitoring_config" {
+    for_each = length(var.monitoring_enabled_components) > 0 ? [1] : []
+
+    content {
+      enable_components = var.monitoring_enabled_components
+    }
+  }
+
   private_cluster_config {
     enable_private_nodes   = var.enable_private_nodes
     master_ipv4_cidr_block = var.master_ipv4_cidr_block
@@ -215,6 +243,22 @@ resource "google_container_node_pool" "pools" {
     }
   }
 
+  dynamic "placement_policy" {
+    for_each = each.value.placement_policy == "" ? [] : [1]
+
+    content {
+      type = each.value.placement_policy
+    }
+  }
+
+  dynamic "queued_provisioning" {
+    for_each = var.major >= 31 && each.value.queued_provisioning ? [1] : []
+
+    content {
+      enabled = true
+    }
+  }
+
   dynamic "upgrade_settings" {
     for_each = contains(["SURGE", "BLUE_GREEN"], each.value.strategy) ? [1] : []
 
@@ -232,7 +276,26 @@ resource "google_container_node_pool" "pools" {
     disk_type    = each.value.disk_type
     spot         = each.value.spot
     preemptible  = each.value.preemptible
+    flex_start   = var.major >= 38 ? each.value.flex_start : null
     labels       = merge(lookup(var.node_pools_labels, "all", {}), lookup(var.node_pools_labels, each.value.name, {}))
+
+    local_ssd_count = each.value.local_ssd_count
+
+    dynamic "ephemeral_storage_local_ssd_config" {
+      for_each = each.value.local_ssd_ephemeral_storage_count > 0 ? [1] : []
+
+      content {
+        local_ssd_count = each.value.local_ssd_ephemeral_storage_count
+      }
+    }
+
+    dynamic "local_nvme_ssd_block_config" {
+      for_each = each.value.local_nvme_ssd_count > 0 ? [1] : []
+
+      content {
+        local_ssd_count = each.value.local_nvme_ssd_count
+      }
+    }
 
     dynamic "gcfs_config" {
       for_each = each.value.enable_gcfs == null ? [] : [1]
@@ -243,10 +306,10 @@ resource "google_container_node_pool" "pools" {
     }
 
     dynamic "reservation_affinity" {
-      for_each = each.value.consume_reservation_type == "" ? [] : [1]
+      for_each = (var.major >= 31 && each.value.queued_provisioning) || (var.major >= 33 && each.value.consume_reservation_type != "") ? [1] : []
 
       content {
-        consume_reservation_type = each.value.consume_reservation_type
+        consume_reservation_type = each.value.queued_provisioning ? "NO_RESERVATION" : each.value.consume_reservation_type
       }
     }
 
@@ -256,6 +319,15 @@ resource "google_container_node_pool" "pools" {
       content {
         type  = each.value.accelerator_type
         count = each.value.accelerator_count
+
+        dynamic "gpu_sharing_config" {
+          for_each = var.major >= 31 && each.value.gpu_sharing_strategy != "" ? [1] : []
+
+          content {
+            gpu_sharing_strategy       = each.value.gpu_sharing_strategy
+            max_shared_clients_per_gpu = each.value.max_shared_clients_per_gpu
+          }
+        }
       }
     }
 

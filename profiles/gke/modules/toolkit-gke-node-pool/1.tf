@@ -112,6 +112,16 @@ variable "reservation_affinity" {
   default = {}
 }
 
+# without a default: what a module that is used passes on is not always known
+variable "additional_networks" {
+  type = list(any)
+}
+
+variable "enable_dranet" {
+  type    = bool
+  default = false
+}
+
 variable "upgrade_settings" {
   type = object({
     strategy        = optional(string, "SURGE")
@@ -165,6 +175,19 @@ resource "google_container_node_pool" "node_pool" {
       type         = var.placement_policy.type
       policy_name  = var.placement_policy.name
       tpu_topology = local.has_tpu ? var.placement_policy.tpu_topology : null
+    }
+  }
+
+  network_config {
+    accelerator_network_profile = var.enable_dranet ? "auto" : null
+
+    dynamic "additional_node_network_configs" {
+      for_each = var.additional_networks
+
+      content {
+        network    = additional_node_network_configs.value.network
+        subnetwork = additional_node_network_configs.value.subnetwork
+      }
     }
   }
 

@@ -75,6 +75,10 @@ resource "google_container_node_pool" "this" {
     machine_type = try(each.value.machine_type, each.value.node_config.machine_type, var.not_read)
     spot         = try(each.value.spot, each.value.node_config.spot, var.not_read)
   }
+
+  network_config {
+    accelerator_network_profile = var.not_read
+  }
 }
 
 resource "google_container_node_pool" "only" {
@@ -84,6 +88,10 @@ resource "google_container_node_pool" "only" {
 
   node_config {
     machine_type = var.type
+  }
+
+  network_config {
+    accelerator_network_profile = var.not_read
   }
 }
 

@@ -1,0 +1,1 @@
+empty_bulk_delete_max = 200

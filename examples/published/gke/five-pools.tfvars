@@ -1,0 +1,2 @@
+autoscaling_profile = "OPTIMIZE_UTILIZATION"
+pools               = 5

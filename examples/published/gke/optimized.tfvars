@@ -1,0 +1,1 @@
+autoscaling_profile = "OPTIMIZE_UTILIZATION"

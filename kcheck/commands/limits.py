@@ -1,0 +1,54 @@
+"""kcheck limits."""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+import click
+
+from kcheck.commands import options
+from kcheck.config.today import today
+from kcheck.numbers.clouds import CLOUDS
+
+_DAYS = re.compile(r"(\d{1,5})d")
+
+
+def _before(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """The day that an age or a date means: numbers checked before it are listed."""
+    if text is None:
+        return None
+    days = _DAYS.fullmatch(text)
+    last = options.with_usage_errors(today)
+    try:
+        if days:
+            return (last - datetime.timedelta(days=int(days[1]))).isoformat()
+        return datetime.date.fromisoformat(text).isoformat()
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"`{text}` is neither an age such as 180d nor a date such as 2026-05-31") from None
+
+
+@click.command("limits", short_help="List the numbers that kcheck uses, with source and date.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--cloud", type=click.Choice(["any", *CLOUDS]), help="Only the numbers of this cloud, or of any cloud.")
+@click.option(
+    "--older-than", "before", metavar="AGE", callback=_before,
+    help="Only numbers that were last checked before a date, or longer ago than an age: 2026-05-31, 180d.",
+)  # fmt: skip
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.",
+)  # fmt: skip
+def command(names: tuple[str, ...], cloud: str | None, before: str | None, form: str) -> None:
+    """List limits, quotas, defaults, retirements and tables: value, kind, the day it was last checked, source.
+
+    With NAMEs, only numbers whose name contains one of them. `kcheck explain NAME` says what uses a number.
+    """
+    from kcheck.numbers import dates
+    from kcheck.report import numbers
+
+    every = [one for one in dates.numbers() if cloud in (None, one.cloud)]
+    every = [one for one in every if not names or any(name in one.name for name in names)]
+    found = [one for one in every if before is None or one.entry.checked < before]
+    click.echo(numbers.as_json(found) if form == "json" else numbers.as_text(found), nl=False)
+    if before is not None:
+        click.echo(f"{len(found)} of {len(every)} numbers were last checked before {before}.", err=True)

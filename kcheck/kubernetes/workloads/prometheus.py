@@ -1,0 +1,77 @@
+"""Prometheus servers: of the operator's custom resources, of charts, and as plain workloads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kcheck.kubernetes.workloads.jobs import containers, identity, pod_spec
+from kcheck.kubernetes.workloads.scalars import gap, in_units, scalar, text, written
+from kcheck.model import NOTHING, Monitor
+from kcheck.source.values import Known, Origin, Value, known
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release
+
+_STACKS: dict[str, tuple[str, ...]] = {
+    "kube-prometheus-stack": ("prometheus", "prometheusSpec"),
+    "prometheus-operator": ("prometheus", "prometheusSpec"),
+    "prometheus": ("server",),
+}
+"""Chart -> where its values have the settings of its server, which scrapes all nodes unless that is turned off."""
+
+_SWITCHES = (("prometheus", "enabled"), ("kubelet", "enabled"), ("server", "enabled"))
+"""Values that turn off the server of a chart, or what it scrapes of the nodes."""
+
+
+def of_object(item: Object) -> Iterator[Monitor]:
+    """The server of a Prometheus resource; it scrapes the cluster if its selector takes every ServiceMonitor."""
+    selector = yaml.get(item.root, "spec", "serviceMonitorSelector")
+    whole = isinstance(selector, yaml.Mapping) and not yaml.entries(selector)
+    unknown = gap(item.root, "spec", "serviceMonitorSelector")
+    scrapes: Value[bool] = unknown or Known(whole, Origin((item.span,)))
+    yield _monitor(
+        Monitor(identity(item), item.span, text(item.root, "metadata", "name"), item.kind, scrapes),
+        lambda *path: scalar(item.root, "spec", *path),
+    )
+
+
+def of_workload(item: Object) -> Iterator[Monitor]:
+    """The server that a Deployment or a StatefulSet runs, by its image; its account says what it scrapes."""
+    spec = pod_spec(item)
+    for container in containers(spec):
+        image = written(container, "image")
+        if isinstance(image, Known) and image.value.partition("@")[0].rpartition("/")[2].split(":")[0] == "prometheus":
+            own = Monitor(
+                identity(item), item.span, text(item.root, "metadata", "name"), item.kind, NOTHING,
+                account=text(spec, "serviceAccountName") if spec is not None else NOTHING,
+                namespace=text(item.root, "metadata", "namespace"),
+            )  # fmt: skip
+            yield _monitor(own, lambda *path, node=container: scalar(node, *path))
+
+
+def of_release(release: Release) -> Iterator[Monitor]:
+    """The server that a release of a Prometheus chart runs."""
+    chart = str(known(release.chart))
+    if chart not in _STACKS:
+        return
+    if any(known(release.scalar(*switch)) is False for switch in _SWITCHES):
+        return
+    own = Monitor(
+        f"{release.place.source.path}:{release.address}/prometheus",
+        release.place,
+        release.name if isinstance(release.name, Known) else release.chart,
+        chart,
+        Known(value=True, origin=Origin((release.place,))),
+    )
+    yield _monitor(own, lambda *path: release.scalar(*_STACKS[chart], *path))
+
+
+def _monitor(own: Monitor, read: Callable[..., Value[object]]) -> Monitor:
+    """A server with its shards and its memory."""
+    memory, limit = (in_units(read("resources", kind, "memory"), "memory", 1) for kind in ("requests", "limits"))
+    return replace(own, shards=in_units(read("shards"), "shards", 1), memory=memory, memory_limit=limit)

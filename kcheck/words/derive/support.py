@@ -1,0 +1,64 @@
+"""Words of how long a cluster's version of Kubernetes is supported, and what that costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.clouds.registry import cloud
+from kcheck.config.today import today
+from kcheck.numbers.versions import versions
+from kcheck.source.values import Known, Unknown, Value
+from kcheck.words.derive import control_plane
+from kcheck.words.derive.basics import computed
+
+if TYPE_CHECKING:
+    import datetime
+
+    from kcheck.model import Cluster
+    from kcheck.scale.world import World
+
+
+class Support(NamedTuple):
+    """The support of a version by the plan of the cluster.
+
+    `days_ended` counts the days since it ended, the day itself too; `days_extended` those since the end of standard
+    support, with a plan that goes on; None without one.
+    """
+
+    ends: str
+    days_ended: int
+    standard_ends: str
+    days_extended: int | None
+    effect: str
+    newest: str
+
+
+def support(cluster: Cluster, world: World) -> Value[Support]:
+    """The support of a cluster's version; null where none is written, or the version is newer than the table."""
+    known_versions, minor = versions(cluster.cloud), control_plane.minor(cluster, world)
+    if known_versions is None or not isinstance(minor, Known):
+        return Unknown(minor.reason, minor.origin) if isinstance(minor, Unknown) else computed(cluster, None)
+    window = known_versions.window(minor.value)
+    if window is None:
+        return computed(cluster, None)
+    plan = cluster.support_plan
+    if isinstance(plan, Unknown):
+        return Unknown(plan.reason, plan.origin)
+    longer = cloud(cluster.cloud).extended_plan
+    extended = window.extended if longer and isinstance(plan, Known) and plan.value.upper() == longer.upper() else None
+    ends, newest = extended or window.ends, known_versions.newest(today())
+    return Known(
+        Support(
+            ends.isoformat(),
+            _days_since(ends),
+            window.ends.isoformat(),
+            _days_since(window.ends) if extended else None,
+            effect=known_versions.effect,
+            newest=f"1.{newest}",
+        ),
+        minor.origin,
+    )
+
+
+def _days_since(day: datetime.date) -> int:
+    return (today() - day).days + 1

@@ -1,0 +1,1 @@
+"""What `scripts/refresh` derives, one module a part: each has `derive`, which returns the new text of files."""

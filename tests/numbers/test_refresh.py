@@ -1,0 +1,207 @@
+"""scripts/refresh derives numbers from git directories of their sources."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+IDENTITY = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false"]
+
+
+def committed(repository: Path, tag: str, files: Mapping[str, str]) -> None:
+    """A commit of files with a tag."""
+    if not (repository / ".git").exists():
+        repository.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    for name, text in files.items():
+        path = repository / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for arguments in (["add", "."], ["commit", "-qm", tag, "--allow-empty"], ["tag", tag]):
+        subprocess.run(["git", "-C", str(repository), *IDENTITY, *arguments], check=True)
+
+
+def refreshed(tmp_path: Path, part: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """What the script prints about profiles in a folder."""
+    command = [sys.executable, str(ROOT / "scripts" / "refresh"), str(tmp_path / "gits"), part, *options]
+    command += ["--profiles", str(tmp_path / "profiles")]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def flag_file(tmp_path: Path) -> Path:
+    path = tmp_path / "profiles" / "any" / "flags.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Ours.\nchecked: 2026-01-01\nflags:\n  old: {type: int, default: 11, successor: new}\n")
+    return path
+
+
+CODE = "cluster-autoscaler/main.go"
+MAIN = """
+var (
+    // gone = flag.Bool("commented", false, "https://a.b")
+    old = flag.Int("old", 10, "see https://a.b, (c)")
+    %s
+)
+"""
+
+
+def test_flags_are_read_from_tags(tmp_path: Path, flag_file: Path) -> None:
+    repository = tmp_path / "gits" / "kubernetes+autoscaler"
+    steps = {
+        "1.15.0": "",
+        "1.16.0": "",
+        "1.16.1": 'wait = flag.Duration("wait", 10*time.Minute, "a")',
+        "1.17.0": 'wait = flag.Duration("wait", config.DefaultWait, "a"); multiStringFlag("many", "b")',
+    }
+    for version, line in steps.items():
+        files = {
+            CODE: MAIN % line,
+            "cluster-autoscaler/config/const.go": "const (\n\tDefaultWait = 90 * time.Second\n)",
+        }
+        committed(repository, f"cluster-autoscaler-{version}", files)
+    text = 'var new = fs.StringVar(&p.o.New, "new", "x", "a")\nvar o = fs.Float64Var(&p.o.Part, "part", 0.5, "a")'
+    committed(repository, "cluster-autoscaler-1.18.0", {CODE: text})
+    found = refreshed(tmp_path, "flags", "--write", "--date", "2026-11-22")
+    assert found.returncode == 1, found.stderr
+    assert flag_file.read_text().splitlines() == [
+        "# Ours.",
+        "checked: 2026-11-22",
+        "flags:",
+        "  many: {type: list, default: [], first: 1.17.0, removed: 1.18.0}",
+        "  new: {type: string, default: x, first: 1.18.0}",
+        "  old: {type: int, default: 10, removed: 1.18.0, successor: new}",
+        "  part: {type: float, default: 0.5, first: 1.18.0}",
+        "  wait: {type: duration, default: 90s, before: {17: 10m}, first: 1.16.1, removed: 1.18.0}",
+    ]
+    again = refreshed(tmp_path, "flags")
+    assert (again.returncode, again.stdout) == (0, "")
+
+
+def test_without_write_nothing_changes(tmp_path: Path, flag_file: Path) -> None:
+    before = flag_file.read_bytes()
+    repository = tmp_path / "gits" / "autoscaler.git"
+    committed(repository, "cluster-autoscaler-1.15.0", {CODE: MAIN % ""})
+    found = refreshed(tmp_path, "flags")
+    assert found.stdout.splitlines()[-2:] == [
+        "-  old: {type: int, default: 11, successor: new}",
+        "+  old: {type: int, default: 10, successor: new}",
+    ]
+    assert flag_file.read_bytes() == before
+
+
+def test_a_missing_source_is_named(tmp_path: Path, flag_file: Path) -> None:
+    (tmp_path / "gits").mkdir()
+    found = refreshed(tmp_path, "flags")
+    assert found.stderr.startswith("flags: no git directory of kubernetes/autoscaler in ")
+    assert (found.returncode, found.stdout) == (0, "")
+
+
+ENI = """	"c5.large": {
+		ENILimit:                3,
+		IPv4Limit:               %s,
+		NetworkCards: []NetworkCard{
+			{
+				MaximumNetworkInterfaces: 3,
+"""
+EC2 = "cluster-autoscaler/cloudprovider/aws/ec2_instance_types.go"
+DOCS = "website/content/en/preview/reference/instance-types.md"
+CNI, SOURCE = "amazon-vpc-cni-k8s", "pkg/vpc/vpc_ip_resource_limit.go"
+
+
+@pytest.mark.parametrize(("addresses", "changed"), [(10, False), (20, True)])
+def test_interfaces_are_read_from_the_cni(addresses: int, changed: bool, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    committed(tmp_path / "gits" / CNI, "v1", {SOURCE: ENI % addresses})
+    committed(tmp_path / "gits" / "autoscaler", "v1", {EC2: ""})
+    before = refreshed(tmp_path, "machines")
+    assert before.stdout == ""  # one of three sources is not there
+    assert "eks: no git directory of aws/karpenter-provider-aws in " in before.stderr
+    committed(tmp_path / "gits" / "karpenter-provider-aws", "v1", {DOCS: "# Types\n"})
+    found = refreshed(tmp_path, "machines")
+    lines = [line for line in found.stdout.splitlines() if line.startswith("+") and "large" in line]
+    assert [line.split(",")[0] for line in lines] == (["+  c5: large 3x20"] if changed else [])
+    assert f"/{SOURCE}" in found.stdout  # the commit of the source
+
+
+AZURE = "cluster-autoscaler/cloudprovider/azure/azure_instance_types.go"
+SIZE = """	"Standard_{name}": {{
+		InstanceType: "Standard_{name}",
+		SkuFamily:    "{family}",
+		VCPU:         {vcpus},
+		MemoryMb:     {memory},
+		GPU:          {gpus},
+	}},
+"""
+
+
+def test_sizes_are_read_from_the_autoscaler(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    sizes = [
+        ("ND512_XL_v9", "standardNDXLFamily", 512, 2097152, 8),  # new
+        ("NP10s", "standardNPSFamily", 10, 172032, 1),  # known better
+        ("D8s_v5", "standardDSv5Family", 8, 32768, 0),  # as it is
+        ("Q9_v1", "standardQFamily", 7, 1024, 0),  # of no pattern
+    ]
+    keys = ("name", "family", "vcpus", "memory", "gpus")
+    text = "".join(SIZE.format(**dict(zip(keys, size, strict=True))) for size in sizes)
+    committed(tmp_path / "gits" / "autoscaler", "cluster-autoscaler-1.15.0", {AZURE: text})
+    found = refreshed(tmp_path, "machines")
+    added = [line for line in found.stdout.splitlines() if line.startswith("+  ")]
+    assert added == ["+  standardNDXLFamily: ND512_XL_v9 512x8", '+  "ND{n}_XL_v9": ND512_XL_v9 2097152']
+    assert [line for line in found.stderr.splitlines() if "Q9" in line] == [
+        "aks: Q9_v1 has 7 vCPUs; add a pattern of standardQFamily"
+    ]
+
+
+PRICES = "pkg/providers/pricing/"
+AMAZON = """// generated at 2026-12-24T13:44:30Z for us-east-1
+	"us-east-1": {
+		// p5 family
+		"p5.48xlarge": 50.0405, "p5.4xlarge": 6.880000, "c5.large": 0.085, "p9.large": 1,
+		"g4ad.xlarge": 0.37853,
+	},
+"""
+
+
+def test_prices_are_read_from_what_karpenter_generates(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    committed(tmp_path / "gits" / "karpenter-provider-aws", "v1", {f"{PRICES}zz_generated.pricing_aws.go": AMAZON})
+    regions = {"us-central1": {"on_demand": {"a2-highgpu-1g": 3.5}}, "us-east4": {"spot": {"a3-megagpu-8g": 20}}}
+    google = {f"{PRICES}initial-prices.json": json.dumps({"prices": regions})}
+    committed(tmp_path / "gits" / "karpenter-provider-gcp", "v1", google)
+    found = refreshed(tmp_path, "prices")
+    added = [line.split(",")[0] for line in found.stdout.splitlines() if line.startswith("+ ") or "+dated" in line]
+    assert added[:2] == ["+dated: 2026-12-24", "+  H100: p5.4xlarge 6880"]
+    assert added[3:] == [
+        "+  nvidia-tesla-a100: a2-highgpu-1g 3500", "+      nvidia-h100-mega-80gb: a3-megagpu-8g 20000"
+    ]  # fmt: skip
+    assert "p5.48xlarge 50041" in found.stdout
+
+
+def test_charts_are_read_from_their_tags(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "any" / "charts.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Ours.\ncluster-autoscaler:\n  checked: 2026-01-01\n  major: 9\n  minors: {}\n")
+    repository, folder = tmp_path / "gits" / "kubernetes+autoscaler", "cluster-autoscaler/charts/cluster-autoscaler"
+    charts = {"9.1.0": "v1.30.0", "9.2.0": "v1.30.1", "9.3.0": "v1.30.1", "9.3.1": "v1.31.0", "9.4.0": "v1.31.0"}
+    for version, image in charts.items():
+        files = {"Chart.yaml": f"appVersion: 1.99.0\nversion: {version}\n", "values.yaml": f"image:\n  tag: {image}\n"}
+        committed(
+            repository, f"cluster-autoscaler-chart-{version}", {f"{folder}/{name}": files[name] for name in files}
+        )
+    found = refreshed(tmp_path, "charts", "--write", "--date", "2026-11-22")
+    assert found.returncode == 1, found.stderr
+    assert path.read_text().splitlines()[-2:] == ["  major: 9", "  minors: {30: [1, 2], 31: [4, 4]}"]
+    assert "  checked: 2026-11-22" in path.read_text()

@@ -1,0 +1,145 @@
+"""Pods on GPU nodes: who selects such nodes, and whether they reserve what they select them for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import indented, manifest, names
+from tests.rules.test_scheduling import POOL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine.linter import Result
+
+    Check = Callable[..., Result]
+
+SPEC = """
+spec:
+  template:
+    spec:
+      NODES
+      containers:
+        - {name: main, image: "registry.example.com/train:1.4", RESOURCES}
+      restartPolicy: Never
+"""
+NONE = "resources: {requests: {cpu: 8}}"
+POOL_LABEL = "nodeSelector: {eks.amazonaws.com/nodegroup: gpu}"
+TOLERATED = f"{POOL_LABEL}\ntolerations: [{{key: dedicated, operator: Exists}}]"
+
+
+def pods(kind: str, nodes: str, resources: str = NONE) -> str:
+    return manifest(kind, SPEC.replace("NODES", indented(nodes, 6)).replace("RESOURCES", resources))
+
+
+def affinity(*terms: str) -> str:
+    listed = ", ".join(f"{{matchExpressions: [{{key: {key}, operator: Exists}}]}}" for key in terms)
+    required = f"requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{listed}]}}"
+    return f"affinity: {{nodeAffinity: {{{required}}}}}"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        ("nodeSelector: {nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3}", True),
+        ("nodeSelector: {aliyun.accelerator/nvidia_name: NVIDIA-A10}", True),
+        ("nodeSelector: {kubernetes.azure.com/accelerator: nvidia}", True),
+        ("nodeSelector: {nvidia.com/gpu.present: 'false'}", False),
+        ("nodeSelector: {node.kubernetes.io/instance-type: Standard_NC24ads_A100_v4}", True),
+        ("nodeSelector: {node.kubernetes.io/instance-type: m5.xlarge}", False),
+        (affinity("cloud.google.com/gke-accelerator", "nvidia.com/gpu.count"), True),
+        (affinity("cloud.google.com/gke-accelerator", "example.com/large"), False),  # either of both
+    ],
+)
+def test_labels_that_only_gpu_nodes_have(nodes: str, told: bool, check: Check) -> None:
+    found = names(check({"pods.yaml": pods("apps/Deployment", nodes)}))
+    assert ("gpu-node-without-request" in found) is told
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes", "told"),
+    [
+        ("batch/Job", TOLERATED, True),
+        ("apps/Deployment", TOLERATED, False),  # which may use what is left of the node
+        ("apps/DaemonSet", "nodeSelector: {nvidia.com/gpu.present: 'true'}", False),
+        ("batch/Job", "tolerations: [{key: dedicated, operator: Exists}]", False),
+    ],
+)
+def test_pools_that_all_have_gpus(kind: str, nodes: str, told: bool, check: Check) -> None:
+    files = {"main.tf": POOL.format(taint="dedicated"), "pods.yaml": pods(kind, nodes)}
+    assert ("gpu-node-without-request" in names(check(files))) is told
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        "resources: {limits: {nvidia.com/gpu: 1}}",
+        "resources: {limits: {nvidia.com/gpumem: 4000}}",
+        "resources: {requests: {aliyun.com/gpu-mem: 4}}",
+        "resources: {limits: {nvidia.com/mig-1g.10gb: 1}}",
+    ],
+)
+def test_cards_and_parts_of_them_are_requests(resources: str, check: Check) -> None:
+    found = names(check({"pods.yaml": pods("batch/Job", "nodeSelector: {nvidia.com/gpu.present: 'true'}", resources)}))
+    assert "gpu-node-without-request" not in found
+
+
+@pytest.mark.parametrize("more", ["resourceClaims: [{name: gpu, resourceClaimTemplateName: h100}]", "hostname: a"])
+def test_claims_of_devices_are_requests(more: str, check: Check) -> None:
+    nodes = f"nodeSelector: {{nvidia.com/gpu.present: 'true'}}\n{more}"
+    found = names(check({"pods.yaml": pods("batch/Job", nodes)}))
+    assert ("gpu-node-without-request" in found) is ("Claims" not in more)
+
+
+def test_what_a_template_fills_in_is_not_known(check: Check) -> None:
+    nodes = "nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}"
+    result = check({"pods.yaml": pods("batch/Job", nodes, 'resources: "{{ resources }}"')})
+    assert "gpu-node-without-request" not in names(result)
+    assert "gpu-node-without-request" in {one.rule for one in result.undecided}
+
+
+HOST = """
+spec:
+  parallelism: PODS
+  template:
+    spec:
+      hostNetwork: true
+      dnsPolicy: ClusterFirstWithHostNet
+      containers:
+        - name: main
+          image: registry.example.com/train:1.4
+          command: [sh, -c, "COMMAND"]
+          resources: {requests: {cpu: 2, memory: 8Gi}, limits: {LIMITS}}
+      restartPolicy: Never
+"""
+UNNEEDED = "host-network-without-need"
+
+
+@pytest.mark.parametrize(
+    ("pods_", "command", "limits", "severity"),
+    [
+        (16, "torchrun --master_port=29500 a.py", "nvidia.com/gpu: 4", "warning"),
+        (16, "MASTER_PORT=29500 python a.py", "nvidia.com/gpu: 4", "warning"),
+        (16, "torchrun --rdzv_endpoint=host:29400 a.py", "nvidia.com/gpu: 4", "warning"),
+        (16, "python a.py", "nvidia.com/gpu: 4", "info"),
+        (16, "python a.py", "nvidia.com/gpu: 8", None),  # which has the node for itself
+        (16, "python a.py", "nvidia.com/gpu: 4, vpc.amazonaws.com/efa: 16", None),
+        (16, "NCCL_SOCKET_IFNAME=eth0 python a.py", "nvidia.com/gpu: 4", None),
+        (1, "torchrun --master_port=29500 a.py", "nvidia.com/gpu: 4", None),
+        (16, "serve --port 8080", "memory: 8Gi", "warning"),
+    ],
+)
+def test_the_network_of_the_node(pods_: int, command: str, limits: str, severity: str | None, check: Check) -> None:
+    spec = HOST.replace("PODS", str(pods_)).replace("COMMAND", command).replace("LIMITS", limits)
+    files = {"main.tf": POOL.format(taint="nvidia.com/gpu")}
+    spec = spec.replace("restartPolicy", "tolerations: [{operator: Exists}]\n      restartPolicy")
+    result = check({**files, "job.yaml": manifest("batch/Job", spec)})
+    assert {one.rule: one.severity.word for one in result.findings}.get(UNNEEDED) == severity
+
+
+@pytest.mark.parametrize(("limits", "told"), [("memory: 8Gi", True), ("google.com/tpu: 4", False)])
+def test_without_pools_only_pods_without_gpus_share_nodes(limits: str, told: bool, check: Check) -> None:
+    spec = HOST.replace("PODS", "8").replace("COMMAND", "python a.py").replace("LIMITS", limits)
+    assert (UNNEEDED in names(check({"job.yaml": manifest("batch/Job", spec)}))) is told

@@ -1,0 +1,54 @@
+"""The page of published figures: what its table says is what kcheck prints, near what was published."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kcheck.config import settings
+from kcheck.engine import linter
+from kcheck.files.tree import Tree
+from tests.places import ROOT
+from tests.whole.test_docs import anchors
+
+TEXT = (ROOT / "docs" / "published-figures.md").read_text()
+SECTIONS = {next(iter(anchors(f"## {part}"))): part for part in TEXT.split("\n## ")[1:]}
+"""The text of each section by the anchor of its heading; test_docs.py compares its output with a fresh run."""
+
+TABLE = TEXT.split("\n## ")[0]
+ROWS = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in TABLE.splitlines() if line.startswith("| ")]
+TREES = sorted(path.name for path in (ROOT / "examples" / "published").iterdir())
+
+_OFF = 0.15
+"""How far a modelled time may be from the published one: docs/simulate.md says so."""
+
+
+def minutes(cell: str) -> tuple[float, float] | None:
+    """The bounds of a time in minutes, of a cell of the table."""
+    found = re.fullmatch(r"`?(?:about )?(\d+)(?: to (\d+))? min`?", cell)
+    return (float(found[1]), float(found[2] or found[1])) if found else None
+
+
+@pytest.mark.parametrize(("figure", "published", "printed", "where"), ROWS[1:], ids=[row[0] for row in ROWS[1:]])
+def test_figure_is_what_kcheck_prints(figure: str, published: str, printed: str, where: str) -> None:
+    section = SECTIONS[where.partition("(#")[2].rstrip(")")]
+    if not printed.startswith("`"):
+        assert "not repeated" in section.lower(), figure
+        return
+    shown = "".join(re.findall(r"```text\n(.*?)```", section, re.DOTALL))
+    assert re.search(rf"(?<![\d,]){re.escape(printed.strip('`'))}(?![\d,])", shown), figure
+    theirs, ours = minutes(published), minutes(printed)
+    if theirs and ours:
+        assert ours[0] <= theirs[1] * (1 + _OFF), figure
+        assert ours[1] >= theirs[0] * (1 - _OFF), figure
+
+
+def test_each_tree_is_on_the_page() -> None:
+    assert [name for name in TREES if f"examples/published/{name} " not in TEXT] == []
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_published_trees_are_fully_decided(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples" / "published")
+    assert not linter.run(Tree([name]), settings.load((name,), None)).undecided
