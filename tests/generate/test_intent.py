@@ -394,7 +394,7 @@ def test_reads_the_intent_of_an_example() -> None:
     cloud, found = intent_from_code.read(str(EXAMPLES / "eks-training"))
     assert cloud == "eks"
     assert found == {
-        "name": "train", "region": "us-east-1", "kubernetes": "1.33", "nodes": 64, "machines": ["p5.48xlarge"],
+        "name": "train", "region": "us-east-1", "kubernetes": "1.35", "nodes": 64, "machines": ["p5.48xlarge"],
         "gpus": 8, "job": {"nodes": 64}, "autoscaler": "cluster-autoscaler",
     }  # fmt: skip
 

@@ -135,3 +135,23 @@ def test_amazon_linux_2_has_many_names(name: str) -> None:
 @pytest.mark.parametrize("name", ["AL2023_x86_64_NVIDIA", "al2023@latest", "AmazonLinux2023", "AL2023"])
 def test_amazon_linux_2023_stays(name: str) -> None:
     assert not retirements.find("eks", "image", name)
+
+
+@pytest.mark.parametrize(
+    ("image", "fires"), [("AliyunLinux", True), ("CentOS", True), ("AliyunLinux3", False), ("ContainerOS", False)]
+)
+def test_images_of_ack(check: Check, image: str, fires: bool) -> None:
+    code = f"""
+    resource "alicloud_cs_managed_kubernetes" "main" {{
+      name = "train"
+    }}
+
+    resource "alicloud_cs_kubernetes_node_pool" "gpu" {{
+      node_pool_name = "gpu"
+      cluster_id     = alicloud_cs_managed_kubernetes.main.id
+      instance_types = ["ecs.gn7i-c8g1.2xlarge"]
+      image_type     = "{image}"
+      desired_size   = 2
+    }}
+    """
+    assert ("retired-node-image" in {finding.rule for finding in check({"main.tf": code}).findings}) is fires

@@ -116,6 +116,18 @@ def test_nothing_is_said_of_versions_that_are_not_written(check: Check, code: st
     assert verdicts(check, without, "") == {}
 
 
+@pytest.mark.parametrize(
+    ("code", "version", "plan", "longer"),
+    [(AKS, "1.32", "", "AKSLongTermSupport it is supported until 2027-03-31"), (AKS, "1.30", "", ""),
+     (EKS, "1.33", STANDARD, "support_type EXTENDED in upgrade_policy it is supported until 2027-07-29"),
+     (GKE, "1.33", "", "release channel EXTENDED it is supported until 2027-06-03")],
+)  # fmt: skip
+def test_longer_support_is_named_while_it_lasts(check: Check, code: str, version: str, plan: str, longer: str) -> None:
+    files = {"main.tf": code.replace("VERSION", version).replace("PLAN", plan)}
+    found = next(one for one in check(files).findings if one.rule == ENDED)
+    assert [longer in text for text in found.details[1:]] == ([True] if longer else [])
+
+
 def test_the_day_decides(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     found = {}
     for day in ("2027-01-25", "2027-01-26", "2027-03-27", "2028-03-26", "2028-03-27"):

@@ -225,7 +225,7 @@ class _Ack(Reader):
                 else Scheduling(taint_form=form)
             ),
             placement=fields.record_of(Placement),
-            system=System(hub_mirror=container_runtime.registry_mirrors(instance)),
+            system=fields.record_of(System, hub_mirror=container_runtime.registry_mirrors(instance)),
             kubelet=fields.record_of(Kubelet) if inside else Kubelet(),
         )
         self.found.pools.append(pool)

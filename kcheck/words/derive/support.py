@@ -22,13 +22,15 @@ class Support(NamedTuple):
     """The support of a version by the plan of the cluster.
 
     `days_ended` counts the days since it ended, the day itself too; `days_extended` those since the end of standard
-    support, with a plan that goes on; None without one.
+    support, with a plan that goes on; None without one. Without it, `longer` is until when it would go on; None where that
+    day has come.
     """
 
     ends: str
     days_ended: int
     standard_ends: str
     days_extended: int | None
+    longer: str | None
     effect: str
     newest: str
 
@@ -44,15 +46,19 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
     plan = cluster.support_plan
     if isinstance(plan, Unknown):
         return Unknown(plan.reason, plan.origin)
-    longer = cloud(cluster.cloud).extended_plan
-    extended = window.extended if longer and isinstance(plan, Known) and plan.value.upper() == longer.upper() else None
+    going_on = cloud(cluster.cloud).extended_plan
+    extended = (
+        window.extended if going_on and isinstance(plan, Known) and plan.value.upper() == going_on.upper() else None
+    )
     ends, newest = extended or window.ends, known_versions.newest(today())
+    longer = window.extended if extended is None and window.extended and window.extended > today() else None
     return Known(
         Support(
             ends.isoformat(),
             _days_since(ends),
             window.ends.isoformat(),
             _days_since(window.ends) if extended else None,
+            longer=longer.isoformat() if longer else None,
             effect=known_versions.effect,
             newest=f"1.{newest}",
         ),

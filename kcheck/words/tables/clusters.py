@@ -134,6 +134,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("days_ended", "int", "days since then, that day too; before it, zero or less", "days"),
         part("standard_ends", "string", "day on which standard support ends"),
         part("days_extended", "int", "days since then, that day too, with a plan that goes on; null without one", "days", nullable=True),
+        part("longer", "string", "day until which a plan of longer support would go on; null with such a plan, or where that day has come", nullable=True),
         part("effect", "string", "what the cloud does with clusters of a version that has ended"),
         part("newest", "string", "newest version of the cloud"),
     ),
