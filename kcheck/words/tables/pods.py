@@ -13,6 +13,7 @@ from kcheck.words.derive import (
     queues,
     runs,
     shortages,
+    tiers,
     tolerations,
     volumes,
 )
@@ -96,6 +97,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("cpu", "int", "CPU of one pod", "millicores", nullable=False),
         simple("memory", "int", "memory of one pod", "memory", nullable=False),
         simple("priority", "string", "its priority class"),
+        made("qos", "string", "their QoS class: Guaranteed, Burstable, BestEffort; null where more than their containers decides it", tiers.qos, nullable=True),
+        records("lower_neighbours", "workload", "workloads of lower priority that may land on their nodes, the first three, where no job that is applied with theirs has a higher one",
+                tiers.lower_neighbours),
         simple("scheduler", "string", "its scheduler"),
         simple("labels", "string", "labels of the pods", kind="map", nullable=False),
         simple("annotations", "string", "annotations of the pods", kind="map", nullable=False),
