@@ -5,6 +5,7 @@ from __future__ import annotations
 from kcheck.words.derive import (
     basics,
     evictions,
+    fragments,
     gangs,
     gpus,
     jobs,
@@ -115,6 +116,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("nodes", "int", "nodes of these pools; null where there are none", pods.nodes, "nodes", nullable=True),
         made("pods_per_node", "int", "pods for which a node of their pool has GPUs, and leaves CPU and memory; 1 where they must not share one; null where that is not known",
              pods.per_node, "pods", nullable=True),
+        records("fillers", "workload", "other workloads whose pods fit the GPUs and CPU that these leave over on each node of their pool, the first three", fragments.fillers),
         made("starter", "string", "what starts several processes in them, such as torchrun; null if nothing is seen", pods.starter, nullable=True),
         made("processes", "int", "processes that each starts; null where no number says it", runs.starts, "processes", nullable=True),
         made("volumes", "string", "names of their volumes", volumes.names, kind="list"),
