@@ -266,7 +266,7 @@ EKS = [
         "eks",
         documents(TEAMS, "kind: LimitRange", times=2),
         add(ADDED, job(100, worker(0, own={"resources": {}}))),
-        also=("limit-range-missing",),
+        also=("limit-range-missing", "gpu-node-without-request"),
     ),
     mistake(
         "namespace-without-quota",
