@@ -277,7 +277,7 @@ EKS = [
         "eks",
         documents(TEAMS, "kind: LimitRange", times=2),
         add(ADDED, job(100, worker(0, own={"resources": {}}))),
-        also=("limit-range-missing",),
+        also=("limit-range-missing", "gpu-node-without-request"),
     ),
     mistake(
         "namespace-without-quota",
@@ -290,6 +290,11 @@ EKS = [
         ),
     ),
     mistake("quota-without-gpus", "eks", drop(TEAMS, "requests.nvidia.com/gpu", times=2)),
+    mistake(
+        "highest-tier-not-guaranteed",
+        "eks",
+        add(ADDED, job(4, worker(1, priorityClassName="high")) + "---\n" + job(4, worker(1)).replace("added", "more")),
+    ),
     mistake("tier-not-visible", "eks", drop(JOB, "kueue.x-k8s.io/priority-class"), drop(JOB, "training/team")),
     # scheduling
     mistake("default-priority-missing", "eks", swap(PRIORITIES, "globalDefault: true", "globalDefault: false")),

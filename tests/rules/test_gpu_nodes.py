@@ -143,3 +143,35 @@ def test_the_network_of_the_node(pods_: int, command: str, limits: str, severity
 def test_without_pools_only_pods_without_gpus_share_nodes(limits: str, told: bool, check: Check) -> None:
     spec = HOST.replace("PODS", "8").replace("COMMAND", "python a.py").replace("LIMITS", limits)
     assert (UNNEEDED in names(check({"job.yaml": manifest("batch/Job", spec)}))) is told
+
+
+FILLER = """
+spec:
+  replicas: 4
+  template:
+    spec:
+      tolerations: [{operator: Exists}]
+      containers:
+        - {name: main, image: "registry.example.com/serve:1", resources: {requests: {cpu: CPU}, limits: {nvidia.com/gpu: GPUS}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cpu", "gpus", "severity", "detail"),
+    [
+        (4, 2, "info", "Deployment train fits the rest"),
+        (4, 4, "warning", "No other workload in this code fits the rest"),
+        (150, 1, "warning", "No other workload in this code fits the rest"),
+    ],
+)
+def test_small_services_fill_what_jobs_leave(cpu: int, gpus: int, severity: str, detail: str, check: Check) -> None:
+    spec = HOST.replace("PODS", "64").replace("COMMAND", "python a.py").replace("cpu: 2", "cpu: 48")
+    spec = spec.replace("LIMITS", "nvidia.com/gpu: 3").replace(
+        "restart", "tolerations: [{operator: Exists}]\n      restart"
+    )
+    serve = FILLER.replace("CPU", str(cpu)).replace("GPUS", str(gpus))
+    files = {"job.yaml": manifest("batch/Job", spec), "serve.yaml": manifest("apps/Deployment", serve)}
+    result = check({"main.tf": POOL.format(taint="nvidia.com/gpu"), **files})
+    (found,) = (one for one in result.findings if one.rule == "job-does-not-fill-node")
+    assert found.severity.word == severity
+    assert detail in found.details
