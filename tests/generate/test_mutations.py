@@ -167,7 +167,7 @@ EKS = [
         "kubernetes-version-behind",
         "eks",
         swap(TFVARS, r'kubernetes_version = "\S+"', 'kubernetes_version = "1.27"'),
-        also=("autoscaler-version-skew",),
+        also=("autoscaler-version-skew", "unsupported-kubernetes"),
     ),
     mistake("retired-node-image", "eks", swap(POOLS, "AL2023_x86_64_NVIDIA", "AL2_x86_64_GPU")),
     mistake("retired-node-image", "eks", swap(POOLS, "AL2023_x86_64_STANDARD", "AL2_x86_64")),
