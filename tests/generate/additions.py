@@ -79,11 +79,11 @@ VOLUMES: list[Dict] = [
 ]
 
 
-def worker(gpus: int = 8, **more: Any) -> Dict:
-    """The pod of a job, with shared memory, checkpoints, and all interfaces of a p5.48xlarge for all its GPUs."""
+def worker(gpus: int = 8, *, fast: bool = True, **more: Any) -> Dict:
+    """The pod of a job, with shared memory, checkpoints, and interfaces of a p5.48xlarge for its GPUs if it is `fast`."""
     own = {"volumeMounts": [*SHM["volumeMounts"], CHECKPOINTS], **more.pop("own", {})}
     found = pod(gpus, own=own, **{"volumes": VOLUMES, "restartPolicy": "Never", **more})
-    if gpus:
+    if gpus and fast:
         found["containers"][0]["resources"]["limits"][EFA] = 4 * gpus
     return found
 

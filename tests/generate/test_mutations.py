@@ -102,6 +102,22 @@ def priority(name: str, value: int, **more: Any) -> str:
     return text(thing("scheduling.k8s.io/v1", "PriorityClass", name, value=value, **more))
 
 
+CLAIM = text(
+    thing("resource.k8s.io/v1", "ResourceClaimTemplate", "gpus", spec={"spec": {"devices": {"requests": [
+        {"name": "gpus", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 8}}]}}}),
+    thing("resource.k8s.io/v1", "ResourceClaim", "shared", spec={"devices": {"requests": [
+        {"name": "gpus", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 8}}]}}),
+)  # fmt: skip
+
+
+def claiming(*, pods: int = 1, by: str = "resourceClaimTemplateName", used: bool = True) -> str:
+    """A job whose pods claim all GPUs of a node."""
+    found = worker(0, resourceClaims=[{"name": "gpus", by: "gpus" if by.endswith("TemplateName") else "shared"}])
+    if used:
+        found["containers"][0]["resources"]["claims"] = [{"name": "gpus"}]
+    return CLAIM + "---\n" + job(pods, found)
+
+
 # --- right additions: nothing may be said about them
 
 ADDITIONS = {
@@ -175,6 +191,32 @@ EKS = [
     # GPUs
     mistake("gpu-not-shared", "eks", drop(GPU_PLUGIN, "  shared: "), add(ADDED, deployment(pod(1), 12))),
     mistake("gpu-node-without-request", "eks", add(ADDED, job(1, worker(0)))),
+    mistake("claimed-gpus-unused", "eks", add(ADDED, claiming(used=False)), also=("queue-ignores-gpus",)),
+    mistake(
+        "shared-resource-claim",
+        "eks",
+        add(ADDED, claiming(pods=4, by="resourceClaimName")),
+        also=("queue-ignores-gpus",),
+    ),
+    mistake(
+        "autoscaler-ignores-claims",
+        "eks",
+        add(ADDED, claiming()),
+        after(SCALER, "expander: ", 'enable-dynamic-resource-allocation: "false"'),
+        also=("queue-ignores-gpus",),
+    ),
+    mistake(
+        "claims-not-served",
+        "eks",
+        add(ADDED, claiming()),
+        swap(TFVARS, r'(kubernetes_version += )"\S+"', r'\1"1.33"'),
+        also=("autoscaler-version-skew", "extended-support-price", "queue-ignores-gpus"),
+    ),
+    mistake(
+        "native-gang-ignored",
+        "eks spot",
+        add(ADDED, job(4, worker(8, schedulingGroup={"podGroupName": "added"}), labels={"training/team": "added"})),
+    ),
     mistake("gpu-sharing-conflict", "eks", swap(GPU_PLUGIN, r"replicas: \d+", "replicas: 1")),
     mistake(
         "mig-slices-not-offered",
@@ -216,6 +258,7 @@ EKS = [
         drop(JOB, "kueue.x-k8s.io/queue-name"),
         swap(KUEUE, "name: default", "name: main", times=2),
         swap(KUEUE_VALUES, "manageJobsWithoutQueueName: true", "manageJobsWithoutQueueName: false"),
+        also=("job-across-fabrics",),
     ),
     mistake("queue-matches-nothing", "eks", drop(KUEUE, "namespaceSelector:", times=2)),
     mistake("queue-missing", "eks", swap(JOB, "queue-name: default", "queue-name: gpu")),
@@ -317,7 +360,7 @@ EKS = [
     mistake(
         "host-network-without-need",
         "eks",
-        add(ADDED, job(16, worker(4, hostNetwork=True, dnsPolicy="ClusterFirstWithHostNet"))),
+        add(ADDED, job(16, worker(4, fast=False, hostNetwork=True, dnsPolicy="ClusterFirstWithHostNet"))),
     ),
     mistake("hostname-anti-affinity-at-scale", "eks", add(ADDED, job(128, worker(affinity=APART)))),
     mistake(

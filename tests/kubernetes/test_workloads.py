@@ -285,7 +285,7 @@ EIGHT = "resources: {limits: {nvidia.com/gpu: 8}}"
         ('gpus: "{{ gpus }}"\n  gpusPerNode: 8', "", None, None, None),
     ],
 )
-def test_the_first_mpi_jobs_have_one_template(
+def test_the_mpi_v1alpha1_jobs_have_one_template(
     spec: str, resources: str, workers: int | None, gpus: int | None, slots: int | None, read: Read
 ) -> None:
     text = FIRST_MPI.replace("SPEC", spec).replace("RESOURCES", resources or "tty: false")

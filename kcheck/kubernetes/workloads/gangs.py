@@ -127,12 +127,12 @@ def gang(
 ) -> Value[str]:  # fmt: skip
     """What starts the pods of a job together; unset where nothing does."""
     here = Origin((item.span,))
-    if native.gang is not None:
-        return native.gang
     if known(system) == "kueue":
         return Known("Kueue", here)
     if kind == "batch.volcano.sh/Job":
         return Known("Volcano", here)
+    if native.gang is not None:
+        return native.gang
     marks = [labels, written_map(item.root, "metadata", "annotations")]
     marks += [mark for template in found for mark in (template.labels, template.annotations)]
     for mark in marks:

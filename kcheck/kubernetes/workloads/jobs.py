@@ -10,8 +10,8 @@ from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import (
     accounts,
     devices,
-    first_mpi,
     gangs,
+    mpi_v1alpha1,
     places,
     pods,
     runtimes,
@@ -62,8 +62,8 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
     for item in found:
         kind = kind_of(item)
         if kind in known_kinds or unlisted.has_pods(item):
-            workload = _workload(first_mpi.by_roles(item), kind, known_kinds.get(kind, unlisted.KIND), others)
-            workload = first_mpi.kept(gangs.with_group(workload, groups), item)
+            workload = _workload(mpi_v1alpha1.by_roles(item), kind, known_kinds.get(kind, unlisted.KIND), others)
+            workload = mpi_v1alpha1.kept(gangs.with_group(workload, groups), item)
             workload = scaled.with_most(accounts.signed_in(workload, item, signed), item, grown)
             yield item, runtimes.with_runtime(workload, item, named) if kind == runtimes.USER else workload
 
