@@ -162,7 +162,8 @@ class System:
 
     `boot_data` is what the user adds to its start, `local_disks` says whether that joins the local disks. Its kernel is
     told to know at most `neighbours` others. `streaming` says that containers start before their image is there,
-    `hub_mirror` that nodes ask a mirror before Docker Hub.
+    `hub_mirror` that nodes ask a mirror before Docker Hub. `driver` says who installs the driver of GPUs (AKS: Install,
+    None), `driver_tag` is the tag that once said so.
     """
 
     image: Value[str] = NOTHING
@@ -172,6 +173,8 @@ class System:
     neighbours: Value[int] = NOTHING
     streaming: Value[bool] = NOTHING
     hub_mirror: Value[bool] = NOTHING
+    driver: Value[str] = NOTHING
+    driver_tag: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False)
