@@ -94,7 +94,7 @@ def on_pools(found: Jobs, world: World, pools: list[NodePool]) -> Jobs:
 
 def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) -> tuple[list[Job], tuple[Queue, ...]]:
     """The jobs of a run with their queue; each pod of a run stands for a full node."""
-    queue = _limit(found, pool)
+    queue = _limit(found, world, pool)
     result = []
     for job, template in found.jobs:
         gang, apart = isinstance(job.gang, Known), bool(known(template.spread))
@@ -110,17 +110,26 @@ def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) 
     return result, (queue,) if queue is not None else ()
 
 
-def _limit(found: Jobs, pool: NodePool | None) -> Queue | None:
+def _limit(found: Jobs, world: World, pool: NodePool | None) -> Queue | None:
     """The quota of a queue in full nodes of a pool: by GPUs, else by vCPUs."""
     if found.queue is None or pool is None:
         return None
     quotas = known(found.queue.quotas) or {}
-    cards, of_node = sum(quotas.get(name, 0) for name in CARDS), known(pool.machine.gpus)
+    counted = {*CARDS, *_claimed(found, world)}
+    cards, of_node = sum(quotas.get(name, 0) for name in counted), known(pool.machine.gpus)
     cpus, vcpus = quotas.get("cpu"), placement.smallest(pool)
     counts = [cards // of_node] if cards and of_node else []
     counts += [cpus // vcpus] if cpus and vcpus else []
     preempts = known(found.queue.preemption) not in (None, "Never")
     return Queue(str(known(found.queue.name)), max(1, min(counts)), preempts=preempts) if counts else None
+
+
+def _claimed(found: Jobs, world: World) -> Iterator[str]:
+    """The resources by which Kueue counts the GPUs that jobs claim."""
+    for job, template in found.jobs:
+        for one in world.deployed.beside(job).admissions if template.device_classes else ():
+            names = known(one.counted_as) or {}
+            yield from (names[name] for name in template.device_classes if name in names)
 
 
 def _priority_class(world: World, job: Workload) -> PriorityClass | None:

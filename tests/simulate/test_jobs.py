@@ -145,6 +145,29 @@ def test_jobs_of_a_queue_share_its_quota(write: Callable[[Mapping[str, str]], Pa
     assert "the 2 jobs of the queue gpus are submitted together" in one.assumed
 
 
+def test_claimed_gpus_count_as_what_kueue_maps_them_to(write: Callable[[Mapping[str, str]], Path]) -> None:
+    """A quota of a resource that stands for a device class limits the jobs that claim such devices."""
+    claim = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpus, namespace: team}
+spec: {spec: {devices: {requests: [{name: gpus, exactly: {deviceClassName: gpu.nvidia.com, count: 8}}]}}}
+---
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+resources: {deviceClassMappings: [{name: example.com/gpu, deviceClassNames: [gpu.nvidia.com]}]}
+"""
+    own = "      resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]\n"
+    jobs = [
+        job(name, pods, own, labels=QUEUED).replace("limits: {nvidia.com/gpu: 8}", "claims: [{name: gpus}]")
+        for name, pods in (("a", 20), ("b", 15))
+    ]
+    queue = QUEUE.replace("COHORT\n", "").replace("nvidia.com/gpu", "example.com/gpu")
+    one = found(write, queue, claim, *jobs)
+    assert [(each.name, each.queue) for each in one.case.jobs] == [("a", "gpus"), ("b", "gpus")]
+    assert one.case.queues == (Queue("gpus", 30),)
+
+
 def test_a_job_larger_than_its_quota_is_never_admitted(write: Callable[[Mapping[str, str]], Path]) -> None:
     found(write, QUEUE.replace("COHORT\n", ""), job("a", 31, labels=QUEUED), job("b", 15, labels=QUEUED))
     out = CliRunner().invoke(cli, ["simulate", "."]).stdout
