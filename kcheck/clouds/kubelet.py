@@ -41,12 +41,7 @@ def in_text(text: Value[str]) -> Kubelet:
         return unknown(text.reason)
     if any(file in text.value for file in _FILES):
         return unknown("the start-up of its nodes configures their kubelets")
-    names = (
-        ("kube-reserved", "kubeReserved"),
-        ("system-reserved", "systemReserved"),
-        ("eviction-hard", "evictionHard"),
-    )
-    return Kubelet(*(_found(text.value, flag, key, text.origin) for flag, key in names))
+    return Kubelet(*(_found(text.value, flag, key, text.origin) for flag, key in _NAMES))
 
 
 def _found(text: str, flag: str, key: str, origin: Origin) -> Value[dict[str, str]]:

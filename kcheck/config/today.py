@@ -29,3 +29,8 @@ def today() -> datetime.date:
         return datetime.date.fromisoformat(text)
     except ValueError as error:
         raise ConfigError(f"{VARIABLE}={text}: give a day, such as {VARIABLE}=2026-11-22") from error
+
+
+def days_since(day: datetime.date) -> int:
+    """Days since a day, the day itself too; zero or less before it."""
+    return (today() - day).days + 1

@@ -39,14 +39,16 @@ def of_class(name: str) -> Device | None:
 
 def of_selectors(expressions: Iterable[str]) -> Device | None:
     """What devices the selectors of a class choose; None if they name no driver that is known."""
-    text = " ".join(expressions).replace('"', "'")
-    for name, driver in _file()["drivers"].items():
-        if f"'{name}'" in text:
-            return "share" if driver.get("parts", "\0") in text else driver["kind"]
-    return None
+    text = _joined(expressions)
+    name = next((name for name in _file()["drivers"] if f"'{name}'" in text), None)
+    return None if name is None else "share" if is_part(name, [text]) else _file()["drivers"][name]["kind"]
 
 
 def is_part(device_class: str, expressions: Iterable[str]) -> bool:
-    """Whether the selectors of a request choose parts of the cards of a well-known class."""
-    text = " ".join(expressions).replace('"', "'")
-    return _file()["drivers"].get(device_class, {"kind": "other"}).get("parts", "\0") in text
+    """Whether the selectors of a request choose parts of cards; a class has the name of its driver."""
+    parts = _file()["drivers"].get(device_class, {"kind": "other"}).get("parts")
+    return parts is not None and parts in _joined(expressions)
+
+
+def _joined(expressions: Iterable[str]) -> str:
+    return " ".join(expressions).replace('"', "'")

@@ -7,9 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.model import Container, PodTemplate, Workload
+from kcheck.source.values import Known, Origin, Unknown, Unset, all_known
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory, Thing
+    from kcheck.source.values import Value
 
 _KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers")
 """What rules compare with what is applied beside it."""
@@ -41,6 +43,15 @@ class Deployments:
         if isinstance(thing, PodTemplate | Container):
             thing = self.workload(thing)
         return self._scopes[self.scope(thing)]
+
+    def device_resources(self, thing: Thing) -> Value[dict[str, str]]:
+        """The resource by which Kueue counts each device class, as its configuration beside a thing says."""
+        found = [one.counted_as for one in self.beside(thing).admissions]
+        origin = found[0].origin if found and found[0].origin else Origin((thing.place,))
+        maps = all_known(found)
+        if isinstance(maps, Unknown) or not found:
+            return maps if isinstance(maps, Unknown) else Unset(origin)
+        return Known({name: resource for own in reversed(maps) for name, resource in own.items()}, origin)
 
     @cached_property
     def _clusters(self) -> dict[str, Inventory]:

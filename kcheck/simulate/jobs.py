@@ -127,9 +127,8 @@ def _limit(found: Jobs, world: World, pool: NodePool | None) -> Queue | None:
 def _claimed(found: Jobs, world: World) -> Iterator[str]:
     """The resources by which Kueue counts the GPUs that jobs claim."""
     for job, template in found.jobs:
-        for one in world.deployed.beside(job).admissions if template.device_classes else ():
-            names = known(one.counted_as) or {}
-            yield from (names[name] for name in template.device_classes if name in names)
+        names = known(world.deployed.device_resources(job)) or {} if template.device_classes else {}
+        yield from (names[name] for name in template.device_classes if name in names)
 
 
 def _priority_class(world: World, job: Workload) -> PriorityClass | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.numbers import flags
-from kcheck.source.values import Known, Unknown, Value, equals, known
+from kcheck.source.values import Known, Unknown, Unset, Value, equals, known, mapped
+from kcheck.words.derive import karpenter
 from kcheck.words.derive.basics import computed
 from kcheck.words.derive.scaling import minor
 
@@ -34,13 +35,10 @@ def counted_as(template: PodTemplate, world: World) -> Value[str]:
     name = known(asked)
     if name is None or name not in template.device_classes:
         return asked
-    found = world.deployed.beside(world.deployed.workload(template)).admissions
-    if not found:
+    found = world.deployed.device_resources(template)
+    if isinstance(found, Unset):
         return Unknown("the configuration of Kueue, which maps device classes to resources, is not in the code")
-    unknown = next((one.counted_as for one in found if isinstance(one.counted_as, Unknown)), None)
-    return unknown or computed(
-        template, next((own[name] for one in found if name in (own := known(one.counted_as) or {})), name)
-    )
+    return mapped(found, lambda own: own.get(name, name))
 
 
 def ignored_by(template: PodTemplate, world: World) -> Value[str]:
@@ -73,18 +71,13 @@ def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[s
 
 
 def _karpenter(template: PodTemplate, cluster: Cluster, world: World) -> Value[str]:
-    addons = (one for one in world.deployed.on(cluster).addons if one.tree is None)
-    own = next((one for one in addons if known(one.name) == "karpenter"), None)
+    own = next(iter(karpenter.releases(cluster, world)), None)
     if own is None:
         return Unknown("the release of Karpenter, which says whether it serves resource claims, is not in the code")
     version, first = known(own.version), world.numbers.limits("any")["karpenter.claims"].text
-    if version is not None and _parts(version) < _parts(first):
+    if karpenter.is_older(version, first):
         return computed(template, f"Karpenter {version}")
     ignores = own.ignores_claims
     if isinstance(ignores, Unknown):
         return ignores
     return computed(template, "Karpenter" if known(ignores) is not False else None)
-
-
-def _parts(version: str) -> list[int]:
-    return [int(part) for part in version.lstrip("v").split("-")[0].split(".") if part.isdecimal()]

@@ -11,7 +11,7 @@ from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, nu
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
-    from kcheck.model import KarpenterPool, Workload
+    from kcheck.model import Addon, Cluster, KarpenterPool, Workload
     from kcheck.scale.world import World
 
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.")
@@ -22,16 +22,26 @@ _RETIRED = {"v1alpha5": "karpenter.alpha_removed", "v1beta1": "karpenter.beta_re
 def installed(pool: KarpenterPool, world: World) -> Value[str]:
     """The version of Karpenter's chart that is installed into the same cluster; null if there is none in the code."""
     cluster = known(pool.cluster)
-    addons = world.deployed.on(cluster).addons if cluster else []
-    found = [addon.version for addon in addons if addon.tree is None and known(addon.name) == "karpenter"]
+    found = [one.version for one in releases(cluster, world)] if cluster else []
     return next((one for one in found if isinstance(one, Known)), found[0] if found else computed(pool, None))
 
 
 def served(pool: KarpenterPool, world: World) -> Value[bool]:
     """Whether the Karpenter that is installed has its API; unset where its version is not known."""
-    key, own = _RETIRED.get((known(pool.api) or "").rpartition("/")[2]), _numbers(known(installed(pool, world)))
-    removed = _numbers(str(world.numbers.limits("any")[key].value)) if key else None
-    return computed(pool, None if own is None else removed is None or own < removed)
+    key, own = _RETIRED.get((known(pool.api) or "").rpartition("/")[2]), known(installed(pool, world))
+    older = is_older(own, world.numbers.limits("any")[key].text) if key else True
+    return computed(pool, None if _numbers(own) is None else older)
+
+
+def releases(cluster: Cluster, world: World) -> list[Addon]:
+    """The releases of Karpenter's chart on a cluster."""
+    return [one for one in world.deployed.on(cluster).addons if one.tree is None and known(one.name) == "karpenter"]
+
+
+def is_older(version: str | None, other: str) -> bool:
+    """Whether a version is known, and older than another: by its first two numbers."""
+    own, least = _numbers(version), _numbers(other)
+    return own is not None and least is not None and own < least
 
 
 def _numbers(version: str | None) -> tuple[int, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.config.today import today
+from kcheck.config.today import days_since
 from kcheck.numbers import retirements
 from kcheck.source.values import Known, Unknown, Unset, Value, known
 from kcheck.words.derive import control_plane
@@ -77,10 +77,9 @@ def _ending(thing: NodePool | Cluster, cluster: Cluster, kind: str, name: Value[
             return holds
         if holds:
             notice = found.notice or world.numbers.limits("any")["retirement.notice"].number
-            days = (today() - found.ends).days + 1
             return Known(
                 Ending(
-                    name.value, found.what, found.ends.isoformat(), days,
+                    name.value, found.what, found.ends.isoformat(), days_since(found.ends),
                     notice=notice, successor=found.successor or None, effect=found.effect or None,
                 ),
                 name.origin,

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
-from kcheck.config.today import today
+from kcheck.config.today import days_since, today
 from kcheck.numbers.versions import versions
 from kcheck.source.values import Known, Unknown, Value
 from kcheck.words.derive import control_plane
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
-    import datetime
-
     from kcheck.model import Cluster
     from kcheck.scale.world import World
 
@@ -55,16 +53,12 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
     return Known(
         Support(
             ends.isoformat(),
-            _days_since(ends),
+            days_since(ends),
             window.ends.isoformat(),
-            _days_since(window.ends) if extended else None,
+            days_since(window.ends) if extended else None,
             longer=longer.isoformat() if longer else None,
             effect=known_versions.effect,
             newest=f"1.{newest}",
         ),
         minor.origin,
     )
-
-
-def _days_since(day: datetime.date) -> int:
-    return (today() - day).days + 1
