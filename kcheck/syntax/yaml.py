@@ -258,8 +258,9 @@ def get(node: Node | None, *path: str | int) -> Target | None:
     for step in path:
         node = node.target if isinstance(node, Alias) else node
         if isinstance(node, Mapping) and isinstance(step, str):
-            entry = node.own(step)
-            if entry is None and node.own("<<"):
+            index = node.index
+            entry = index.get(step)
+            if entry is None and "<<" in index:
                 entry = next(filter(None, (layer.own(step) for layer in layers(node))), None)
             node = entry.value if entry else None
         elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
@@ -271,6 +272,9 @@ def get(node: Node | None, *path: str | int) -> Target | None:
 
 def entries(mapping: Mapping) -> dict[str, Pair]:
     """The effective entries by key text: merges are resolved, aliases in values are not."""
+    index = mapping.index
+    if len(index) == len(mapping.entries) and "<<" not in index:
+        return index.copy()
     result: dict[str, Pair] = {}
     for layer in layers(mapping):
         for entry in reversed(layer.entries):
