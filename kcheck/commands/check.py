@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import comparison_options, options, progress
+from kcheck.commands.first_look import NOTHING
 from kcheck.report.formats import FORMATS, Report, render
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from kcheck.gate.comparison import Comparison
     from kcheck.source.findings import Finding
 
-NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
 _MOST = 10
 UNCHANGED = "kcheck: no relevant changes."
 

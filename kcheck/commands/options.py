@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from kcheck.commands import first_look
+from kcheck.commands.first_look import THRESHOLDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,8 +24,6 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Finding
 
 T = TypeVar("T")
-THRESHOLDS = ("error", "warning", "info", "undecided", "never")
-"""What a gate can fail on."""
 _FLAGS = {
     "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",
     "module_dirs": "module-dir",
@@ -265,4 +266,5 @@ def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
     """The files of the given paths, the working directory without any."""
     from kcheck.files.tree import Tree
 
-    return Tree(list(paths), exclude=config.exclude)
+    tree = None if config.exclude else first_look.trees.pop(paths, None)
+    return tree or Tree(list(paths), exclude=config.exclude)

@@ -67,8 +67,9 @@ MANIFEST = (
 )
 
 
+START = {"kcheck", "kcheck.cli", "kcheck.commands", "kcheck.commands.group"}
 OPTIONS = {
-    "kcheck.commands",
+    "kcheck.commands.first_look",
     "kcheck.commands.options",
     "kcheck.commands.comparison_options",
     "kcheck.commands.progress",
@@ -86,7 +87,7 @@ CHOICES = {
 
 def test_help_loads_no_command(tmp_path: Path) -> None:
     modules = loaded("--help", cwd=tmp_path)
-    assert {name for name in modules if name.startswith("kcheck")} == {"kcheck", "kcheck.cli"}
+    assert {name for name in modules if name.startswith("kcheck")} == START
     assert not modules & HEAVY
 
 
@@ -96,7 +97,7 @@ def test_help_of_a_command_loads_its_options_only(tmp_path: Path, command: str) 
     own = {name for name in modules if name.startswith("kcheck")}
     module = f"kcheck.commands.{command.split(maxsplit=1)[0]}"
     assert module in own
-    assert own <= {"kcheck", "kcheck.cli", module} | OPTIONS | CHOICES
+    assert own <= START | {module} | OPTIONS | CHOICES
     assert not modules & HEAVY
 
 
@@ -127,7 +128,7 @@ def test_completion_loads_no_more_than_help(tmp_path: Path, words: str, found: s
     assert f"plain,{found}" in run.stdout.split()
     modules = set(run.stderr.split())
     own = {name for name in modules if name.startswith("kcheck")} - {f"kcheck.commands.{name}" for name in COMMANDS}
-    assert own <= {"kcheck", "kcheck.cli"} | OPTIONS | CHOICES
+    assert own <= START | OPTIONS | CHOICES
     assert not modules & HEAVY
 
 
