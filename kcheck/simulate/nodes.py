@@ -6,9 +6,10 @@ https://github.com/kubernetes-sigs/cluster-autoscaler/blob/main/pkg/clusterstate
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from heapq import heappop
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kcheck.simulate.model import PHASES
 
@@ -76,8 +77,7 @@ class Node:
             self.rest(now, unneeded_time)
 
 
-@dataclass
-class Group:
+class Group(Struct):
     """A pool as the autoscaler sees it: its target, and its nodes by state.
 
     `waiting` have no Node object yet, `long` of them for too long; `young` are registered and not ready, `unready`
@@ -102,8 +102,8 @@ class Group:
     leaving: int = 0
     last_increase: float = -NEVER
     last_deletion: float = -NEVER
-    kept: list[Node] = field(default_factory=list)
-    joins: list[float] = field(default_factory=list)
+    kept: list[Node] = []
+    joins: list[float] = []
 
     @property
     def coming(self) -> int:
@@ -131,8 +131,7 @@ class Group:
         self.failed_at = now
 
 
-@dataclass
-class Fleet:
+class Fleet(Struct):
     """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer.
 
     `untainted` are unneeded nodes that are not marked as such yet, beside some that went since. The counts are those
@@ -141,7 +140,7 @@ class Fleet:
     """
 
     groups: list[Group]
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[Node] = []
     idle: deque[Node] = field(default_factory=deque)
     unneeded: deque[Node] = field(default_factory=deque)
     untainted: deque[Node] = field(default_factory=deque)
@@ -152,11 +151,11 @@ class Fleet:
     deleting: int = 0
     launched: int = 0
     gone: int = 0
-    launches: list[float] = field(default_factory=list)
-    leaves: list[float] = field(default_factory=list)
-    losses: list[float] = field(default_factory=list)
-    stops: list[float] = field(default_factory=list)
-    clears: list[float] = field(default_factory=list)
+    launches: list[float] = []
+    leaves: list[float] = []
+    losses: list[float] = []
+    stops: list[float] = []
+    clears: list[float] = []
 
     def count(self, now: float) -> None:
         """Count what happened to nodes since the last loop: as events these moments took a quarter of a run."""
