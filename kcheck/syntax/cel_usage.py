@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kcheck.syntax import cel_tree
 
@@ -18,8 +17,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields of cel.expr.Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What an expression uses.
 
     Elements of lists are followed: `a.b.exists(x, x.c)` uses a.b and a.b.c. Only where the element itself is meant,
@@ -85,7 +83,7 @@ _NONE: _Refs = frozenset()
 class _Walker:
     def __init__(self, variables: tuple[str, ...]) -> None:
         self.variables = variables
-        self.sets: dict[str, set[str]] = {name: set() for name in Usage.__slots__ if name != "numbers"}
+        self.sets: dict[str, set[str]] = {name: set() for name in Usage._fields if name != "numbers"}
         self.numbers: list[int | float] = []
 
     def note(self, kind: str, refs: _Refs) -> None:
