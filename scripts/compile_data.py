@@ -45,6 +45,6 @@ def expressions(rule: Rule) -> Iterator[cel.Expression]:
 
 
 def _write(folder: Path, name: str, data: Any) -> None:
-    path = folder / f"{name}.marshal"
+    path = folder / f"{name}.msgpack"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bundled.packed(data))

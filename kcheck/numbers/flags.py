@@ -10,6 +10,7 @@ from typing import NamedTuple, TypedDict
 from kcheck.numbers.profiles import ProfileValue
 from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
+from kcheck.source.regex import regex
 
 
 class Release(NamedTuple):
@@ -60,7 +61,7 @@ def default(name: str, minor: int | None) -> int | str | bool | None:
     return next((value for until, value in sorted(before.items()) if minor < until), newest)
 
 
-_RELEASE = re.compile(r"v?1\.(\d+)(?:\.(\d+))?(?:\D|$)")
+_RELEASE = regex(r"v?1\.(\d+)(?:\.(\d+))?(?:\D|$)")
 
 
 def release(text: str) -> Release | None:

@@ -9,15 +9,16 @@ import os
 import re
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from cel_expr_python import cel as _cel
 from cel_expr_python.ext import ext_strings
+from msgspec import Struct
 
 from kcheck.source import bundled
+from kcheck.source.regex import regex
 from kcheck.syntax import cel_tree, cel_usage
 from kcheck.syntax.cel_usage import Usage
 
@@ -36,18 +37,18 @@ class Undecided(Enum):
 UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value that is needed is unknown
 Activation: TypeAlias = _cel.Activation
 Result: TypeAlias = object  # UNDECIDED or plain Python data
-Serialized: TypeAlias = tuple[bytes, list[list[str]], tuple[int | float, ...]]
-"""The syntax tree of an expression, and the fields of its usage, numbers last."""
+Serialized: TypeAlias = list[Any]
+"""The syntax tree of an expression as bytes, and the sets and numbers of its usage."""
 
 _ERROR = _cel.Type.ERROR
 _NULL = _cel.Type.NULL
 # How the texts begin: the keys they quote, which can say anything, come later.
 _UNKNOWN = ("NOT_FOUND: Key not found in map", 'UNKNOWN: No value with name "')
 _OVERFLOW = "OUT_OF_RANGE: integer overflow"  # numbers in code may have any size
-_STATUS = re.compile(r"^[A-Z_]+: (ERROR: <input>:-1:-1: )?| \[[A-Z_]+\]$")
-_COMPILE_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\)| expecting \{.*)?\n")
+_STATUS = regex(r"^[A-Z_]+: (ERROR: <input>:-1:-1: )?| \[[A-Z_]+\]$")
+_COMPILE_ERROR = regex(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\)| expecting \{.*)?\n")
 _SYNTAX = tuple(
-    (re.compile(pattern), f"Syntax error: {plain}")
+    (regex(pattern), f"Syntax error: {plain}")
     for pattern, plain in (
         (r"recognition error at: '[\"']", "a quote is not closed"),
         (r"recognition error at: '='? ?", "`=` is no operator; `==` compares"),
@@ -84,9 +85,10 @@ class Expression:
 
     def __init__(self, text: str, variables: tuple[str, ...], compiled: _cel.Expression | Serialized) -> None:
         self.text, self.variables = text, variables
-        if isinstance(compiled, tuple):
+        if isinstance(compiled, list):
             self.serialized, used, numbers = compiled
-            self.used = Usage._make([*map(frozenset, used), numbers])
+            sets = dict(zip(cel_usage.SETS, map(frozenset, used), strict=True))
+            self.used = Usage(**sets, numbers=tuple(numbers))
         else:
             self.program = compiled
 
@@ -106,8 +108,7 @@ class Expression:
         return cel_usage.usage(cel_tree.root(self.serialized), self.variables)
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Struct, frozen=True):
     """A hole of a message: the text of an expression."""
 
     text: str
@@ -164,8 +165,8 @@ def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
 
 def serialized(expression: Expression) -> bytes:
     """What a wheel has of an expression."""
-    *used, numbers = expression.used
-    return bundled.packed((expression.serialized, [sorted(map(str, names)) for names in used], numbers))
+    sets = [sorted(getattr(expression.used, name)) for name in cel_usage.SETS]
+    return bundled.packed([expression.serialized, sets, expression.used.numbers])
 
 
 def _plain(error: str) -> str:
@@ -243,7 +244,7 @@ def tree(expression: Expression) -> Node:
     return cel_tree.tree(expression.serialized)
 
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""[bB]?(?:[rR](?:"{3}.*?"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')
     |"{3}(?:\\.|.)*?"{3}|'{3}(?:\\.|.)*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|`[^`\n]*`
     |//[^\n]*|\w+|\s+|.""",
@@ -257,7 +258,7 @@ def masked(text: str) -> str:
 
 
 _PARTNER = {")": "(", "]": "[", "}": "{"}
-_PLACE = re.compile(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z_]\w*)\s*", re.ASCII)
+_PLACE = regex(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z_]\w*)\s*", re.ASCII)
 
 
 def _mask(text: str, at: int = 0) -> tuple[str, int]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import struct
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
+from kcheck.source.regex import regex
 from kcheck.syntax import cel_tree
 
 if TYPE_CHECKING:
@@ -13,11 +15,11 @@ if TYPE_CHECKING:
 
     from kcheck.syntax.cel_tree import Message
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IDENTIFIER = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields of cel.expr.Expr
 
 
-class Usage(NamedTuple):
+class Usage(Struct, frozen=True):
     """What an expression uses.
 
     Elements of lists are followed: `a.b.exists(x, x.c)` uses a.b and a.b.c. Only where the element itself is meant,
@@ -35,6 +37,10 @@ class Usage(NamedTuple):
     result: frozenset[str]  # what the expression gives, or the elements of the list it makes
     functions: frozenset[str]  # by CEL's names (`_>_`, `@in`), without those that macros expand to
     numbers: tuple[int | float, ...]  # literals, from left to right
+
+
+SETS = Usage.__struct_fields__[:-1]
+"""The fields that are sets of paths, or of functions."""
 
 
 def usage(expr: bytes, variables: tuple[str, ...]) -> Usage:
@@ -83,7 +89,7 @@ _NONE: _Refs = frozenset()
 class _Walker:
     def __init__(self, variables: tuple[str, ...]) -> None:
         self.variables = variables
-        self.sets: dict[str, set[str]] = {name: set() for name in Usage._fields if name != "numbers"}
+        self.sets: dict[str, set[str]] = {name: set() for name in SETS}
         self.numbers: list[int | float] = []
 
     def note(self, kind: str, refs: _Refs) -> None:

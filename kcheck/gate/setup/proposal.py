@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import chdir
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from kcheck.config import settings
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcheck.config import locations, settings
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.files.disk import Disk
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
 
 
-@dataclass
-class Proposal:
+class Proposal(Struct):
     """New and changed files, a sentence for each and for those left alone, and what a check finds then.
 
     Paths are as seen from `base`: the working directory, or the top of the repository where that is not below it.
@@ -39,8 +40,8 @@ class Proposal:
 
     folder: str
     base: str
-    files: list[File] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    files: list[File] = []
+    notes: list[str] = []
     result: Result | None = None
     has_baseline: bool = False
 
@@ -61,7 +62,7 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     top = os.path.realpath(Tree([folder]).repository(folder))
     proposal = Proposal(folder, os.path.realpath(".") if contains_path(".", top) else top)
     with chdir(folder):  # paths in settings are relative to their file
-        present = settings.find_file(["."], Disk())
+        present = locations.find_file(["."], Disk())
         config, text = (settings.load(["."]), None) if present else _with_settings(Config())
         result = _new_only(linter.run(Tree(["."], exclude=config.exclude), config), config)
     if not (result.relevant or result.findings):
@@ -71,7 +72,7 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
         path = proposal.display_path(os.path.join(real, present))
         proposal.notes.append(f"{path}: has settings of kcheck, left as it is")
     elif text is not None:
-        _add_file(proposal, os.path.join(real, settings.NAME), text(result), "new")
+        _add_file(proposal, os.path.join(real, locations.NAME), text(result), "new")
     below = os.path.relpath(real, top).replace(os.sep, "/").removeprefix(".")
     _add_or_change(proposal, os.path.join(top, hook.NAME), below, hook.new_config, hook.with_hook, "the hook")
     if systems is None:
