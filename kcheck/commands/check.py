@@ -61,7 +61,7 @@ def command(
         raise click.UsageError(f"--statistics prints text; remove --format {format_}")
     if prune and (comparison is None or comparison.baseline is None):
         raise click.UsageError("--prune needs --baseline")
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" and not statistics else "text")
     outputs = [_output(text) for text in files]

@@ -162,7 +162,7 @@ def effective_config(
     Raises:
         ConfigError: the file or a flag makes no sense.
     """
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from kcheck.config import settings
     from kcheck.config.config import ConfigError, parse_nodes, parse_price, parse_variables
@@ -219,7 +219,7 @@ def check_rule_names(names: tuple[str, ...], config: Config) -> None:
     Raises:
         ConfigError: there is no such rule or group.
     """
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from kcheck.engine import rules
 

@@ -95,7 +95,7 @@ class Disk:
 
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder."""
-        return os.path.isdir(path) or os.path.realpath(path) in self._added
+        return os.path.isdir(path) or (bool(self._added) and os.path.realpath(path) in self._added)
 
     def entries(self, folder: str) -> list[DirectoryEntry]:
         """What a folder holds, sorted by name.

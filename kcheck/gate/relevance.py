@@ -22,6 +22,7 @@ from kcheck.files.tree import (
     display_path,
     holds_objects,
 )
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -113,7 +114,7 @@ def _is_of_chart(path: str, disk: Disk) -> bool:
     return False
 
 
-_PIECE = re.compile(r"\$\{[^{}]*\}|\*+")
+_PIECE = regex(r"\$\{[^{}]*\}|\*+")
 
 
 def _is_named(paths: list[str], tree: Tree) -> bool:

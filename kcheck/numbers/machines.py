@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder
+from kcheck.source import bundled
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +76,7 @@ class Tables(TypedDict, total=False):
 def tables_of(cloud: str) -> Tables:
     """The tables of a cloud's machines."""
     path = os.path.join(folder(cloud), "instances.yaml")
-    data: Tables = profiles.load_yaml(path) if os.path.exists(path) else {}
+    data: Tables = bundled.load(path) if os.path.exists(path) else {}
     return data
 
 
@@ -175,7 +177,7 @@ def _by_size(cloud: str, name: str) -> Machine:
     return Machine(number("vcpus"), number("gpus"), number("efa") or 0, number("nvme") or 0)
 
 
-_CUSTOM = re.compile(r"(?:^|-)custom-(\d+)-(\d+)")
+_CUSTOM = regex(r"(?:^|-)custom-(\d+)-(\d+)")
 """A type of Google with the vCPUs and MiB that its user chose."""
 
 

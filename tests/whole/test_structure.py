@@ -60,6 +60,7 @@ HEAVY = {
     "json",
     "hashlib",
     "dataclasses",
+    "msgspec",
     "importlib.metadata",
 }
 MANIFEST = (
@@ -81,8 +82,9 @@ CHOICES = {
     "kcheck.numbers.clouds",
     "kcheck.source",
     "kcheck.source.bundled",
+    "kcheck.source.regex",
 }
-"""Names of formats and clouds, which help lists; these modules import nothing else of kcheck."""
+"""Names of formats and clouds, which help lists, and late patterns; these modules import nothing else of kcheck."""
 
 
 def test_help_loads_no_command(tmp_path: Path) -> None:
