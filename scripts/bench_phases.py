@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 START, IMPORTS, REST = "start of Python", "imports", "rest"
 SEAMS = {
-    "rules and profiles": ("engine.rules:selected", "numbers.profiles:load_yaml", "numbers.profiles:load_table"),
+    "rules and profiles": ("engine.rules:selected", "source.bundled:load", "source.bundled:compiled"),
     "YAML and HCL parse": (
         "syntax.yaml:documents", "syntax.hcl.parse:parse", "syntax.hcl.parse:parse_template",
         "syntax.hcl.parse:parse_expression", "syntax.hcl.json:parse",
@@ -81,8 +81,9 @@ def timed(function: Callable[..., Any], phase: str, clock: Clock) -> Callable[..
         return steps(found) if isinstance(found, GeneratorType) else found
 
     def steps(found: Iterator[object]) -> Iterator[object]:
-        step = timed(lambda: next(found, found), phase, clock)
-        while (item := step()) is not found:
+        end = object()
+        step = timed(lambda: next(found, end), phase, clock)
+        while (item := step()) is not end:
             yield item
 
     return call
@@ -134,6 +135,7 @@ def phases(arguments: list[str]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    found = phases(sys.argv[2:])
-    with open(sys.argv[1], "w", encoding="utf-8") as file:
+    target, *command = sys.argv[1:]
+    found = phases(command)
+    with open(target, "w", encoding="utf-8") as file:
         json.dump(found, file)
