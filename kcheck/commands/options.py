@@ -164,10 +164,16 @@ def effective_config(
     """
     from msgspec.structs import replace
 
-    from kcheck.config import settings
-    from kcheck.config.config import ConfigError, parse_nodes, parse_price, parse_variables
+    from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
+    from kcheck.config.locations import find_file
+    from kcheck.files.disk import Disk
 
-    config = settings.load(paths, file, disk)
+    disk = disk or Disk()
+    config = Config()
+    if named := file or find_file(paths, disk):
+        from kcheck.config import settings  # with JSON and the schemas: 8 ms
+
+        config = settings.load(paths, named, disk)
     given = {name: value for name, value in flags.items() if value}
     places = config.places | {name: f"--{_FLAGS.get(name, name)}" for name in given}
     nodes = parse_nodes(given.pop("nodes", ()))

@@ -145,6 +145,7 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "yaml" in modules
     assert not modules & {"tree_sitter", "tree_sitter_hcl", "jsonschema_rs", "ruamel", "jinja2", "kcheck.generate"}
+    assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
 
 
 def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
