@@ -7,8 +7,6 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from kcheck.files import configurations, encrypted, folders
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.files.patterns import matches
@@ -79,17 +77,18 @@ class PathError(Exception):
     """A PATH that does not exist or cannot be read."""
 
 
-class Folder(Struct):
+class Folder:
     """The Terraform files of one folder, sorted by name; some cannot be read if it is `incomplete`.
 
     `links` has the names of those files that are links to others.
     """
 
-    path: str
-    terraform: list[Source] = []
-    variables: list[Source] = []
-    incomplete: bool = False
-    links: dict[Source, str] = {}
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.terraform: list[Source] = []
+        self.variables: list[Source] = []
+        self.incomplete = False
+        self.links: dict[Source, str] = {}
 
     def name(self, source: Source) -> str:
         """The name of a file in this folder."""
