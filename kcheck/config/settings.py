@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypedDict
 from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment
 from kcheck.files.disk import MAX_BYTES, Disk, TooLargeError
-from kcheck.source.elements import possible
+from kcheck.source.elements import possible, wrap
 from kcheck.source.text import Source
-from kcheck.source.values import Known, Origin, plain, wrap
+from kcheck.source.values import Known, Origin, plain
 from kcheck.syntax.toml_scan import find_table, key_line
 
 if TYPE_CHECKING:
