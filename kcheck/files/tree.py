@@ -124,6 +124,7 @@ class Tree:
         self.folders: list[Folder] = []
         self.skipped: list[Skipped] = []
         self.count = 0
+        self._manifests: set[Source] = set()  # those of the list: it would be searched 20,000 times in a large tree
         self._sources: dict[str, Source | None] = {}
         self._real: dict[int, str] = {}
         self._loaded: dict[str, Folder] = {}
@@ -364,7 +365,8 @@ class Tree:
         if self._add_configuration(path):
             return
         source = self.source(path)
-        if source is not None and source not in self.manifests and holds_objects(source.data):
+        if source is not None and source not in self._manifests and holds_objects(source.data):
+            self._manifests.add(source)
             self.manifests.append(source)
             self.note_encrypted(source)
 
