@@ -80,6 +80,17 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a name that a terminal has no letters for is told all the same
             stream.reconfigure(errors="backslashreplace")
+    from kcheck.commands import result_cache
+
+    try:
+        result_cache.run(sys.argv[1:], _run)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _run() -> None:
+    """Run the command of the command line. Exits with its status."""
     gc.disable()  # nearly all that a run makes lives until its end: looking for cycles would take a third of the time
     try:
         cli(standalone_mode=False)
@@ -94,8 +105,7 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        raise
     except Exception as error:
         from kcheck.commands.bug_report import print_report
 

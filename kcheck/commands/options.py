@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
+from kcheck.files import system
 from kcheck.files.tree import PathError, Tree
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ hook = click.option(
     "--hook", is_flag=True,
     help="For pre-commit: PATHs that are files are those of the commit; do nothing unless one of them matters.",
 )  # fmt: skip
+cache = click.option(
+    "--no-cache", is_flag=True, expose_value=False, help="Do not use or store results of earlier runs."
+)
 _OPTIONS = (
     click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
     click.option(
@@ -115,10 +119,11 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
             "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs,
         }  # fmt: skip
-        touched = {path for path in paths if hook and not os.path.isdir(path)}
+        touched = {path for path in paths if hook and not system.is_folder(path)}
         paths = tuple(path for path in paths if path not in touched)
         settings = partial(effective_config, paths, file, flags)
         config = with_usage_errors(lambda: settings(Disk()))
+        system.may_repeat()
         if touched:
             from kcheck.gate.relevance import can_change_findings
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment
+from kcheck.files import system
 from kcheck.files.disk import MAX_BYTES, Disk, TooLargeError
 from kcheck.source.elements import possible
 from kcheck.source.text import Source
@@ -49,9 +50,9 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
 
 def find_file(paths: Iterable[str], disk: Disk) -> str | None:
     """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository."""
-    real = [os.path.realpath(path) for path in paths] or [os.getcwd()]
+    real = [system.real_path(path) for path in paths] or [os.getcwd()]
     folder = os.path.commonpath(real)
-    if not os.path.isdir(folder):
+    if not system.is_folder(folder):
         folder = os.path.dirname(folder)
     while True:
         own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
@@ -60,7 +61,7 @@ def find_file(paths: Iterable[str], disk: Disk) -> str | None:
         if disk.is_file(project) and find_table(disk.head(project, MAX_BYTES), _TABLE) is not None:
             return os.path.relpath(project)
         above = os.path.dirname(folder)
-        if above == folder or os.path.exists(os.path.join(folder, ".git")):
+        if above == folder or system.exists(os.path.join(folder, ".git")):
             return None
         folder = above
 
