@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, TypeAlias
 
 import yaml
@@ -12,6 +11,7 @@ from kcheck.admission import table
 from kcheck.admission.kinds import literal
 from kcheck.admission.words import PARAMETER, Variable
 from kcheck.engine.annotations import IGNORE, ignoring
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -166,7 +166,7 @@ def _wrapped(text: str) -> str:
 
 
 _WIDTH = 110
-_WORD = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S)+\s*""")
+_WORD = regex(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S)+\s*""")
 """What is not broken: texts may have spaces in them."""
 
 

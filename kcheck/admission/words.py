@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.admission import constants, kinds
 from kcheck.admission.kinds import literal
 from kcheck.admission.table import PARTS, facts, table
+from kcheck.source.regex import regex
 from kcheck.syntax import cel, cel_kubernetes
 from kcheck.words.subjects import SUBJECTS
 
@@ -29,9 +30,9 @@ _NAMES = (*cel_kubernetes.VARIABLES, "pod", "item", "template", "container", "po
 RESERVED = {"namespace": "object_namespace"}
 """Words that no variable may be called, as CEL reserves them."""
 
-_VARIABLE = re.compile(r"\bvariables\.(\w+)")
-_CONSTANT = re.compile(r"\bconstants\.(\w+)")
-PARAMETER = re.compile(r"\bparams\.data\.(\w+)")
+_VARIABLE = regex(r"\bvariables\.(\w+)")
+_CONSTANT = regex(r"\bconstants\.(\w+)")
+PARAMETER = regex(r"\bparams\.data\.(\w+)")
 """A value of the code, as expressions name it."""
 
 

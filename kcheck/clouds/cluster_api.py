@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kcheck.clouds import registry
 from kcheck.clouds.reader import gpu_of, gpus_of, or_default, unique_identity

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.numbers import machines
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -17,9 +17,9 @@ MOST = 30
 
 _AWS = ("karpenter.k8s.aws", "eks.amazonaws.com", "node.kubernetes.io", "kubernetes.io")
 _AZURE = ("karpenter.azure.com", "node.kubernetes.io", "kubernetes.io")
-_EC2 = re.compile(r"([a-z]+)(?:-\d+tb)?(\d+)([a-z]*)(?:-[a-z0-9]+)?\.(.+)")
+_EC2 = regex(r"([a-z]+)(?:-\d+tb)?(\d+)([a-z]*)(?:-[a-z0-9]+)?\.(.+)")
 """Category, generation, features and size of an EC2 type, as Karpenter reads its name."""
-_SKU = re.compile(r"Standard_([A-Z])[A-Z]*(\d+).*?(?:_v(\d+))?")
+_SKU = regex(r"Standard_([A-Z])[A-Z]*(\d+).*?(?:_v(\d+))?")
 """Family, vCPUs and version of an Azure size."""
 _ACCELERATORS = ("inf", "trn", "dl")
 _AMD = ("g4ad",)

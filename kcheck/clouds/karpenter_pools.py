@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from kcheck.clouds import karpenter_machines
 from kcheck.clouds.karpenter_machines import Requirement

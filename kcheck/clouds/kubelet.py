@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.model import NOTHING, Kubelet
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Unset
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _NAMES = (("kube-reserved", "kubeReserved"), ("system-reserved", "systemReserved
 """The kubelet's flags, and the keys of its configuration."""
 _BLOCK = r"[\"']?%s[\"']?:\s*(\{[^}]*\}|(?:\n[ \t]+[\"']?[\w.-]+[\"']?:[ \t]*[\"']?[\w.%%]+[\"']?[ \t]*(?=\n|$))+)"
 """A key of YAML or JSON with a map of texts."""
-_PAIR = re.compile(r"[\"']?([\w.-]+)[\"']?\s*[=:<]\s*[\"']?([\w.%]+)")
+_PAIR = regex(r"[\"']?([\w.-]+)[\"']?\s*[=:<]\s*[\"']?([\w.%]+)")
 
 
 def unknown(why: str) -> Kubelet:

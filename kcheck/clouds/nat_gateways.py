@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, TypeVar
+
+from msgspec.structs import replace
 
 from kcheck.model import NOTHING
 from kcheck.numbers import profiles

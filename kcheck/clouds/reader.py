@@ -10,6 +10,7 @@ from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserve
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.fields import Fields
 from kcheck.source.elements import called, possible
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
 from kcheck.terraform import pins, unread
 from kcheck.terraform.resource import BlockRecord
@@ -27,7 +28,7 @@ T = TypeVar("T")
 N = TypeVar("N", Network, Subnet, Cluster)
 """What others refer to by its name."""
 
-_KIND = re.compile(r"([a-z]\w*)\.[\w-]+(?:\[[^\]]*\])?$")
+_KIND = regex(r"([a-z]\w*)\.[\w-]+(?:\[[^\]]*\])?$")
 """The type of a resource in its address."""
 
 _SAMPLES = frozenset({"examples", "example", "patterns", "samples", "quickstart", "tests", "test", "fixtures", "demos"})
@@ -284,7 +285,7 @@ def resolve_reference(datum: Datum | None, things: Mapping[str, T]) -> Known[T] 
     return Known(thing, datum.origin or Origin((thing.place,) if isinstance(thing, Thing) else ()))
 
 
-_PART = re.compile(r"\$\{[^}]*\}")
+_PART = regex(r"\$\{[^}]*\}")
 """A part of such a text that is unknown."""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from kcheck.commands import comparison_options, options, progress
 from kcheck.commands.next_step import next_step

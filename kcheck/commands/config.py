@@ -60,7 +60,7 @@ def _settings(config: Config) -> dict[str, object]:
 
 
 def _environment(environment: Environment) -> dict[str, object]:
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     table = asdict(environment)
     table["price"] = None if environment.price is None else environment.price / 100

@@ -8,8 +8,9 @@ import sys
 import click
 
 from kcheck.commands import options
+from kcheck.source.regex import regex
 
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*(?:=.*)?", re.DOTALL)
+_OPTION = regex(r"--?[A-Za-z][\w-]*(?:=.*)?", re.DOTALL)
 
 
 class _Eval(click.Command):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import re
 
 import click
 
 from kcheck.commands import options
 from kcheck.config.today import today
 from kcheck.numbers.clouds import CLOUDS
+from kcheck.source.regex import regex
 
-_DAYS = re.compile(r"(\d{1,5})d")
+_DAYS = regex(r"(\d{1,5})d")
 
 
 def _before(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:

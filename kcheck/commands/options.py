@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
 from kcheck.files import system

@@ -48,7 +48,7 @@ def command(
     Without a job in the code: one pod per node, for --nodes or for the maxima of the pools. Exits with 0, or with 2 on
     wrong usage.
     """
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from kcheck.config.config import RunRequest
     from kcheck.report import picture, simulation

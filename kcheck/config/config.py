@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import datetime
@@ -15,8 +16,7 @@ class ConfigError(Exception):
     """Wrong use: the error and its remedy, in one line."""
 
 
-@dataclass(frozen=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """A root module with its variables. `price` is in US cents per node-hour."""
 
     root: str
@@ -26,11 +26,10 @@ class Environment:
     nodes: int | None = None
     price: int | None = None
     workspace: str = ""
-    simulation: dict[str, str | float] = field(default_factory=dict)
+    simulation: dict[str, str | float] = {}
 
 
-@dataclass(frozen=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """A finding accepted in the settings, in some files or everywhere, optionally until a date."""
 
     rule: str
@@ -40,8 +39,7 @@ class Accepted:
     place: Span
 
 
-@dataclass(frozen=True)
-class RunRequest:
+class RunRequest(Struct, frozen=True):
     """What is asked of simulated runs: seconds of work of each pod, MiB of images that a new node pulls.
 
     With `jobs` every cluster is for jobs, whatever its code says: somebody asks how one would run.
@@ -52,8 +50,7 @@ class RunRequest:
     jobs: bool = False
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(Struct, frozen=True):
     """The effective settings of one run. All paths are relative to the working directory.
 
     `nodes` maps a cluster's name or address to the number of nodes it is to reach; the key "" holds for
@@ -66,7 +63,7 @@ class Config:
     durations, rates and shares as they are written.
     """
 
-    nodes: dict[str, int] = field(default_factory=dict)
+    nodes: dict[str, int] = {}
     var_files: tuple[str, ...] = ()
     price: int | None = None
     workspace: str = ""
@@ -74,23 +71,23 @@ class Config:
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    per_path_ignores: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    per_path_ignores: dict[str, tuple[str, ...]] = {}
     not_ignorable: tuple[str, ...] = ()
-    severity: dict[str, str] = field(default_factory=dict)
-    limits: dict[str, int] = field(default_factory=dict)
-    mirrors: dict[str, str] = field(default_factory=dict)
+    severity: dict[str, str] = {}
+    limits: dict[str, int] = {}
+    mirrors: dict[str, str] = {}
     rules: tuple[str, ...] = ()
     accepted: tuple[Accepted, ...] = ()
     baseline: str = ""
     render: str = ""
     helm_values: tuple[str, ...] = ()
     fail_on: str = "warning"
-    places: dict[str, str] = field(default_factory=dict)
-    variables: dict[str, str] = field(default_factory=dict)
+    places: dict[str, str] = {}
+    variables: dict[str, str] = {}
     env_vars: bool = False
     module_dirs: tuple[str, ...] = ()
     run: RunRequest = RunRequest()
-    simulation: dict[str, str | float] = field(default_factory=dict)
+    simulation: dict[str, str | float] = {}
 
     def environment(self, root: str, name: str) -> Environment | None:
         """The environment of that name for a root module."""

@@ -6,8 +6,9 @@ sure operand decide beside one that fails.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from kcheck.config.config import nearest
 
@@ -75,8 +76,7 @@ class TypeMistake(NamedTuple):
     message: str
 
 
-@dataclass
-class Checker:
+class Checker(Struct):
     """Works out the types of one expression.
 
     `variables` are what it may name; `members` gives the fields of a subject. `sure` are the paths that are not null.
@@ -85,8 +85,8 @@ class Checker:
     variables: Mapping[str, Type]
     members: Callable[[str], Mapping[str, Type]]
     sure: frozenset[str] = frozenset()
-    mistakes: list[TypeMistake] = field(default_factory=list)
-    compared: list[str] = field(default_factory=list)
+    mistakes: list[TypeMistake] = []
+    compared: list[str] = []
     """Words known by their bounds that are compared, as often as they are."""
 
     def type_of(self, node: Node) -> Type:

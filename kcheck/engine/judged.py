@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from kcheck.source.findings import UnknownInput, unknown_input
 from kcheck.source.reasons import cause_of
+from kcheck.source.regex import regex
 from kcheck.source.text import leading
 from kcheck.source.values import Unknown
 
@@ -43,8 +44,7 @@ class NotJudged(NamedTuple):
     input: MissingInput
 
 
-@dataclass
-class Judged:
+class Judged(Struct):
     """How many clusters, pools and workloads were judged, and what was not.
 
     A cluster is judged when its pools and the number of its nodes are known, a pool when its size is. `inputs` are
@@ -54,9 +54,9 @@ class Judged:
     clusters: int = 0
     pools: int = 0
     workloads: int = 0
-    not_judged: list[NotJudged] = field(default_factory=list)
-    inputs: list[MissingInput] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    not_judged: list[NotJudged] = []
+    inputs: list[MissingInput] = []
+    skipped: list[Skipped] = []
 
     @property
     def hints(self) -> list[str]:
@@ -145,10 +145,10 @@ def _cause(reason: str) -> str:
 
 
 _MOST_FILES = 3
-_VARIABLE = re.compile(r"var\.(\w+) has no value")
+_VARIABLE = regex(r"var\.(\w+) has no value")
 _REMEDIES = (
     (
-        re.compile(r"is read from the cloud|reads its \S+ from the cloud|only known after apply"),
+        regex(r"is read from the cloud|reads its \S+ from the cloud|only known after apply"),
         "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json",
     ),
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import judged, may_change, merging, rules, several_clusters
@@ -40,17 +42,16 @@ class Bug(NamedTuple):
     own: Rule | None = None
 
 
-@dataclass
-class Result:
+class Result(Struct):
     """What a run found. `decided` counts the checks with an answer.
 
     `known` counts what was found and left out, as it was there before.
     """
 
     world: World
-    findings: list[Finding] = field(default_factory=list)
-    undecided: list[Undecided] = field(default_factory=list)
-    bugs: list[Bug] = field(default_factory=list)
+    findings: list[Finding] = []
+    undecided: list[Undecided] = []
+    bugs: list[Bug] = []
     decided: int = 0
     suppressed: int = 0
     known: int = 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_files, rule_words
 from kcheck.engine.rule_words import Mistake
+from kcheck.source.regex import regex
 from kcheck.words.raw_views import SUBJECTS as RAW
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ LONGEST_DETAIL = 120
 """How many characters a message, or a sentence below it, may have on the examples of a rule."""
 
 _LEAST_WHY = 80
-_ADVICE = re.compile(r"(use|avoid|prefer|require|no|do|should|check|enable)-")
+_ADVICE = regex(r"(use|avoid|prefer|require|no|do|should|check|enable)-")
 
 
 def located(rule: Rule, mistakes: Iterable[Mistake]) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+from msgspec import Struct
 
 from kcheck.config.config import ConfigError
 from kcheck.files import system
 from kcheck.files.tree import display_path
+from kcheck.source.regex import regex
 from kcheck.source.text import Source
 from kcheck.source.values import plain
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kcheck.syntax import yaml
 
 SUFFIXES = (".yaml", ".yml")
-NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+NAME = regex(r"[a-z0-9]+(-[a-z0-9]+)*")
 _ESCAPES = {"x": 4, "u": 6, "U": 10}
 """How long the escapes of a double-quoted text are that have a number."""
 
@@ -101,8 +102,7 @@ class ExampleTable(TypedDict, total=False):
     price: str | float
 
 
-@dataclass(frozen=True)
-class File:
+class File(Struct, frozen=True):
     """A file that has the shape of a rule: its first document, and where the parts of both are."""
 
     path: str

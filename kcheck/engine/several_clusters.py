@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kcheck.engine import rule_words
 from kcheck.engine.evaluator import Evaluator

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.today import today
 from kcheck.engine.annotations import IGNORE, parse, read
 from kcheck.files.patterns import matches
 from kcheck.files.tree import contains_path
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator
 
     from kcheck.config.config import Accepted, Config
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Finding, Undecided
     from kcheck.source.text import Source, Span
 
-COMMENT = re.compile(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]*)")
+COMMENT = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]*)")
 
-_NAMELESS = re.compile(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore(?![\[\w-])")
+_NAMELESS = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore(?![\[\w-])")
 
 
 class Suppression(NamedTuple):

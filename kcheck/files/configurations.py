@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kcheck.source.regex import regex
+
 VARIABLES = "ansible variables"
 HOSTS = "ansible hosts"
 BLUEPRINT = "blueprint"
@@ -25,50 +27,48 @@ class _Mark(NamedTuple):
 _MARKS = (
     _Mark(
         VARIABLES,
-        re.compile(r"(?:^|/)group_vars/(?:.+/)?[^./]+(?:\.ya?ml)?$"),
+        regex(r"(?:^|/)group_vars/(?:.+/)?[^./]+(?:\.ya?ml)?$"),
         b":",
-        re.compile(rb"^\w+[ \t]*:", re.MULTILINE),
+        regex(rb"^\w+[ \t]*:", re.MULTILINE),
     ),
     _Mark(
         HOSTS,
-        re.compile(r"(?:^|/)(?:hosts|inventory)(?:\.(?:ya?ml|ini|cfg))?$"),
+        regex(r"(?:^|/)(?:hosts|inventory)(?:\.(?:ya?ml|ini|cfg))?$"),
         b"kube",
-        re.compile(rb"\bkube[_-]node\b"),
+        regex(rb"\bkube[_-]node\b"),
     ),
     _Mark(
         BLUEPRINT,
-        re.compile(r"\.ya?ml$"),
+        regex(r"\.ya?ml$"),
         b"deployment_groups",
-        re.compile(rb"^blueprint_name[ \t]*:", re.MULTILINE),
+        regex(rb"^blueprint_name[ \t]*:", re.MULTILINE),
     ),
     _Mark(
         DEPLOYMENT,
-        re.compile(r"deployment[^/]*\.ya?ml$"),
+        regex(r"deployment[^/]*\.ya?ml$"),
         b"deployment_name",
-        re.compile(rb"^vars[ \t]*:", re.MULTILINE),
+        regex(rb"^vars[ \t]*:", re.MULTILINE),
     ),
     _Mark(
         SCRIPT,
-        re.compile(
+        regex(
             r"(?:kube|k8s|master|control|cluster|init|boot|user|cloud|node)[^/]*\.(?:sh|bash|ya?ml)$"
             r"|(?:^|/)(?:tasks|playbooks?)/[^/]+\.ya?ml$"
         ),
         b"kubeadm",
-        re.compile(
-            rb"\A#(?:!|cloud-config)|^[ \t]+apiVersion:[ \t]*kubeadm\.k8s\.io/|--pod-network-cidr", re.MULTILINE
-        ),
+        regex(rb"\A#(?:!|cloud-config)|^[ \t]+apiVersion:[ \t]*kubeadm\.k8s\.io/|--pod-network-cidr", re.MULTILINE),
     ),
     _Mark(
         TEMPLATE,
-        re.compile(r"\.j2$"),
+        regex(r"\.j2$"),
         b"kubeadm.k8s.io/",
-        re.compile(rb"^kind:[ \t]*ClusterConfiguration", re.MULTILINE),
+        regex(rb"^kind:[ \t]*ClusterConfiguration", re.MULTILINE),
     ),
 )
 
 _ENDS = (".sh", ".bash", ".ini", ".cfg", ".j2")
 """How the names of such files end that are no YAML, if they have an end."""
-_OBJECT = re.compile(rb"^kind[ \t]*:", re.MULTILINE)
+_OBJECT = regex(rb"^kind[ \t]*:", re.MULTILINE)
 """What YAML has that is an object itself, such as one of Cluster API with scripts in it."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from kcheck.source.regex import regex
+
 REASON = "encrypted, values unknown"
 REMEDY = "decrypt it to have it read"
 HEAD = 200
@@ -13,9 +15,9 @@ _WHOLE = (
     b"-----BEGIN PGP MESSAGE-----", b"U2FsdGVkX1",
 )  # fmt: skip
 """How such files begin: git-crypt, ansible-vault, age, PGP, transcrypt."""
-_SEALED = re.compile(rb"\s*\{\s*\"data\":\s*\"ENC\[")
-_SOPS = re.compile(rb"^[ \t]*\"?sops\"?[ \t]*:", re.MULTILINE)
-_KIND = re.compile(rb"^\"?kind\"?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
+_SEALED = regex(rb"\s*\{\s*\"data\":\s*\"ENC\[")
+_SOPS = regex(rb"^[ \t]*\"?sops\"?[ \t]*:", re.MULTILINE)
+_KIND = regex(rb"^\"?kind\"?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
 def is_whole(data: bytes) -> bool:

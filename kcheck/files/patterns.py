@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from kcheck.source.regex import regex
+
 
 def matches(path: str, pattern: str) -> bool:
     """Whether a path matches a named file or folder, or a pattern; `**` stands for any folders."""
@@ -23,7 +25,7 @@ def _pattern(text: str) -> re.Pattern[str]:
         return re.compile(re.escape(text))
 
 
-_GLOB = re.compile(r"\*\*/|\*\*|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
+_GLOB = regex(r"\*\*/|\*\*|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
 _WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.files import configurations, encrypted, folders, system
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.files.patterns import matches
 from kcheck.source.findings import Skipped
+from kcheck.source.regex import regex
 from kcheck.source.text import Source
 
 if TYPE_CHECKING:
@@ -28,14 +30,14 @@ CHART = "Chart.yaml"
 UNIT = "terragrunt.hcl"
 STACK = "terragrunt.stack.hcl"
 """The files of a unit and of a stack of Terragrunt."""
-KERNEL = re.compile(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
+KERNEL = regex(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
 """Settings of the kernel of nodes: sysctl.conf, or in a folder such as sysctl.d."""
 
 
-_KIND = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
-_API_VERSION = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
-_FLOW = re.compile(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
-_BRACE = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
+_KIND = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
+_API_VERSION = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
+_FLOW = regex(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
+_BRACE = regex(rb"(?:\xef\xbb\xbf)?\s*\{")
 
 
 def holds_objects(data: bytes) -> bool:
@@ -52,8 +54,8 @@ def in_braces(data: bytes) -> bool:
 
 _HEAD = 65_536
 """So many bytes tell whether JSON may be a Kubernetes object: data can be large."""
-_JSON_KIND = re.compile(rb"\"(?:kind|apiVersion)\"[ \t\r\n]*:[ \t\r\n]*\"")
-_JSON_BEGIN = re.compile(_BRACE.pattern + rb"\s*" + _JSON_KIND.pattern)
+_JSON_KIND = regex(rb"\"(?:kind|apiVersion)\"[ \t\r\n]*:[ \t\r\n]*\"")
+_JSON_BEGIN = regex(_BRACE.pattern + rb"\s*" + _JSON_KIND.pattern)
 
 
 def is_json_object(data: bytes) -> bool:
@@ -76,18 +78,17 @@ class PathError(Exception):
     """A PATH that does not exist or cannot be read."""
 
 
-@dataclass
-class Folder:
+class Folder(Struct):
     """The Terraform files of one folder, sorted by name; some cannot be read if it is `incomplete`.
 
     `links` has the names of those files that are links to others.
     """
 
     path: str
-    terraform: list[Source] = field(default_factory=list)
-    variables: list[Source] = field(default_factory=list)
+    terraform: list[Source] = []
+    variables: list[Source] = []
     incomplete: bool = False
-    links: dict[Source, str] = field(default_factory=dict)
+    links: dict[Source, str] = {}
 
     def name(self, source: Source) -> str:
         """The name of a file in this folder."""
@@ -374,7 +375,7 @@ class Tree:
 
 _ARCHIVE = b"PK\x03\x04"
 """How plans of Terraform begin."""
-_GENERATED = re.compile(
+_GENERATED = regex(
     rb"^[ \t]*(?:#|//|/?\*)[^\n]*\b"
     rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
     re.MULTILINE | re.IGNORECASE,

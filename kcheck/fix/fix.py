@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from kcheck.engine import linter, rules
 from kcheck.files.save import File
@@ -34,15 +35,14 @@ class Refused(NamedTuple):
     bug: bool
 
 
-@dataclass
-class FixResult:
+class FixResult(Struct):
     """What `fix` would write, and what is left: `held_back` are the fixes of classes that were not asked for."""
 
     result: Result
-    files: list[File] = field(default_factory=list)
-    fixed: list[Finding] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
-    held_back: list[Finding] = field(default_factory=list)
+    files: list[File] = []
+    fixed: list[Finding] = []
+    refused: list[Refused] = []
+    held_back: list[Finding] = []
 
     @property
     def remaining(self) -> list[Finding]:

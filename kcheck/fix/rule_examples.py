@@ -6,9 +6,10 @@ import contextlib
 import json
 import os
 import tempfile
-from dataclasses import replace
 from difflib import unified_diff
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kcheck.config import settings
 from kcheck.config.config import parse_price

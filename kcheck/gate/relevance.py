@@ -23,6 +23,7 @@ from kcheck.files.tree import (
     holds_objects,
 )
 from kcheck.gate.baseline import NAME as BASELINE
+from kcheck.source.regex import regex
 from kcheck.syntax.hcl.scan import computed_paths
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _is_of_chart(path: str, disk: Disk) -> bool:
     return False
 
 
-_PIECE = re.compile(r"\$\{[^{}]*\}|\*+")
+_PIECE = regex(r"\$\{[^{}]*\}|\*+")
 
 
 def _is_named(paths: list[str], tree: Tree) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.clouds import registry
 from kcheck.config import settings
@@ -52,8 +54,7 @@ class ImpossibleError(Exception):
     """An impossible intent: the wall that forbids it, and the nearest possible intent."""
 
 
-@dataclass
-class Output:
+class Output(Struct):
     """The files of a cluster by path, and the findings of `kcheck check` on them."""
 
     files: dict[str, bytes]
@@ -61,8 +62,7 @@ class Output:
     top: str
 
 
-@dataclass
-class _Assembled:
+class _Assembled(Struct):
     """A cluster on its way: its files, and how kcheck reads them."""
 
     files: dict[str, bytes]

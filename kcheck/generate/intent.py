@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.config import schemas
 from kcheck.config.config import ConfigError, nearest
@@ -14,6 +16,7 @@ from kcheck.generate import recommended
 from kcheck.generate.system_nodes import training_nodes_within
 from kcheck.numbers import machines
 from kcheck.source.ip_ranges import parse_cidr
+from kcheck.source.regex import regex
 from kcheck.source.text import Source
 from kcheck.source.units import counted
 from kcheck.source.values import plain
@@ -22,7 +25,7 @@ from kcheck.syntax import yaml
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_RESERVED = re.compile(r"(kube-.*|.*-system|default|root|shared)")
+_RESERVED = regex(r"(kube-.*|.*-system|default|root|shared)")
 """What no team can be called: namespaces that are there, queues of Volcano, and the queue of what no team has.
 
 https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
@@ -31,16 +34,14 @@ _OF_KUBERNETES = "system-"
 """Priority classes of Kubernetes begin so: https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/"""
 
 
-@dataclass(frozen=True)
-class Team:
+class Team(Struct, frozen=True):
     """Who shares the nodes, with the percent of them that it always gets."""
 
     name: str
     share: int
 
 
-@dataclass(frozen=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """A wanted cluster; every field is set.
 
     `nodes` are for training: those that were `asked` for, or fewer where that is all the cloud has in a cluster, and

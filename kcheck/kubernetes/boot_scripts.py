@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.objects import Object, objects_in
+from kcheck.source.regex import regex
 from kcheck.source.text import Source
 from kcheck.source.values import Known, Origin, Piece, Unknown
 from kcheck.syntax import texts, yaml
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
 
     from kcheck.source.text import Span
 
-_HEAD = re.compile(r"([ \t]*)apiVersion:[ \t]*[\"']?(?:kubeadm\.k8s\.io|kubelet\.config\.k8s\.io)/")
-_KIND = re.compile(r"([ \t]*)kind:")
-_ENTRY = re.compile(r"[\w.\"'-]+[ \t]*:|-[ \t]|#")
-_INIT = re.compile(r"\bkubeadm[ \t]+init\b(?:[^\n\\;|&]|\\\n|\\[^\n])*")
-_FLAG = re.compile(r"--(pod-network-cidr|service-cidr|kubernetes-version|config)[= \t]+[\"']?([^\s\"'\\]+)")
+_HEAD = regex(r"([ \t]*)apiVersion:[ \t]*[\"']?(?:kubeadm\.k8s\.io|kubelet\.config\.k8s\.io)/")
+_KIND = regex(r"([ \t]*)kind:")
+_ENTRY = regex(r"[\w.\"'-]+[ \t]*:|-[ \t]|#")
+_INIT = regex(r"\bkubeadm[ \t]+init\b(?:[^\n\\;|&]|\\\n|\\[^\n])*")
+_FLAG = regex(r"--(pod-network-cidr|service-cidr|kubernetes-version|config)[= \t]+[\"']?([^\s\"'\\]+)")
 _PATHS = {
     "pod-network-cidr": ("networking", "podSubnet"),
     "service-cidr": ("networking", "serviceSubnet"),
     "kubernetes-version": ("kubernetesVersion",),
 }
 """Flags of `kubeadm init`, and where its configuration says the same."""
-_STARTS = re.compile(
+_STARTS = regex(
     r"\bkubeadm[ \t]+(?:init|join)\b|get\.k3s\.io|get\.rke2\.io|get\.k0s\.sh|\brke2-(?:server|agent)\b"
     r"|\bname:[ \t]*[\"']?kubelet\.service\b"
 )
@@ -34,7 +35,7 @@ _TOOLS = {"kubeadm": "kubeadm", "k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "kub
 _UNKNOWN = "\0"
 _KIND_TOOL = "kind.x-k8s.io"
 """What scripts have that make a cluster of containers on one machine, which is thrown away."""
-_VARIABLE = re.compile(r"[$`]|\{\{")
+_VARIABLE = regex(r"[$`]|\{\{")
 _API = "kubeadm.k8s.io/v1beta3"
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import posixpath
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.files.tree import CHART, contains_path, display_path
 from kcheck.kubernetes.named import Named
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 VALUES = ("values.yaml", "values.yml")
 
 
-@dataclass(frozen=True, eq=False)
-class Dependency:
+class Dependency(Struct, frozen=True, eq=False):
     """A chart that another one brings along; its values are below `key`."""
 
     name: Value[str]
@@ -35,8 +36,7 @@ class Dependency:
     repository: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Chart:
+class Chart(Struct, frozen=True, eq=False):
     """A folder with a Chart.yaml. `parts` are the charts below its `charts` folder."""
 
     folder: str
@@ -46,7 +46,7 @@ class Chart:
     values: yaml.Mapping | None
     dependencies: tuple[Dependency, ...] = ()
     library: bool = False
-    parts: list[Chart] = field(default_factory=list)
+    parts: list[Chart] = []
 
     def release(self) -> Release:
         """The chart with nothing but its own values."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kcheck.kubernetes.patches import text
+from kcheck.source.regex import regex
 from kcheck.syntax import yaml
 from kcheck.syntax.problem import Problem
 
@@ -30,8 +32,8 @@ _GAPS = {
 }
 """Fields that are not rendered, and what that means."""
 
-_REMOTE = re.compile(r"\w[\w+.-]*://|git@|git::|[\w-]+(?:\.[\w-]+)+[/:][\w.-]+/|.*[?&](?:ref|version)=")
-_STEP = re.compile(r"\[[^\]]*\]|(?:\\.|[^.\[\\])+", re.DOTALL)
+_REMOTE = regex(r"\w[\w+.-]*://|git@|git::|[\w-]+(?:\.[\w-]+)+[/:][\w.-]+/|.*[?&](?:ref|version)=")
+_STEP = regex(r"\[[^\]]*\]|(?:\\.|[^.\[\\])+", re.DOTALL)
 _SHOWN = 3
 
 
@@ -39,8 +41,7 @@ class UnreadableError(Exception):
     """A kustomization that Kustomize would refuse too; the argument is the Problem."""
 
 
-@dataclass(eq=False)
-class Fields:
+class Fields(Struct, eq=False):
     """A kustomization; `complete` if all possible targets of patches are known.
 
     `key` is its real folder; `entered` says that it was rendered.
@@ -50,7 +51,7 @@ class Fields:
     source: Source
     folder: str
     key: str
-    gaps: dict[str, Span] = field(default_factory=dict)
+    gaps: dict[str, Span] = {}
     complete: bool = True
     entered: bool = False
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source import placeholders
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Value
 from kcheck.syntax import yaml
 
@@ -33,7 +34,7 @@ def read(container: yaml.Node) -> Iterator[Argument]:
         yield flag._replace(value=_filled(text, flag.value, container)) if "$(" in text else flag
 
 
-_VARIABLE = re.compile(r"\$\(([\w.-]+)\)")
+_VARIABLE = regex(r"\$\(([\w.-]+)\)")
 
 
 def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
@@ -115,7 +116,7 @@ def _is_shell(found: list[yaml.Scalar]) -> bool:
     return bool(words) and words[0].rpartition("/")[2] in _SHELLS and any(_LINE.fullmatch(word) for word in words[1:])
 
 
-_LINE = re.compile(r"-[a-z]*c")
+_LINE = regex(r"-[a-z]*c")
 
 
 def items(node: yaml.Node | None) -> list[yaml.Scalar]:

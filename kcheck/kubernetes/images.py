@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +10,7 @@ from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.releases import merged
 from kcheck.model import Image, Workload, image_names
 from kcheck.source.bundled import PROFILES
+from kcheck.source.regex import regex
 from kcheck.source.text import Source
 from kcheck.source.values import Known, Origin, Unknown, Value, known
 from kcheck.syntax import yaml
@@ -25,9 +25,9 @@ _MARKS = frozenset({"tag", "digest", "sha", "pull_policy", "image_pull_policy", 
 """Keys beside a `repository` that show that it is one of images."""
 
 _SECRETS = frozenset({"image_pull_secrets", "pull_secrets", "image_pull_secret"})
-_SPLIT = re.compile(r"((?:.+_)?image)_(?:name|repository|repo)")
-_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_OTHER = re.compile(r"://|^git@|\.git$|\s")
+_SPLIT = regex(r"((?:.+_)?image)_(?:name|repository|repo)")
+_CAPITAL = regex(r"(?<=[a-z0-9])(?=[A-Z])")
+_OTHER = regex(r"://|^git@|\.git$|\s")
 """What no image has, but repositories of code and of charts have."""
 
 

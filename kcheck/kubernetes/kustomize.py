@@ -7,8 +7,9 @@ Roots are the kustomizations that no other one refers to. A base is rendered onc
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.files import system
 from kcheck.files.tree import KUSTOMIZATIONS, display_path
@@ -30,8 +31,7 @@ MAX_OBJECTS, MAX_DEPTH, MAX_STEPS = 50_000, 50, 10_000
 """What all kustomizations of a tree may hold; nobody writes more, but bases of bases can multiply."""
 
 
-@dataclass
-class Rendering:
+class Rendering(Struct):
     """The rendered kustomizations of a tree, with `gaps` and problems.
 
     `named` are the files that they name: these are no manifests of their own. `sources` are all files that were read.
@@ -39,10 +39,10 @@ class Rendering:
     """
 
     manifests: Manifests
-    gaps: list[Problem] = field(default_factory=list)
-    named: set[Source] = field(default_factory=set)
-    sources: list[Source] = field(default_factory=list)
-    releases: list[Release] = field(default_factory=list)
+    gaps: list[Problem] = []
+    named: set[Source] = set()
+    sources: list[Source] = []
+    releases: list[Release] = []
 
 
 def read(tree: Tree, kinds: Kinds) -> Rendering:

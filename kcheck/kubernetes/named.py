@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from kcheck.kubernetes.objects import objects_in
 from kcheck.source.text import leading
@@ -23,13 +24,12 @@ Data = dict[str, "yaml.Scalar | Source"]
 T = TypeVar("T")
 
 
-@dataclass
-class Named:
+class Named(Struct):
     """The objects of a tree by kind and name, looked for when one is asked for."""
 
     tree: Tree
-    _found: dict[tuple[str, str], list[tuple[str, yaml.Mapping]]] = field(default_factory=dict)
-    _made: dict[str, list[tuple[str, Data]]] = field(default_factory=dict)
+    _found: dict[tuple[str, str], list[tuple[str, yaml.Mapping]]] = {}
+    _made: dict[str, list[tuple[str, Data]]] = {}
 
     def object(self, source: Source, kind: str, name: str) -> yaml.Mapping | None:
         """The object nearest to a file; None if none or not unique."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.files.tree import holds_objects
 from kcheck.source import placeholders
@@ -20,15 +22,14 @@ if TYPE_CHECKING:
     from kcheck.syntax.problem import Problem
 
 
-@dataclass(frozen=True)
-class Kinds:
+class Kinds(Struct, frozen=True):
     """The kinds of objects to read, None for all; kinds in `marks` only with a mark in the text.
 
     Objects of other kinds are looked at where their text has all of `others`, but for the kinds in `never`.
     """
 
     names: frozenset[str] | None
-    marks: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
+    marks: Mapping[str, tuple[bytes, ...]] = {}
     others: tuple[bytes, ...] = ()
     never: frozenset[str] = frozenset()
 
@@ -77,8 +78,7 @@ class Object(NamedTuple):
         return self.scope or os.path.dirname(self.span.source.path) or "."
 
 
-@dataclass
-class Manifests:
+class Manifests(Struct):
     """The objects of a tree. `templates` are files that need rendering first."""
 
     objects: list[Object]

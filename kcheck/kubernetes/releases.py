@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import embedded_documents, value_of
 from kcheck.model import NOTHING
 from kcheck.source import placeholders
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value
 from kcheck.syntax import yaml
 
@@ -26,15 +28,14 @@ if TYPE_CHECKING:
     """The file of the repository that holds a source, by its path from the top."""
 
 KINDS = frozenset({"Application", "ApplicationSet", "HelmRelease"})
-_STEP = re.compile(r"((?:\\.|[^.\[\\])+)|\[(\d+)\]", re.DOTALL)
-_ARCHIVE = re.compile(r"(.+?)-v?\d[\w.+-]*\.tgz")
+_STEP = regex(r"((?:\\.|[^.\[\\])+)|\[(\d+)\]", re.DOTALL)
+_ARCHIVE = regex(r"(.+?)-v?\d[\w.+-]*\.tgz")
 
 Path: TypeAlias = tuple[str | int, ...]
 Overlay: TypeAlias = "dict[str | int, Overlay | yaml.Target]"
 
 
-@dataclass(frozen=True, eq=False)
-class Release:
+class Release(Struct, frozen=True, eq=False, dict=True):
     """A release: its chart without repository and version, and its values.
 
     `sets` are single values by path, which win over `trees`; of those the last that says something counts. `gap` says
@@ -48,7 +49,7 @@ class Release:
     chart: Value[str]
     version: Value[str]
     trees: tuple[yaml.Target, ...] = ()
-    sets: dict[Path, yaml.Target] = field(default_factory=dict)
+    sets: dict[Path, yaml.Target] = {}
     gap: str = ""
     kind: str = "helm_release"
     name: Value[str] = NOTHING

@@ -16,6 +16,7 @@ from kcheck.files.disk import TooLargeError
 from kcheck.files.tree import contains_path, holds_objects
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Piece, known
 from kcheck.syntax import texts, yaml
 from kcheck.syntax.problem import Problem
@@ -31,12 +32,12 @@ TIMEOUT = 60
 _MOST = 500
 """Characters of helm's message that are shown."""
 
-_SEPARATOR = re.compile(r"^---[ \t]*\n", re.MULTILINE)
-_SOURCE = re.compile(r"^# Source: [^/\n]+/(\S.*?)[ \t]*$", re.MULTILINE)
-_ACTION = re.compile(r"\{\{-?.*?-?\}\}")
-_VALUE = re.compile(r"\{\{-?\s*\.Values\.([\w.]+)\s*(?:\|[^}]*)?-?\}\}")
-_HEAD = re.compile(r"[\w./\"'-]*")
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?")
+_SEPARATOR = regex(r"^---[ \t]*\n", re.MULTILINE)
+_SOURCE = regex(r"^# Source: [^/\n]+/(\S.*?)[ \t]*$", re.MULTILINE)
+_ACTION = regex(r"\{\{-?.*?-?\}\}")
+_VALUE = regex(r"\{\{-?\s*\.Values\.([\w.]+)\s*(?:\|[^}]*)?-?\}\}")
+_HEAD = regex(r"[\w./\"'-]*")
+_NAME = regex(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?")
 
 
 class _HelmError(Exception):

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.kubernetes.patches import text
+from kcheck.source.regex import regex
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ def may_select(target: yaml.Mapping, kinds: Kinds) -> bool:
     return not kind.isalnum() or kind in kinds
 
 
-_ANYTHING = re.compile(".*", re.DOTALL)
-_COSTLY = re.compile(r"\)[*+{]|(?:[*+{].*){4}")
+_ANYTHING = regex(".*", re.DOTALL)
+_COSTLY = regex(r"\)[*+{]|(?:[*+{].*){4}")
 
 
 @cache
@@ -109,7 +110,7 @@ class _Term(NamedTuple):
     negated: bool
 
 
-_TERM = re.compile(
+_TERM = regex(
     r"(?P<key>[\w./-]+)\s*(?:(?P<sign>==?|!=)\s*(?P<value>[\w.-]*)|\s(?P<not>notin|in)\s*\((?P<set>[^()]*)\))?"
     r"|!\s*(?P<absent>[\w./-]+)"
 )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from kcheck.files import system
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable
 
     from kcheck.kubernetes.named import Named
@@ -19,11 +21,10 @@ if TYPE_CHECKING:
     from kcheck.source.text import Source
 
 _GROUP = "kustomize.toolkit.fluxcd.io/"
-_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
+_VARIABLE = regex(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
 
 
-@dataclass(frozen=True)
-class Substitution:
+class Substitution(Struct, frozen=True):
     """The substitutions of a Kustomization for the manifests below a real path."""
 
     folder: str

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.files import system
+from kcheck.source.regex import regex
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from kcheck.source.text import Source
 
 KINDS = frozenset({"Application", "ApplicationSet", "Kustomization"})
-_PLACEHOLDER = re.compile(r"\{\{[^}]*\}\}|\$\{[^}]*\}|\*+")
-_WHOLE = re.compile(r"\{\{-?\s*\.?path(?:\.path)?\s*-?\}\}")
+_PLACEHOLDER = regex(r"\{\{[^}]*\}\}|\$\{[^}]*\}|\*+")
+_WHOLE = regex(r"\{\{-?\s*\.?path(?:\.path)?\s*-?\}\}")
 """The path of an ApplicationSet that is each of the folders that its generator finds."""
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.patches import rebuild, replace_at, set_path, text
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown
 from kcheck.syntax import yaml
 
@@ -161,7 +162,7 @@ def _with_pairs_at(root: yaml.Mapping, paths: list[tuple[str, ...]], pairs: yaml
 
 # --- images and replicas
 
-_IMAGE = re.compile(r"(?P<name>.*?)(?::(?P<tag>[\w.{}-]*))?(?:@(?P<digest>.*))?", re.DOTALL)
+_IMAGE = regex(r"(?P<name>.*?)(?::(?P<tag>[\w.{}-]*))?(?:@(?P<digest>.*))?", re.DOTALL)
 _CONTAINERS = frozenset({"containers", "initContainers"})
 
 
@@ -231,7 +232,7 @@ def not_known(why: str, node: yaml.Target) -> yaml.Computed:
     return yaml.Computed(*node.span, None, "", "double", None, Unknown(why, Origin((node.span,))))
 
 
-_VARIABLE = re.compile(r"\$\(([\w.-]+)\)")
+_VARIABLE = regex(r"\$\(([\w.-]+)\)")
 
 
 def with_variables(resources: list[Resource], names: frozenset[str]) -> tuple[list[Resource], set[str]]:

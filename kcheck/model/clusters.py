@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.model.thing import NOTHING, Thing
 
@@ -14,8 +15,7 @@ NODE_ADDRESSES = "node"
 """The outbound type of a cluster whose nodes have public addresses of their own."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Autoscaler(Thing):
+class Autoscaler(Thing, frozen=True):
     """The autoscaler of a cluster. Times are in seconds.
 
     `kind` is cluster-autoscaler where its settings can be read, gke and ack where the cloud runs it and shows a few.
@@ -61,8 +61,7 @@ class Autoscaler(Thing):
     flags: tuple[Flag, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Flag(Thing):
+class Flag(Thing, frozen=True, eq=False):
     """A flag of a cluster autoscaler as it is written. `version` is the autoscaler's."""
 
     name: Value[str]
@@ -70,8 +69,7 @@ class Flag(Thing):
     version: Value[str]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Cni:
+class Cni(Struct, frozen=True, eq=False):
     """Address settings of the VPC CNI; the last two are unset by default."""
 
     prefix_delegation: Value[bool]
@@ -82,8 +80,7 @@ class Cni:
     minimum_ips: Value[int]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Plane:
+class Plane(Struct, frozen=True, eq=False):
     """The control plane of a self-managed cluster. The quota of etcd is in bytes, the limits in requests at a time.
 
     `serial_pulls` says that its kubelets pull one image at a time. `features` are the feature gates of its API server.
@@ -100,8 +97,7 @@ class Plane:
     features: Value[str]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Cluster(Thing):
+class Cluster(Thing, frozen=True):
     """A Kubernetes cluster.
 
     `gap` says why pools may exist that could not be read or counted; it is empty if none can. `zonal` says that
@@ -159,8 +155,7 @@ class Cluster(Thing):
     environment: str = ""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Network(Thing):
+class Network(Thing, frozen=True, eq=False):
     """A virtual network. `cidrs` is unset where subnets are not bound to ranges of it."""
 
     address: str
@@ -169,8 +164,7 @@ class Network(Thing):
     cidrs: Value[tuple[str, ...]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PodRange(Thing):
+class PodRange(Thing, frozen=True):
     """A range from which every node takes a block for its pods. `more` are ranges that extend it.
 
     `block` is the length of the prefix of such a block; unset where it follows from the pods that a node may run.
@@ -186,8 +180,7 @@ class PodRange(Thing):
     block: Value[int] = NOTHING
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Reserved(Thing):
+class Reserved(Thing, frozen=True, eq=False):
     """Addresses that no pod range may overlap; `what` names their user. A pod range has its id."""
 
     root: str
@@ -195,8 +188,7 @@ class Reserved(Thing):
     cidr: Value[str]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Subnet(Thing):
+class Subnet(Thing, frozen=True):
     """A subnet of a virtual network. `gap` says why pools in it may be missing."""
 
     cloud: str

@@ -6,14 +6,15 @@ import re
 from typing import NamedTuple
 
 from kcheck.source import placeholders
+from kcheck.source.regex import regex
 
 DOCKER_HUB = "docker.io"
 HUB_HOSTS = frozenset(
     {DOCKER_HUB, "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com", "hub.docker.com"}
 )
-_CAPITALS = re.compile(r"^[A-Z][A-Z0-9_]*$|(^|/)IMG_PLACEHOLDER")
+_CAPITALS = regex(r"^[A-Z][A-Z0-9_]*$|(^|/)IMG_PLACEHOLDER")
 """Words that stand for an image until somebody replaces them."""
-_NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$")
+_NAME = regex(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$")
 
 
 class Reference(NamedTuple):
@@ -75,4 +76,4 @@ def ending(text: str) -> Ending | None:
     return Ending(tag, digest)
 
 
-_PLAIN = re.compile(r"[\w.:-]*")
+_PLAIN = regex(r"[\w.:-]*")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kcheck.model.thing import Thing
 
 
-@dataclass(frozen=True, eq=False)
-class Input(Thing):
+class Input(Thing, frozen=True):
     """Something about the files themselves: unreadable, templates, or a suppression that is off.
 
     `kind` says what, of the file or folder `path`. `name` is the rule that a suppression names, or the chart; `reason`

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from kcheck.source.values import Unknown
 
@@ -52,8 +53,7 @@ NOWHERE = Candidates((), "no cluster in this tree", "check the manifests togethe
 """Where manifests are applied in a tree that makes no cluster."""
 
 
-@dataclass(eq=False)
-class Inventory:
+class Inventory(Struct, eq=False):
     """Everything that was read, joined. `cluster_of` has the cluster of workloads and add-ons.
 
     `candidates_of` has the clusters that others may be on.
@@ -65,34 +65,34 @@ class Inventory:
     for others.
     """
 
-    clusters: list[Cluster] = field(default_factory=list)
-    autoscalers: list[Autoscaler] = field(default_factory=list)
-    pools: list[NodePool] = field(default_factory=list)
-    networks: list[Network] = field(default_factory=list)
-    subnets: list[Subnet] = field(default_factory=list)
-    ranges: list[PodRange] = field(default_factory=list)
-    reserved: list[Reserved] = field(default_factory=list)
-    karpenter: list[KarpenterPool] = field(default_factory=list)
-    workloads: list[Workload] = field(default_factory=list)
-    mirrors: list[Mirror] = field(default_factory=list)
-    addons: list[Addon] = field(default_factory=list)
-    services: list[Service] = field(default_factory=list)
-    classes: list[PriorityClass] = field(default_factory=list)
-    queues: list[Queue] = field(default_factory=list)
-    limits: list[Quota] = field(default_factory=list)
-    namespaces: list[Namespace] = field(default_factory=list)
-    schedulers: list[Scheduler] = field(default_factory=list)
-    admissions: list[Admission] = field(default_factory=list)
-    sharings: list[Sharing] = field(default_factory=list)
-    watchers: list[Watcher] = field(default_factory=list)
-    monitors: list[Monitor] = field(default_factory=list)
-    cluster_of: dict[Thing, Cluster] = field(default_factory=dict)
-    candidates_of: dict[Thing, Candidates] = field(default_factory=dict)
-    doubts: dict[str, str] = field(default_factory=dict)
-    objects: list[Manifest] = field(default_factory=list)
-    resources: list[Resource] = field(default_factory=list)
-    scope_of: dict[Thing, str] = field(default_factory=dict)
-    synced: list[tuple[str, re.Pattern[str]]] = field(default_factory=list)
+    clusters: list[Cluster] = []
+    autoscalers: list[Autoscaler] = []
+    pools: list[NodePool] = []
+    networks: list[Network] = []
+    subnets: list[Subnet] = []
+    ranges: list[PodRange] = []
+    reserved: list[Reserved] = []
+    karpenter: list[KarpenterPool] = []
+    workloads: list[Workload] = []
+    mirrors: list[Mirror] = []
+    addons: list[Addon] = []
+    services: list[Service] = []
+    classes: list[PriorityClass] = []
+    queues: list[Queue] = []
+    limits: list[Quota] = []
+    namespaces: list[Namespace] = []
+    schedulers: list[Scheduler] = []
+    admissions: list[Admission] = []
+    sharings: list[Sharing] = []
+    watchers: list[Watcher] = []
+    monitors: list[Monitor] = []
+    cluster_of: dict[Thing, Cluster] = {}
+    candidates_of: dict[Thing, Candidates] = {}
+    doubts: dict[str, str] = {}
+    objects: list[Manifest] = []
+    resources: list[Resource] = []
+    scope_of: dict[Thing, str] = {}
+    synced: list[tuple[str, re.Pattern[str]]] = []
     libraries: frozenset[str] = frozenset()
 
     def has_content(self) -> bool:

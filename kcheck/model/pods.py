@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model.thing import NOTHING, Thing
@@ -23,8 +22,7 @@ UNDISTURBED = "karpenter.sh/do-not-disrupt"
 """Annotations: two that keep the autoscaler and Karpenter from moving pods, one with volumes to leave behind."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Image(Thing):
+class Image(Thing, frozen=True):
     """A container's image. `registry` is its host, docker.io for every spelling of Docker Hub.
 
     Of an `untagged` one the text has no tag because a chart gives it.
@@ -73,8 +71,7 @@ class Volume(NamedTuple):
     path: str = ""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Container(Thing):
+class Container(Thing, frozen=True):
     """A container of a pod. CPU is in millicores, memory in bytes, `gpus` what it is limited to.
 
     `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit. `rdma`
@@ -102,8 +99,7 @@ class Container(Thing):
     extended: tuple[tuple[str, Value[str]], ...] = ()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PodTemplate(Thing):
+class PodTemplate(Thing, frozen=True):
     """Equal pods of a workload: `count` of them at once; `role` tells them from its others, such as Worker.
 
     `selection` is what they ask of a node's labels: one of several sets of requirements. `spread` says that a required
@@ -156,8 +152,7 @@ class PodTemplate(Thing):
     devices: Value[bool] = NOTHING
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Workload(Thing):
+class Workload(Thing, frozen=True):
     """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`).
 
     `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together
@@ -211,8 +206,7 @@ class Workload(Thing):
     concurrency: Value[str] = NOTHING
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Addon(Thing):
+class Addon(Thing, frozen=True):
     """An installed product, or one of its objects (`tree`) as evidence.
 
     `name` and `version` are those of its chart. Of Karpenter, `ignores_claims` says that it adds no nodes for resource
@@ -225,8 +219,7 @@ class Addon(Thing):
     ignores_claims: Value[bool] = NOTHING
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Monitor(Thing):
+class Monitor(Thing, frozen=True):
     """A Prometheus server; `kind` is that of its object, or its chart.
 
     Its `shards` divide what is scraped, each with so much memory. `scrapes` says whether it scrapes the nodes of its
@@ -243,8 +236,7 @@ class Monitor(Thing):
     memory_limit: Value[int] = NOTHING
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Mirror(Thing):
+class Mirror(Thing, frozen=True):
     """A registry cache in the code: images of `registry` below `path` are `prefix`/... there.
 
     What only the account knows of the prefix is in <>: such a name is for people.
@@ -257,8 +249,7 @@ class Mirror(Thing):
     prefix: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Service(Thing):
+class Service(Thing, frozen=True):
     """A Service. `ports` counts those of a load balancer; `addressed` means it takes an address."""
 
     name: Value[str]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
 
 from kcheck.model.thing import NOTHING, Thing
 from kcheck.source.values import Known, known
@@ -29,8 +30,7 @@ class Surge(NamedTuple):
     beside: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class Size:
+class Size(Struct, frozen=True, eq=False):
     """The size of a pool. `max_nodes` is the maximum of an autoscaled pool, else its size.
 
     `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
@@ -44,8 +44,7 @@ class Size:
     times: int = 1
 
 
-@dataclass(frozen=True, eq=False)
-class Upgrade:
+class Upgrade(Struct, frozen=True, eq=False):
     """The upgrade settings of a pool: surge, and nodes replaced at a time (`rolling`).
 
     It waits `drain_timeout` seconds for each. `max_surge` and `max_unavailable` are what `rolling` is made of;
@@ -60,8 +59,7 @@ class Upgrade:
     scarce_surge: Value[bool] = NOTHING
 
 
-@dataclass(frozen=True, eq=False)
-class Machine:
+class Machine(Struct, frozen=True, eq=False):
     """The machine of a node. Attached GPUs have the type `accelerator`.
 
     Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces. `networks` is how
@@ -88,8 +86,7 @@ class Machine:
         return max(0, (known(self.efa) or ()).count("efa") - 1)
 
 
-@dataclass(frozen=True, eq=False)
-class Addresses:
+class Addresses(Struct, frozen=True, eq=False):
     """The addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them.
 
     `subnet_ids` are known where the code has only their ids.
@@ -110,8 +107,7 @@ class Addresses:
     subnet_ids: Value[tuple[str, ...]] = NOTHING
 
 
-@dataclass(frozen=True, eq=False)
-class Market:
+class Market(Struct, frozen=True, eq=False):
     """How machines are bought: `charge` is the billing method, `reservation` a paid reservation.
 
     `bid` is how a spot pool bids, `price_caps` the most that it pays for a machine type in dollars an hour;
@@ -126,8 +122,7 @@ class Market:
     reservation: Value[str] = NOTHING
 
 
-@dataclass(frozen=True, eq=False)
-class Scheduling:
+class Scheduling(Struct, frozen=True, eq=False):
     """What pods choose nodes by. Taints are written `key=value:Effect`.
 
     In the code they are as `taint_form` says: a text, an item with its parts, or a member of a map; `no_schedule` is
@@ -140,8 +135,7 @@ class Scheduling:
     no_schedule: str = "NoSchedule"
 
 
-@dataclass(frozen=True, eq=False)
-class Placement:
+class Placement(Struct, frozen=True, eq=False):
     """Where the nodes are. `location_policy` says in which zones a pool grows (GKE).
 
     `together` is the placement group or policy that keeps nodes close to each other, `deployment_set` what keeps them
@@ -156,8 +150,7 @@ class Placement:
     set_type: Value[str] = NOTHING
 
 
-@dataclass(frozen=True, eq=False)
-class System:
+class System(Struct, frozen=True, eq=False):
     """The system of a node. `image` names it, `os` is Linux or Windows (AKS).
 
     `boot_data` is what the user adds to its start, `local_disks` says whether that joins the local disks. Its kernel is
@@ -177,8 +170,7 @@ class System:
     driver_tag: Value[str] = NOTHING
 
 
-@dataclass(frozen=True, eq=False)
-class Kubelet:
+class Kubelet(Struct, frozen=True, eq=False):
     """What the kubelet of a node is configured to keep from pods: unset where nobody says so, unknown where one may."""
 
     kube_reserved: Value[dict[str, str]] = NOTHING
@@ -186,8 +178,7 @@ class Kubelet:
     eviction_hard: Value[dict[str, str]] = NOTHING
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NodePool(Thing):
+class NodePool(Thing, frozen=True):
     """A set of equal nodes; `managed` says that the cloud runs the group.
 
     `mode` is System or User (AKS), Karpenter, or control-plane.
@@ -221,8 +212,7 @@ class NodePool(Thing):
         return f"{known(cluster.name) or cluster.address}/{self.display_name}" if cluster else self.address
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class KarpenterPool(Thing):
+class KarpenterPool(Thing, frozen=True):
     """A NodePool of Karpenter, or an old Provisioner. Times are in seconds.
 
     `limits` are written `cpu=1000`, `budgets` are the numbers of nodes that it may disrupt at a time. Nodes are

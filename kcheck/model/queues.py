@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcheck.model.thing import NOTHING, Thing
@@ -16,8 +15,7 @@ KUEUE_PRIORITY = "kueue.x-k8s.io/priority-class"
 """The label by which a job names its priority class of Kueue."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PriorityClass(Thing):
+class PriorityClass(Thing, frozen=True):
     """A priority class of pods, or of Kueue's workloads (`kueue`). `default` applies to pods without one."""
 
     kueue: bool
@@ -27,8 +25,7 @@ class PriorityClass(Thing):
     preemption: Value[str]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Queue(Thing):
+class Queue(Thing, frozen=True, eq=False):
     """A queue of jobs; `kind` is ClusterQueue or LocalQueue (Kueue), or Queue (Volcano).
 
     A LocalQueue leads to the queue `leads_to`. A ClusterQueue admits jobs of the namespaces that `selector` says, as
@@ -48,8 +45,7 @@ class Queue(Thing):
     api: str = ""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Quota(Thing):
+class Quota(Thing, frozen=True, eq=False):
     """The quota of a namespace by resource; the values of a LimitRange are not kept."""
 
     kind: str
@@ -57,16 +53,14 @@ class Quota(Thing):
     hard: Value[dict[str, str]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Namespace(Thing):
+class Namespace(Thing, frozen=True):
     """A namespace."""
 
     name: Value[str]
     labels: Value[dict[str, str]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Scheduler(Thing):
+class Scheduler(Thing, frozen=True):
     """The configuration of Volcano's scheduler: its actions, and the arguments of its plugins.
 
     `last` are the plugins of its last tier, `packed` the resources that binpack looks at beside CPU and memory, and
@@ -80,8 +74,7 @@ class Scheduler(Thing):
     weight: Value[int] = NOTHING
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Admission(Thing):
+class Admission(Thing, frozen=True):
     """The configuration of Kueue. `ready_timeout` is in seconds.
 
     `counted_as` is the resource by which it counts the devices of each class (dynamic resource allocation).
@@ -92,8 +85,7 @@ class Admission(Thing):
     counted_as: Value[dict[str, str]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Sharing(Thing):
+class Sharing(Thing, frozen=True):
     """How GPUs are shared: copies by time slicing and by MPS; the MIG strategy.
 
     It is a configuration of NVIDIA's device plugin, what a `pool` says of its nodes, or only the strategy that the
@@ -108,8 +100,7 @@ class Sharing(Thing):
     strategy_only: bool = False
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Watcher(Thing):
+class Watcher(Thing, frozen=True):
     """A ClusterRole that lists or watches per-node objects, and its service accounts."""
 
     name: Value[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model.thing import Thing
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from kcheck.source.yaml_nodes import Mapping
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Manifest(Thing):
+class Manifest(Thing, frozen=True):
     """A Kubernetes object as it is written."""
 
     kind: str
@@ -21,8 +19,7 @@ class Manifest(Thing):
     tree: Mapping
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Resource(Thing):
+class Resource(Thing, frozen=True, eq=False):
     """An instance of a Terraform resource; `module` is the address of its module."""
 
     type: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.source.values import Origin, Unset
 
@@ -14,9 +15,11 @@ NOTHING = Unset(Origin(()))
 """What a field is on a cloud that has no such thing."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Thing:
+class Thing(Struct, frozen=True, eq=False):
     """Anything a rule can judge. `id` is its identity, `place` its declaration."""
 
     id: str
     place: Span
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.id!r})"

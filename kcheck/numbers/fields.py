@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields as members
-from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.numbers import profiles
 from kcheck.source import scalars
@@ -32,8 +33,6 @@ from kcheck.source.versions import ANY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from _typeshed import DataclassInstance
-
     from kcheck.numbers.profiles import FieldEntry
     from kcheck.source.values import DatumValue, Record
     from kcheck.source.versions import Range
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 P = ParamSpec("P")
-R = TypeVar("R", bound="DataclassInstance")
+R = TypeVar("R", bound=Struct)
 
 _LARGEST = 10**9
 _MODEL_TYPES: dict[object, type[object]] = {
@@ -123,10 +122,11 @@ class Fields:
     def record_of(self, kind: Callable[P, R], *given: P.args, **computed: P.kwargs) -> R:
         """A record of the model: the given fields, and all others by name from the table."""
         made = kind(*given, **computed)
+        types = {name: _MODEL_TYPES.get(text) for name, text in type(made).__annotations__.items()}
         found = {
-            member.name: self._checked(member.name, _MODEL_TYPES[member.type])
-            for member in members(made)[len(given) :]
-            if member.type in _MODEL_TYPES and member.name in self._table and member.name not in computed
+            name: self._checked(name, kept)
+            for name in made.__struct_fields__[len(given) :]
+            if (kept := types.get(name)) is not None and name in self._table and name not in computed
         }
         return replace(made, **found)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from kcheck.numbers.profiles import ProfileValue, load_yaml
 from kcheck.source.bundled import PROFILES
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from datetime import date
@@ -62,7 +63,7 @@ def default(name: str, minor: int | None) -> int | str | bool | None:
     return next((value for until, value in sorted(before.items()) if minor < until), newest)
 
 
-_RELEASE = re.compile(r"v?1\.(\d+)(?:\.(\d+))?(?:\D|$)")
+_RELEASE = regex(r"v?1\.(\d+)(?:\.(\d+))?(?:\D|$)")
 
 
 def release(text: str) -> Release | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,7 +176,7 @@ def _by_size(cloud: str, name: str) -> Machine:
     return Machine(number("vcpus"), number("gpus"), number("efa") or 0, number("nvme") or 0)
 
 
-_CUSTOM = re.compile(r"(?:^|-)custom-(\d+)-(\d+)")
+_CUSTOM = regex(r"(?:^|-)custom-(\d+)-(\d+)")
 """A type of Google with the vCPUs and MiB that its user chose."""
 
 

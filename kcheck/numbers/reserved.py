@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
 from kcheck.numbers import profiles
 from kcheck.source.interval import Interval
+from kcheck.source.regex import regex
 
 MI, GI = 2**20, 2**30
-_STEP = re.compile(r"([\d.]+)%(?: up to (\d+)| above)?")
+_STEP = regex(r"([\d.]+)%(?: up to (\d+)| above)?")
 
 
 class Node(NamedTuple):

@@ -6,14 +6,15 @@ import re
 from functools import cache
 
 from kcheck.numbers import profiles
+from kcheck.source.regex import regex
 
 LATEST = "latest"
 """What an image without a tag gets, and by what Kubernetes tells whether to ask for it at every start."""
 
-_SEPARATOR = re.compile(r"[-_.]")
+_SEPARATOR = regex(r"[-_.]")
 NUMBERED = r"v?\d+\.\d[\w.]*|\d{2,}"
 COMMIT = r"[0-9a-f]{6,40}"
-_BUILD = re.compile(rf"(?:{NUMBERED}|(?=[a-z]*\d){COMMIT})$")
+_BUILD = regex(rf"(?:{NUMBERED}|(?=[a-z]*\d){COMMIT})$")
 """A part that says which build it is: a version, a date or a number of a build, a commit."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from kcheck.kubernetes.workloads.jobs import containers, pod_spec
 from kcheck.kubernetes.workloads.scalars import scalar, written
 from kcheck.model import NOTHING, Autoscaler, Flag
 from kcheck.numbers import flags
+from kcheck.source.regex import regex
 from kcheck.source.units import as_text, quantity, seconds
 from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of
 from kcheck.syntax import yaml
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 NAME = "cluster-autoscaler"
-_IMAGE = re.compile(rf"/{NAME}(?:-(?:amd64|arm64|s390x|kwok))?$")
+_IMAGE = regex(rf"/{NAME}(?:-(?:amd64|arm64|s390x|kwok))?$")
 """Its images: of all architectures, of one, and the one that the core's repository builds for tests."""
 _FLAGS: dict[str, tuple[str, ...]] = {
     "max_unready_nodes": ("ok-total-unready-count",),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.clouds import registry
 from kcheck.files.configurations import BLUEPRINT, SCRIPT
 from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
 from kcheck.reading import assignment
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, mapped
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.variables import Variables
 
 
-@dataclass
-class Reading:
+class Reading(Struct):
     """Everything that was read of a tree.
 
     `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
@@ -47,13 +47,13 @@ class Reading:
     templates: dict[str, list[Source]]
     sources: list[Source]
     variables: Variables | None = None
-    gaps: list[Problem] = field(default_factory=list)
-    asked: set[Source] = field(default_factory=set)
-    filled: set[Source] = field(default_factory=set)
+    gaps: list[Problem] = []
+    asked: set[Source] = set()
+    filled: set[Source] = set()
     charts: Charts | None = None
-    unrendered: list[tuple[Chart, int]] = field(default_factory=list)
-    roots: list[Module] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    unrendered: list[tuple[Chart, int]] = []
+    roots: list[Module] = []
+    skipped: list[Skipped] = []
 
 
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
@@ -147,14 +147,14 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
 _CACHES = {
     "aws_ecr_pull_through_cache_rule", "azurerm_container_registry_cache_rule", "google_artifact_registry_repository",
 }  # fmt: skip
-_HELM = re.compile(
+_HELM = regex(
     r"\b(?:set|set_values|\w*karpenter\w*|\w*cluster.autoscaler\w*|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
 )
 """What the call of a module has in its text that gives values to charts, or hands them on by a name."""
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
-_CALLS = re.compile(r'(?:module\.[\w-]+(?:\["(?:\\.|[^"])*"\]|\[[^\]]*\])?\.)*')
+_CALLS = regex(r'(?:module\.[\w-]+(?:\["(?:\\.|[^"])*"\]|\[[^\]]*\])?\.)*')
 """The modules that an address begins with."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -10,13 +9,14 @@ import click
 
 from kcheck.report.text import finding_text, input_text, skipped_text
 from kcheck.source.findings import Severity
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.report.formats import Report
 
-_CONTROL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONTROL = regex("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold."""
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.report.places import Repository, by_name
 from kcheck.report.rule import url
 from kcheck.report.text import closing
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 60_000
 """A comment on GitHub may have 65,536 characters."""
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
-_MENTION = re.compile(r"(?<!\w)@(?=\w)")
+_SPECIAL = regex(r"([\\`*_{}\[\]<>|#~])")
+_MENTION = regex(r"(?<!\w)@(?=\w)")
 
 
 def render(report: Report) -> str:

@@ -7,6 +7,8 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from kcheck.source.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -168,7 +170,7 @@ def link(name: Name, path: str) -> str:
     return f"[{text}]({target}{hash_}{anchor})"
 
 
-_SPECIAL = re.compile(r"`[^`\n]*`|https?://\S+|[<*\[\]]|(?<!\w)_|_(?!\w)")
+_SPECIAL = regex(r"`[^`\n]*`|https?://\S+|[<*\[\]]|(?<!\w)_|_(?!\w)")
 
 
 def escaped(text: str) -> str:

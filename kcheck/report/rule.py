@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.report import limit, page
 from kcheck.report.page import Code, Facts, Name, Part, Point, Prose, Title
 from kcheck.source.bundled import RULES
+from kcheck.source.regex import regex
 from kcheck.syntax import cel
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _by_hand(rule: Rule) -> Iterator[Block]:
         yield from found
 
 
-_CHOICE = re.compile(r'"((?:[^"\\]|\\.)+)"')
+_CHOICE = regex(r'"((?:[^"\\]|\\.)+)"')
 
 
 def _readable(text: str) -> str:

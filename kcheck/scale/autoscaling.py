@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Cluster, Inventory, Thing
 
-_AUTOSCALER = re.compile(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
+_AUTOSCALER = regex(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
 
 
 class Autoscaling:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kcheck.clouds import registry
 from kcheck.numbers import machines
 from kcheck.scale import allocatable
 from kcheck.scale.allocatable import NOTHING_TAKEN, Taken, rooms
 from kcheck.source.interval import Interval
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, equals, known, number
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
     from kcheck.scale.allocatable import Room
 
-_STARTING = re.compile(r"not-ready$|/uninitialized$|startup-taint")
+_STARTING = regex(r"not-ready$|/uninitialized$|startup-taint")
 """Taints that a driver or the cloud takes away when a node is ready."""
 
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")

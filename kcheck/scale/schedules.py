@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from kcheck.source.regex import regex
 from kcheck.source.values import known
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _NAMED = {
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _WEEK = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 _LENGTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_PART = re.compile(r"(?:(?P<all>[*?])|(?P<low>\w{1,3})(?:-(?P<high>\w{1,3}))?)(?:/(?P<step>[0-9]{1,2}))?")
+_PART = regex(r"(?:(?P<all>[*?])|(?P<low>\w{1,3})(?:-(?P<high>\w{1,3}))?)(?:/(?P<step>[0-9]{1,2}))?")
 
 
 @lru_cache(maxsize=4096)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kcheck.scale.autoscaling import Autoscaling
 from kcheck.scale.caps import Caps

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import asinh
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kcheck.source.units import exact_seconds
 
@@ -57,7 +58,7 @@ def with_measured(config: Config, cluster: Cluster, cloud: Cloud, quick: LoopTim
     notes = tuple(f"{spoken(name)} {_shown(name, written[name])}" for name in FIELDS if name in written)
     missing = tuple(spoken(name) for name in _MAIN if FIELDS[name] not in changed)
     place = config.places.get("clusters" if own else "simulation", "kcheck.yaml")
-    return Measured(replace(cloud, **changed), quick, notes, missing, place)  # type: ignore[arg-type] # none is a flag
+    return Measured(replace(cloud, **changed), quick, notes, missing, place)
 
 
 def spread_sigma(boot: float, spread: float) -> float:

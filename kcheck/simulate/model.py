@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from kcheck.numbers.machines import Price
 
 
-@dataclass(frozen=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """A node pool of a job: at most `most` nodes, at least `least`, `existing` at the start."""
 
     name: str
@@ -22,8 +22,7 @@ class Pool:
     price: Price | None = None
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """`pods` pods, one per node, each with `duration` seconds of work. A gang starts to work when all pods run.
 
     It is submitted `at` a time, to a `queue` if it has one, and fails `deadline` seconds after it was admitted. Pods of
@@ -43,8 +42,7 @@ class Job:
     deadline: float = inf
 
 
-@dataclass(frozen=True)
-class Queue:
+class Queue(Struct, frozen=True):
     """A queue of Kueue or Volcano: its jobs get `nodes` nodes at most; `preempts` stops lower ones for a higher one."""
 
     name: str
@@ -52,8 +50,7 @@ class Queue:
     preempts: bool = False
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """The cluster autoscaler's flags, with their defaults; `minor` is its version, which decides the rules.
 
     Of `karpenter` only what it has, too, counts: the interval, `unneeded_time` (consolidateAfter), `batch` (budgets).
@@ -112,8 +109,7 @@ class Settings:
         return self.minor >= 30 and frequent and not self.karpenter
 
 
-@dataclass(frozen=True)
-class Cloud:
+class Cloud(Struct, frozen=True):
     """How fast a cloud handles requests; rates are per second.
 
     Instances of a pool start at `launch_rate` and are ready `boot` later (median of a lognormal distribution with
@@ -158,8 +154,7 @@ class Cloud:
     least_paid: float
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """The inputs of a run: a job, and `others` beside it.
 
     `system_nodes` exist and are healthy; walls allow `ceiling` nodes. `pulls` are those that a registry allows in a
@@ -237,8 +232,7 @@ class Use(NamedTuple):
     paid: float
 
 
-@dataclass
-class Summary:
+class Summary(Struct):
     """The result of a run: seconds since the job was created, paid seconds by phase.
 
     `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
@@ -258,7 +252,7 @@ class Summary:
     paid: float
     phases: dict[str, float]
     uses: tuple[Use, ...]
-    held: dict[str, float] = field(default_factory=dict)
+    held: dict[str, float] = {}
     jobs: tuple[JobTimes, ...] = ()
     interrupted: int = 0
     lost: float = 0
@@ -270,11 +264,10 @@ class Summary:
         return self.paid / case.work
 
 
-@dataclass
-class Run:
+class Run(Struct):
     """A run with its events; `readies` are the times at which nodes became ready."""
 
     summary: Summary
     timeline: list[Point]
     events: list[Event]
-    readies: list[float] = field(default_factory=list)
+    readies: list[float] = []

@@ -6,8 +6,9 @@ https://github.com/kubernetes-sigs/cluster-autoscaler/blob/main/pkg/clusterstate
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kcheck.simulate.model import PHASES
 
@@ -73,8 +74,7 @@ class Node:
             self.rest(now, unneeded_time)
 
 
-@dataclass
-class Group:
+class Group(Struct):
     """A pool as the autoscaler sees it: its target, and its nodes by state.
 
     `waiting` have no Node object yet, `long` of them for too long; `young` are registered and not ready, `unready`
@@ -98,7 +98,7 @@ class Group:
     leaving: int = 0
     last_increase: float = -NEVER
     last_deletion: float = -NEVER
-    kept: list[Node] = field(default_factory=list)
+    kept: list[Node] = []
 
     @property
     def coming(self) -> int:
@@ -126,15 +126,14 @@ class Group:
         self.failed_at = now
 
 
-@dataclass
-class Fleet:
+class Fleet(Struct):
     """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer.
 
     `untainted` are unneeded nodes that are not marked as such yet, beside some that went since.
     """
 
     groups: list[Group]
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[Node] = []
     idle: deque[Node] = field(default_factory=deque)
     unneeded: deque[Node] = field(default_factory=deque)
     untainted: deque[Node] = field(default_factory=deque)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.scale import walls
 from kcheck.simulate import jobs, measured, parameters
@@ -61,8 +63,7 @@ def seeds(case: Case) -> range:
     return range(min(_MOST_SEEDS, 1 + _DRAWN // case.pods))
 
 
-@dataclass(frozen=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """A requested run with its assumptions.
 
     `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
@@ -265,7 +266,7 @@ def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
     """The settings of an autoscaler for a run."""
     from kcheck.source.units import seconds
 
-    types = {field.name: type(getattr(base, field.name)) for field in fields(base)}
+    types = {name: type(getattr(base, name)) for name in base.__struct_fields__}
     found = {name: getattr(own, field) for field, name in _FIELDS.items()}
     result = {name: types[name](value.value) for name, value in found.items() if isinstance(value, Known)}
     for flag in own.flags:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.reasons import cause_of
+from kcheck.source.regex import regex
 from kcheck.source.units import data_text
 from kcheck.source.values import Item, reason_of
 
@@ -115,7 +115,7 @@ class Related(NamedTuple):
 Identity = tuple[str, str, str, str]
 """What a finding is known by in other runs: rule, file, object, and of a file itself what is wrong with it."""
 
-_DIGITS = re.compile(r"\d+(?:[,._]\d+)*")
+_DIGITS = regex(r"\d+(?:[,._]\d+)*")
 
 
 def unnumbered(text: str) -> str:
@@ -193,7 +193,7 @@ def tally(severities: Iterable[tuple[Identity, Severity]]) -> dict[Identity, Tal
     return result
 
 
-_AT = re.compile(r":\d+(?=:|$)")
+_AT = regex(r":\d+(?=:|$)")
 
 
 def _unnumbered(name: str, path: str) -> str:

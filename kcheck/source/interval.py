@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kcheck.source.values import Unknown
@@ -33,8 +32,7 @@ class Interval(NamedTuple):
         return f"at most {self.high:,}" if not self.low else f"{self.low:,} to {self.high:,}"
 
 
-@dataclass(slots=True)
-class Bounded(Unknown):
+class Bounded(Unknown, kw_only=True):
     """A number that is unknown, but lies between two bounds."""
 
-    bounds: Interval = field(kw_only=True)
+    bounds: Interval

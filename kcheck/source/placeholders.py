@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from kcheck.source.text import Span
 
-_FORMS = re.compile(
+_FORMS = regex(
     r"\{\{[^{}]*\}\}"  # Go, Jinja
     r"|\$\{\{?[^{}]*\}\}?|\$[A-Za-z_]\w*"  # envsubst, Flux, shells, workflows
     r"|\$\([A-Za-z_][\w.-]*\)"  # Azure Pipelines, Tekton
     r"|\#\{[^{}]*\}\#?|__[A-Z][A-Z0-9_]*__|@@?[A-Z][A-Z0-9_]*@@?"  # tokens that are replaced
     r"|<[A-Za-z][^<>\n]*>"
 )
-_DEFAULT = re.compile(r"\$\{[A-Za-z_]\w*:?[-=]([^{}]*)\}")
+_DEFAULT = regex(r"\$\{[A-Za-z_]\w*:?[-=]([^{}]*)\}")
 MARK = "\0"
 """What stands for a placeholder in a masked text."""
 

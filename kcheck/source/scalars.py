@@ -6,12 +6,13 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from kcheck.source.regex import regex
 from kcheck.source.values import SetData
 
 if TYPE_CHECKING:
     from kcheck.source.values import Origin
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
+_NUMBER = regex(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
 _BITS = 512  # the precision of Terraform's numbers
 _EXACT = 150  # that many decimal digits survive that precision
 _LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +21,7 @@ class Position(NamedTuple):
     column: int
 
 
-@dataclass(eq=False)
-class Source:
+class Source(Struct, eq=False, dict=True):
     """One file as it was read.
 
     `path` is as findings print it: relative to the working directory, with forward slashes. A `bundled` one is
@@ -31,11 +31,14 @@ class Source:
     """
 
     path: str
-    data: bytes = field(repr=False)
+    data: bytes
     bundled: bool = False
     derived: bool = False
     private: bool = False
     syntax: str = ""
+
+    def __repr__(self) -> str:
+        return f"Source({self.path!r})"
 
     @cached_property
     def line_starts(self) -> list[int]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+from kcheck.source.regex import regex
+
+_DURATION = regex(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
 
 
@@ -23,7 +24,7 @@ def data_text(value: object) -> str:
     return f"[{', '.join(map(data_text, value))}]" if isinstance(value, list) else as_text(value)
 
 
-_MINOR = re.compile(r"v?1\.(\d+)(?:\D|$)")
+_MINOR = regex(r"v?1\.(\d+)(?:\D|$)")
 
 
 def minor_version(text: str) -> int | None:
@@ -50,7 +51,7 @@ def counted(number: int, word: str, plural: str = "") -> str:
     return f"{number:,} {word if number == 1 else plural or f'{word}s'}"
 
 
-_NOUN = re.compile(
+_NOUN = regex(
     r"( (?:(?!of|in|to|for|at|and|or|x)[\w-]+ ){0,2})"
     r"(nodes|pods|GPUs|TPUs|accelerators|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"
     r"|services|Services|containers|images|pulls|copies|subnets|disks|interfaces|ports|loops|rounds|writes|reads|cards"
@@ -122,7 +123,7 @@ def exact_seconds(text: str) -> Fraction:
     return sum((Fraction(number) * _SECONDS[unit] for number, unit in parts), Fraction(0))
 
 
-_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,3})|([numkMGTPE]i?|Ki)?)")
+_QUANTITY = regex(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,3})|([numkMGTPE]i?|Ki)?)")
 _POWERS = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 

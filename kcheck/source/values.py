@@ -6,9 +6,10 @@ Each carries its Origin, so that a finding can point at, and a fix can change, t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -122,23 +123,20 @@ class Symbol(NamedTuple):
         return Symbol(self.address, self.attribute + step) if self.attribute else Symbol(self.address + step, "")
 
 
-@dataclass(slots=True)
-class Known(Generic[T_co]):
+class Known(Struct, Generic[T_co]):
     """A value that follows from the code."""
 
     value: T_co
     origin: Origin
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Unset:
+class Unset(Struct, frozen=True):
     """A value that is absent and for which no default is known."""
 
     origin: Origin
 
 
-@dataclass(slots=True)
-class Unknown:
+class Unknown(Struct):
     """A value that does not follow from the code. `reason` names the missing input.
 
     `symbol` keeps the identity of a value that only exists after apply, so that links can be followed.
@@ -156,7 +154,6 @@ class Encoded(str):
     datum: Known[DatumValue]
 
 
-@dataclass(slots=True)
 class Unencoded(Unknown):
     """Output of `jsonencode` or `yamlencode` of a partly unknown `datum`."""
 
@@ -185,7 +182,6 @@ class Rendered(str):
     pieces: tuple[Piece, ...]
 
 
-@dataclass(slots=True)
 class Unrendered(Unknown):
     """Text of a template with unknown parts, which have no text."""
 
@@ -199,22 +195,20 @@ def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
     return value.value.pieces if isinstance(value, Known) and isinstance(value.value, Rendered) else ()
 
 
-@dataclass(slots=True)
-class Either(Unknown):
+class Either(Unknown, kw_only=True):
     """A value that is one of its branches: the condition is unknown, or the cloud chooses."""
 
-    branches: tuple[Datum, ...] = field(kw_only=True)
+    branches: tuple[Datum, ...]
 
 
-@dataclass(slots=True)
-class Partial(Unknown):
+class Partial(Unknown, kw_only=True):
     """A partly known collection: `part` is in it, and any number like each of `rest`.
 
     Both are of one type. An entry of `rest` with a key of its own is there or not.
     """
 
-    part: tuple[Datum, ...] | dict[str, Datum] = field(kw_only=True)
-    rest: tuple[Datum, ...] | dict[str, Datum] = field(kw_only=True)
+    part: tuple[Datum, ...] | dict[str, Datum]
+    rest: tuple[Datum, ...] | dict[str, Datum]
 
     def elements(self) -> Iterator[Datum]:
         """The certain elements, then the possible ones."""
@@ -233,26 +227,26 @@ def candidates(value: Value[T]) -> tuple[Known[T], ...]:
     return flat if all(found) else ()
 
 
-@dataclass(slots=True)
-class Joined(Unknown):
+class Joined(Unknown, kw_only=True):
     """Text that `join` could not make because some of its parts are unknown."""
 
-    separator: str = field(kw_only=True)
-    parts: tuple[Datum, ...] = field(kw_only=True)
+    separator: str
+    parts: tuple[Datum, ...]
 
 
-@dataclass(slots=True)
-class Answer(Unknown):
+class Answer(Unknown, kw_only=True):
     """The result of a data source; `echo` has the attributes of its query."""
 
-    echo: Callable[[str], Datum | None] = field(repr=False, kw_only=True)
+    echo: Callable[[str], Datum | None]
 
 
-@dataclass(slots=True)
-class Secret(Unknown):
+class Secret(Unknown, kw_only=True):
     """A value marked as sensitive: it is never read or printed."""
 
-    datum: Datum = field(repr=False, kw_only=True)
+    datum: Datum
+
+    def __repr__(self) -> str:
+        return f"Secret({self.reason!r})"
 
 
 def concealed(value: Datum, reason: str, symbol: Symbol | None = None) -> Datum:

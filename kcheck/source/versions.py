@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kcheck.source.regex import regex
+
 Version = tuple[int, int, int]
 
-_TERM = re.compile(r"\s*(=|!=|>=|<=|>|<|~>)?\s*v?(\d+(?:\.\d+){0,2})(?:[-+][\w.+-]*)?\s*", re.ASCII)
+_TERM = regex(r"\s*(=|!=|>=|<=|>|<|~>)?\s*v?(\d+(?:\.\d+){0,2})(?:[-+][\w.+-]*)?\s*", re.ASCII)
 _END: Version = (1 << 30, 0, 0)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from kcheck.source.text import Source, Span
 
@@ -15,9 +16,8 @@ Plain: TypeAlias = str | int | float | bool | None
 
 
 # Nodes never change; `frozen` would take 0.8 us more for each. Compared by identity: bombs are not walked.
-@dataclass(slots=True, eq=False)
-class _Node:
-    source: Source = field(repr=False)
+class _Node(Struct, eq=False):
+    source: Source
     start: int
     end: int
     anchor: str | None
@@ -28,7 +28,6 @@ class _Node:
         return Span(self.source, self.start, self.end)
 
 
-@dataclass(slots=True, eq=False)
 class Scalar(_Node):
     """One text as YAML reads it; `value` tells what it means.
 
@@ -41,14 +40,12 @@ class Scalar(_Node):
     tag: str | None
 
 
-@dataclass(slots=True, eq=False)
 class Computed(Scalar):
     """Text computed elsewhere, such as by a template; `datum` has its value and origin."""
 
-    datum: Datum = field(repr=False)
+    datum: Datum
 
 
-@dataclass(slots=True, eq=False)
 class Sequence(_Node):
     """A list; a block one ends with its last item."""
 
@@ -63,13 +60,12 @@ class Pair(NamedTuple):
     value: Node
 
 
-@dataclass(slots=True, eq=False)
 class Mapping(_Node):
     """A map with all its entries, duplicates and merge keys too; a block one ends with its last value."""
 
     entries: tuple[Pair, ...]
     flow: bool
-    _index: dict[str, Pair] | None = field(default=None, repr=False)
+    _index: dict[str, Pair] | None = None
 
     def own(self, name: str) -> Pair | None:
         """The last entry of that key, merge keys not followed."""
@@ -78,12 +74,14 @@ class Mapping(_Node):
         return self._index.get(name)
 
 
-@dataclass(slots=True, eq=False)
 class Alias(_Node):
     """`*name`: the span of the reference, and the node that it stands for."""
 
     name: str
-    target: Target = field(repr=False)  # a bomb would print forever
+    target: Target
+
+    def __repr__(self) -> str:  # without the target: a bomb would print forever
+        return f"Alias({self.name!r})"
 
 
 Target: TypeAlias = Scalar | Sequence | Mapping

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from cel_expr_python import cel as _cel
 from cel_expr_python.ext import ext_strings
+from msgspec import Struct
 
+from kcheck.source.regex import regex
 from kcheck.syntax import cel_tree
 
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ _NULL = _cel.Type.NULL
 # How the texts begin: the keys they quote, which can say anything, come later.
 _UNKNOWN = ("NOT_FOUND: Key not found in map", 'UNKNOWN: No value with name "')
 _OVERFLOW = "OUT_OF_RANGE: integer overflow"  # numbers in code may have any size
-_STATUS = re.compile(r"^[A-Z_]+: (ERROR: <input>:-1:-1: )?| \[[A-Z_]+\]$")
-_COMPILE_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\)| expecting \{.*)?\n")
+_STATUS = regex(r"^[A-Z_]+: (ERROR: <input>:-1:-1: )?| \[[A-Z_]+\]$")
+_COMPILE_ERROR = regex(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\)| expecting \{.*)?\n")
 _SYNTAX = tuple(
-    (re.compile(pattern), f"Syntax error: {plain}")
+    (regex(pattern), f"Syntax error: {plain}")
     for pattern, plain in (
         (r"recognition error at: '[\"']", "a quote is not closed"),
         (r"recognition error at: '='? ?", "`=` is no operator; `==` compares"),
@@ -52,7 +53,7 @@ _SYNTAX = tuple(
         (r"expecting <EOF>", "an operator is missing before this"),
     )
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IDENTIFIER = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields of cel.expr.Expr
 
 
@@ -75,8 +76,7 @@ class ExpressionError(Exception):
         super().__init__(f"{self.error} in `{' '.join(text.split())}`")
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """What an expression uses.
 
     Elements of lists are followed: `a.b.exists(x, x.c)` uses a.b and a.b.c. Only where the element itself is meant,
@@ -96,18 +96,16 @@ class Usage:
     numbers: tuple[int | float, ...]  # literals, from left to right
 
 
-@dataclass(eq=False, slots=True)
-class Expression:
+class Expression(Struct, eq=False):
     """A compiled expression."""
 
     text: str
     variables: tuple[str, ...]
-    program: _cel.Expression = field(repr=False)
-    used: Usage | None = field(default=None, repr=False)
+    program: _cel.Expression
+    used: Usage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Struct, frozen=True):
     """A hole of a message: the text of an expression."""
 
     text: str
@@ -258,7 +256,7 @@ _NONE: _Refs = frozenset()
 class _Walker:
     def __init__(self, variables: tuple[str, ...]) -> None:
         self.variables = variables
-        self.sets: dict[str, set[str]] = {name: set() for name in Usage.__slots__ if name != "numbers"}
+        self.sets: dict[str, set[str]] = {name: set() for name in Usage.__struct_fields__ if name != "numbers"}
         self.numbers: list[int | float] = []
 
     def note(self, kind: str, refs: _Refs) -> None:
@@ -350,7 +348,7 @@ def _node(expr: bytes) -> tuple[int, _Message]:
     )
 
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""[bB]?(?:[rR](?:"{3}.*?"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')
     |"{3}(?:\\.|.)*?"{3}|'{3}(?:\\.|.)*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|`[^`\n]*`
     |//[^\n]*|\w+|\s+|.""",
@@ -364,7 +362,7 @@ def masked(text: str) -> str:
 
 
 _PARTNER = {")": "(", "]": "[", "}": "{"}
-_PLACE = re.compile(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z_]\w*)\s*", re.ASCII)
+_PLACE = regex(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z_]\w*)\s*", re.ASCII)
 
 
 def _mask(text: str, at: int = 0) -> tuple[str, int]:

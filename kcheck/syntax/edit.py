@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kcheck.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
+from kcheck.source.regex import regex
 from kcheck.source.text import Edit, apply
 from kcheck.syntax.insertion import Insertion
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
 """Files that are read as YAML, templates of it too."""
-_LITERAL = re.compile(r"[\"]|(?:null|true|false|-?[\d.]+)$")
+_LITERAL = regex(r"[\"]|(?:null|true|false|-?[\d.]+)$")
 """What a literal of HCL begins with, or is."""
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from kcheck.source.regex import regex
 from kcheck.source.text import leading
 from kcheck.source.values import Item
 
@@ -14,15 +15,14 @@ if TYPE_CHECKING:
 
     from kcheck.source.values import Data
 
-_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_WORD = regex(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
-@dataclass
-class Insertion:
+class Insertion(Struct):
     """An insertion into a block, map or list: new members and items."""
 
-    members: dict[str, Data] = field(default_factory=dict)
-    items: list[Data] = field(default_factory=list)
+    members: dict[str, Data] = {}
+    items: list[Data] = []
 
     def add(self, path: tuple[str, ...], value: Data) -> None:
         """Add what is below a path; additions of several fixes to one place are merged."""

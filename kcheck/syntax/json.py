@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import Struct
+
+from kcheck.source.regex import regex
 from kcheck.source.text import BOM
 from kcheck.syntax.problem import Problem
 
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 200
 
-_BLANK = re.compile(r"[ \t\r\n]*")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_BLANK = regex(r"[ \t\r\n]*")
+_NUMBER = regex(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _LARGEST_EXPONENT = 1000
 _DECODER = JSONDecoder()
@@ -32,8 +34,7 @@ class Member(NamedTuple):
     value: Node
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(Struct, eq=False):
     """A value: a dict of Members, a list of Nodes, a string, a number, a boolean or None."""
 
     value: str | int | Fraction | list[Node] | dict[str, Member] | None
@@ -68,7 +69,7 @@ def key_of(span: Span) -> tuple[str, ...]:
 
 
 _LONGEST_KEY = 200
-_KEY = re.compile(r'"([^"\\]*)"\s*:\s*$')
+_KEY = regex(r'"([^"\\]*)"\s*:\s*$')
 
 
 def _blank(text: str, at: int) -> int:

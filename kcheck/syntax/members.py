@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.source.regex import regex
 from kcheck.source.text import Edit, Source
 from kcheck.source.values import Json
 from kcheck.syntax import yaml
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from kcheck.source.values import Data
 
 _NULLS = ("", "null", "Null", "NULL", "~")
-_ALIAS = re.compile(rb"(?<=[\s:,\[-])\*(?=[\w.-])")
-_FILLED = re.compile(rb"\$\{[^}\n]*\}")
+_ALIAS = regex(rb"(?<=[\s:,\[-])\*(?=[\w.-])")
+_FILLED = regex(rb"\$\{[^}\n]*\}")
 
 
 def edits_to_add(container: Span, insertion: Insertion) -> list[Edit] | None:
@@ -315,7 +316,7 @@ def _filled(container: Span, insertion: Insertion) -> list[Edit] | None:
     return [Edit(source.span(bare, end), text)]
 
 
-_NEXT = re.compile(rb"(?:\s|#[^\n]*)*([},\]])?")
+_NEXT = regex(rb"(?:\s|#[^\n]*)*([},\]])?")
 
 
 def _in_brackets(source: Source, at: int) -> bool:

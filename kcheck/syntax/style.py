@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.source.regex import regex
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 _BLANK = rb"[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*"
 _KEY = rb"^( *(?:- +)*)[\w.\"'/-]+:" + _BLANK
-_LIST = re.compile(_KEY + rb"(?=( *)- )", re.MULTILINE)
-_MAP = re.compile(_KEY + rb"(?=( +)[\w\"'])", re.MULTILINE)
+_LIST = regex(_KEY + rb"(?=( *)- )", re.MULTILINE)
+_MAP = regex(_KEY + rb"(?=( +)[\w\"'])", re.MULTILINE)
 
 
 class Style(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kcheck.source.text import Source, Span
 from kcheck.source.values import Datum, Known, Origin, Piece, Unknown

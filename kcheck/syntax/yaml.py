@@ -10,12 +10,14 @@ import json
 import math
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from msgspec import Struct
+from msgspec.structs import replace
 
+from kcheck.source.regex import regex
 from kcheck.source.text import BOM, Source, Span
 from kcheck.source.yaml_nodes import Alias, Computed, Mapping, Node, Pair, Plain, Scalar, Sequence, Style, Target
 from kcheck.syntax.problem import Problem
@@ -56,8 +58,7 @@ Loader: type[yaml.Loader] = getattr(yaml, "CLoader", yaml.Loader)
 MAX_DEPTH, MAX_NODES, MAX_MERGES = 100, 1_000_000, 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A non-empty document: its root, or its problem."""
 
     span: Span
@@ -69,7 +70,7 @@ class _RefusedError(Exception):
     """Message, start and end of an error that PyYAML accepts."""
 
 
-_SEPARATOR = re.compile(rb"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_SEPARATOR = regex(rb"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 
 
 def documents(
@@ -128,7 +129,7 @@ def _offsets(data: bytes, base: int) -> Callable[[int], int]:
 
 
 _STYLES: dict[str | None, Style] = {"'": "single", '"': "double", "|": "literal", ">": "folded"}
-_PROPERTIES = re.compile(rb"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]+|#[^\r\n]*)*){1,2}")
+_PROPERTIES = regex(rb"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]+|#[^\r\n]*)*){1,2}")
 
 
 def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Target]:  # noqa: PLR0915
@@ -291,8 +292,8 @@ _CONSTANTS: dict[str, Plain] = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
     **{sign + form: float(f"{sign}inf") for sign in ("", "+", "-") for form in (".inf", ".Inf", ".INF")},
 }
-_INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_INT = regex(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
+_FLOAT = regex(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _TYPED = tuple("tag:yaml.org,2002:" + name for name in ("float", "int", "bool", "null"))
 
 
@@ -348,11 +349,11 @@ def is_template(data: bytes) -> bool:
     return b"{%" in text or b"%{" in text or (at >= 0 and text.find(b"}}", at) >= 0)
 
 
-_ENGINE = re.compile(
+_ENGINE = regex(
     rb"\{%|%\{|\{\{-|-\}\}|\{\{\s*(?:\.(?:Values|Release|Chart|Files|Capabilities|Template)\b|/\*|[$#^/&>!]"
     rb"|(?:if|else|end|range|with|define|include|template|block|toYaml|tpl)\b)"
 )
-_FILLED = re.compile(rb"\{\{([^{}\r\n]*)\}\}")
+_FILLED = regex(rb"\{\{([^{}\r\n]*)\}\}")
 _SIGNS = bytes.maketrans(b":#\"',[]&*!|>%@`", b"_" * 15)
 
 
@@ -363,9 +364,9 @@ def without_templating(data: bytes) -> bytes | None:
     return _FILLED.sub(lambda match: b"${" + match[1].translate(_SIGNS) + b"}}", data)
 
 
-_SAFE = re.compile(r"""([^\s\-?:,\[\]{}#&*!|>'"%@`]|-(?=[\w./-]))([^,\[\]{}:#?]|:(?=\S)|(?<=\S)#)*(?<! )""")
+_SAFE = regex(r"""([^\s\-?:,\[\]{}#&*!|>'"%@`]|-(?=[\w./-]))([^,\[\]{}:#?]|:(?=\S)|(?<=\S)#)*(?<! )""")
 # Separators, dates, and what other readers of YAML 1.1 take for numbers (base 60, underscores), merges and values.
-_ELSEWHERE = re.compile(
+_ELSEWHERE = regex(
     r"[-+]?0[bBxX]_*|[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|[-+]?\.?\d[\d_.]*_[\d_.]*([eE][-+]\d+)?"
     r"|\d{4}-\d\d?-\d\d?.*|=|<<|(---|\.\.\.).*"
 )

@@ -7,13 +7,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kcheck.files.tree import in_braces
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from kcheck.source.text import Source
 
-_FLOW_KIND = re.compile(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
-_KIND = re.compile(rb"^(?:\xef\xbb\xbf)?([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
-_DOCUMENT = re.compile(rb"^---(?:\s|$)", re.MULTILINE)
+_FLOW_KIND = regex(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
+_KIND = regex(rb"^(?:\xef\xbb\xbf)?([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
+_DOCUMENT = regex(rb"^---(?:\s|$)", re.MULTILINE)
 
 
 @lru_cache(maxsize=4)

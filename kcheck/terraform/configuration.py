@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from kcheck.source.values import Datum
@@ -16,8 +17,7 @@ CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers
 """What Terraform itself takes from the call of a module."""
 
 
-@dataclass
-class Configuration:
+class Configuration(Struct):
     """The declarations of a folder's files, before evaluation.
 
     `incomplete` says that a piece could not be read: nothing may then be concluded from absence. `old` code is for
@@ -30,23 +30,23 @@ class Configuration:
     """
 
     folder: str
-    variables: dict[str, nodes.Block] = field(default_factory=dict)
-    locals: dict[str, nodes.Attribute] = field(default_factory=dict)
-    resources: dict[Key, nodes.Block] = field(default_factory=dict)
-    data: dict[Key, nodes.Block] = field(default_factory=dict)
-    calls: dict[str, nodes.Block] = field(default_factory=dict)
-    outputs: dict[str, nodes.Block] = field(default_factory=dict)
-    providers: list[nodes.Block] = field(default_factory=list)
-    required: list[nodes.Block] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    variables: dict[str, nodes.Block] = {}
+    locals: dict[str, nodes.Attribute] = {}
+    resources: dict[Key, nodes.Block] = {}
+    data: dict[Key, nodes.Block] = {}
+    calls: dict[str, nodes.Block] = {}
+    outputs: dict[str, nodes.Block] = {}
+    providers: list[nodes.Block] = []
+    required: list[nodes.Block] = []
+    problems: list[Problem] = []
     incomplete: bool = False
     old: bool = False
     skeleton: bool = False
-    defaults: dict[str, Datum] = field(default_factory=dict)
+    defaults: dict[str, Datum] = {}
     lacks: frozenset[str] = frozenset()
     top: str = ""
     unread: str = ""
-    inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    inputs: dict[str, tuple[str, ...]] = {}
     partial: bool = False
 
     @property

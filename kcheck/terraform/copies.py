@@ -14,6 +14,7 @@ from kcheck.config.config import ConfigError
 from kcheck.files import system
 from kcheck.files.disk import TooLargeError
 from kcheck.files.tree import TERRAFORM, contains_path, display_path
+from kcheck.source.regex import regex
 from kcheck.source.text import Source
 from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration, is_override
 
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from kcheck.syntax.hcl import nodes
     from kcheck.terraform.module import Module
 
-_REGISTRY = re.compile(r"(?:([\w-]+(?:\.[\w-]+)+)/)?([\w-]+)/([\w-]+)/([\w-]+)(?://([^?]*))?")
-_REPOSITORY = re.compile(
+_REGISTRY = regex(r"(?:([\w-]+(?:\.[\w-]+)+)/)?([\w-]+)/([\w-]+)/([\w-]+)(?://([^?]*))?")
+_REPOSITORY = regex(
     r"(?:git::)?(?:(?:https?|ssh|git)://)?(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+)(?::\d+)?[:/]"
     r"([\w.~-]+(?:/[\w.~-]+)*)/?(?://([^?]*))?(?:\?.*)?"
 )
-_ORIGIN = re.compile(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
+_ORIGIN = regex(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
 _HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
 """Hosts of repositories that Terraform knows without `git::`."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from kcheck.source.regex import regex
 from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 _IDS = ("id", "self_link", "arn")
-_CALL = re.compile(r"module\.([\w-]+)(\[[^\]]*\])?")
-_INDEX = re.compile(r"\[[^\]]*\]")
+_CALL = regex(r"module\.([\w-]+)(\[[^\]]*\])?")
+_INDEX = regex(r"\[[^\]]*\]")
 Json: TypeAlias = dict[str, object]
 _Seen: TypeAlias = frozenset[tuple[str, str]]
 _T = TypeVar("_T")

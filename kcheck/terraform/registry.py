@@ -7,13 +7,13 @@ same with and without `.terraform/`.
 from __future__ import annotations
 
 import os
-import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.numbers import profiles
 from kcheck.source import versions
 from kcheck.source.bundled import PROFILES
+from kcheck.source.regex import regex
 from kcheck.source.text import Source
 from kcheck.source.values import Origin, wrap
 from kcheck.syntax.hcl import nodes
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from kcheck.source.versions import Range
 
-_REGISTRY = re.compile(r"(?:[\w.-]+\.[\w.-]+/)?([\w-]+/[\w-]+/[\w-]+)(//[^?]*)?$")
-_REPOSITORY = re.compile(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?(?:.*&)?ref=([^&]+).*)?$")
+_REGISTRY = regex(r"(?:[\w.-]+\.[\w.-]+/)?([\w-]+/[\w-]+/[\w-]+)(//[^?]*)?$")
+_REPOSITORY = regex(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?(?:.*&)?ref=([^&]+).*)?$")
 
 
 class Skeleton(NamedTuple):

@@ -6,13 +6,14 @@ what the call does not set is unknown, never absent.
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.numbers import profiles
 from kcheck.source.findings import Skipped
+from kcheck.source.regex import regex
 from kcheck.source.values import Origin, wrap
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.copies import parse_address
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 REMEDY = "run `terraform init`, or name a copy with --module-dir DIR"
 
 _CLUSTERS = ("aws_eks_", "google_container_", "azurerm_kubernetes_", "alicloud_cs_")
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = regex(r"[a-z0-9]+")
 
 
 def may_make(block: nodes.Block, source: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.source.elements import possible
 from kcheck.source.keys import Reference
+from kcheck.source.regex import regex
 from kcheck.source.values import Datum, Known, Symbol, Unknown
 from kcheck.syntax.hcl import nodes
 from kcheck.terraform.evaluator import evaluate
@@ -30,8 +31,8 @@ OF_NONE = frozenset({
 """Names that are those of no workspace."""
 _SYMBOL = Symbol("terraform", "workspace")
 _MARK = b"terraform.workspace"
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-_MAY_CHOOSE = re.compile(r"\[\s*[^\s\]*]|\b(?:lookup|contains|\w*file\w*)\(|[!=]=")
+_NAME = regex(r"[A-Za-z0-9][\w.-]*")
+_MAY_CHOOSE = regex(r"\[\s*[^\s\]*]|\b(?:lookup|contains|\w*file\w*)\(|[!=]=")
 """What an expression has in it that chooses by the workspace."""
 _LABELS = frozenset({"tags", "tags_all", "labels", "default_tags", "description"})
 """Attributes that change nothing of what is judged."""

@@ -17,6 +17,7 @@ from kcheck.model import Thing
 from kcheck.source.elements import MOST_CHOICES
 from kcheck.source.findings import unknown_input
 from kcheck.source.interval import Bounded
+from kcheck.source.regex import regex
 from kcheck.source.values import Either, Known, Origin, Subnetwork, Unknown, Unset, candidates
 from kcheck.syntax.cel import usage
 from kcheck.words.subjects import SUBJECTS, things, word
@@ -40,10 +41,10 @@ Wanted: TypeAlias = "dict[str, Wanted]"
 """Fields that are looked at, each with those that are looked at of the records it holds."""
 
 
-_CHAIN = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*")
-_MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)")
-_INDEX = re.compile(r"[\w\])]\s*\[")
-_NESTED = re.compile(r"\(\s*(\w+)\s*,.*\b\1\.\w+\.(?:exists|all|filter|map)\(", re.DOTALL)
+_CHAIN = regex(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*")
+_MEMBER = regex(r"\.\s*([A-Za-z_]\w*)")
+_INDEX = regex(r"[\w\])]\s*\[")
+_NESTED = regex(r"\(\s*(\w+)\s*,.*\b\1\.\w+\.(?:exists|all|filter|map)\(", re.DOTALL)
 """A loop over the records of those that another loop goes over."""
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from kcheck.config import settings
 from kcheck.config.config import parse_price

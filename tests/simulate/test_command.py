@@ -7,12 +7,12 @@ import importlib.util
 import json
 import xml.etree.ElementTree as ET
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from kcheck.cli import cli
 from kcheck.config.config import Config, RunRequest

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from kcheck.config import settings
 from kcheck.config.config import RunRequest

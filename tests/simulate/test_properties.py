@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kcheck.simulate.model import PHASES, Case, Cloud, Job, Pool, Run, Settings
 from kcheck.simulate.nodes import Fleet, Group, Node
@@ -176,7 +176,7 @@ def test_flags_move_the_total_one_way(name: str, minor: int, seed: int) -> None:
 ])  # fmt: skip
 @pytest.mark.parametrize("minor", [20, 36])
 def test_clouds_move_the_total_one_way(name: str, values_: tuple[float, ...], faster: bool, minor: int) -> None:
-    found = [total(case(300, minor=minor, cloud=replace(CLOUD, **{name: value}))) for value in values_]  # type: ignore[arg-type]
+    found = [total(case(300, minor=minor, cloud=replace(CLOUD, **{name: value}))) for value in values_]
     ordered = found[::-1] if faster else found
     assert all(later >= earlier - JITTER for earlier, later in pairwise(ordered)), found
 

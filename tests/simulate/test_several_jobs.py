@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kcheck.simulate.model import Case, Job, Pool, Queue, Settings
 from kcheck.simulate.run import simulate

@@ -237,7 +237,7 @@ def test_extensions_that_rules_do_not_have(text: str) -> None:
 
 def used(text: str) -> dict[str, Any]:
     usage = cel.usage(cel.compile(text, ("subnet", "cluster", "it", "p")))
-    return {name: value for name in usage.__slots__ if (value := getattr(usage, name))}
+    return {name: value for name in usage.__struct_fields__ if (value := getattr(usage, name))}
 
 
 @pytest.mark.parametrize(

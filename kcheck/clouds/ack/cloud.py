@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.cloud import Cloud, Limit, Reference
 from kcheck.numbers import profiles
 from kcheck.source.interval import Interval
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, equals, reason_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
 
 
-_SIZE = re.compile(r"-(?:c\d+g\d+|\d+x)$")
+_SIZE = regex(r"-(?:c\d+g\d+|\d+x)$")
 
 
 class Ack(Cloud):

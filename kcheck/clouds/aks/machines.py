@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from kcheck.numbers import profiles
 from kcheck.numbers.machines import machine
+from kcheck.source.regex import regex
 
 _CLOUD = "aks"
-_SIZE = re.compile(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d+))?")
-_STEP = re.compile(r"(\d+) (?:up to (\d+)|above)")
+_SIZE = regex(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d+))?")
+_STEP = regex(r"(\d+) (?:up to (\d+)|above)")
 _WITH_DISKS = ("n", "l", "h")
 
 

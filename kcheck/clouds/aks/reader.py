@@ -38,6 +38,7 @@ from kcheck.model import (
 )
 from kcheck.numbers import machines, profiles
 from kcheck.source.elements import either
+from kcheck.source.regex import regex
 from kcheck.source.values import (
     Known,
     Origin,
@@ -82,8 +83,8 @@ _OF_CLUSTER = (DEFAULT_POOL, _INLINE_POOLS["agent_pool_profile"])
 """Those that run the system."""
 _KARPENTER = "karpenter"
 """What AKS runs as node auto-provisioning, instead of the Cluster Autoscaler."""
-_SUBNET_ID = re.compile(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
-_CLUSTER_ID = re.compile(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
+_SUBNET_ID = regex(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
+_CLUSTER_ID = regex(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
 
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,6 +40,7 @@ from kcheck.model import (
     Subnet,
 )
 from kcheck.numbers import machines, profiles
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ NETWORK = "aws_vpc"
 ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
 NAT = "aws_nat_gateway"
 
-_OWNER = re.compile(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$|node-template/)(.+)")
+_OWNER = regex(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$|node-template/)(.+)")
 _POD_SUBNET_TAG = "kubernetes.io/role/cni"
 
 

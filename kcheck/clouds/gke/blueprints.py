@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcheck.files import configurations
+from kcheck.source.regex import regex
 from kcheck.syntax import yaml
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse_expression
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 _TOOLKIT = "github.com/GoogleCloudPlatform/cluster-toolkit//"
 _EMBEDDED = ("modules/", "community/modules/")
 """How the modules begin that the toolkit brings with it."""
-_WHOLE = re.compile(r"\$\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)|\(\((.*)\)\)", re.DOTALL)
-_PART = re.compile(r"\\?\$\(((?:[^()]|\([^()]*\))*)\)")
-_NAME = re.compile(r"(?<![\w.\"$-])([A-Za-z_][\w-]*)(?=\.)")
+_WHOLE = regex(r"\$\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)|\(\((.*)\)\)", re.DOTALL)
+_PART = regex(r"\\?\$\(((?:[^()]|\([^()]*\))*)\)")
+_NAME = regex(r"(?<![\w.\"$-])([A-Za-z_][\w-]*)(?=\.)")
 _MOST = 100_000
 """More values than any blueprint has."""
 _ID = "internal_ghpc_module_id"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.gke import machines
 from kcheck.clouds.reader import has_accelerator
 from kcheck.model import NOTHING, Machine, NodePool, Sharing
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kcheck.numbers.fields import Fields
 
-_IN_NAME = re.compile(r"-(\d+)g(?:-|$)")
+_IN_NAME = regex(r"-(\d+)g(?:-|$)")
 _GPU = "nvidia.com/gpu"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Value, mapped
 from kcheck.terraform import providers
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
 
-_ZONE = re.compile(r"-[a-z]$")
+_ZONE = regex(r"-[a-z]$")
 
 
 def of_provider(instance: Instance, root: Module) -> Value[str]:

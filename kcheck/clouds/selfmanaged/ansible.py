@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.kubernetes.record import MappingRecord
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Missing, Origin, Unknown
 from kcheck.syntax import yaml
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from kcheck.source.text import Source, Span
     from kcheck.source.values import Datum
 
-_SECTION = re.compile(r"\[([^\]:]+)(?::(\w+))?\]")
-_RANGE = re.compile(r"\[(\d+):(\d+)\]")
-_REFERENCE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_SECTION = regex(r"\[([^\]:]+)(?::(\w+))?\]")
+_RANGE = regex(r"\[(\d+):(\d+)\]")
+_REFERENCE = regex(r"\{\{\s*(\w+)\s*\}\}")
 _MOST = 50_000
 """More hosts than any inventory lists."""
 _DEPTH = 8

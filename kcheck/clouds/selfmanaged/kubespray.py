@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kcheck.clouds.reader import unique_identity
 from kcheck.clouds.selfmanaged import ansible, clusters

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from kcheck.clouds.reader import unique_identity
 from kcheck.clouds.selfmanaged import clusters
@@ -14,6 +14,7 @@ from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, Plane, Scheduling
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Missing, Origin, Unset, Value, known, mapped
 from kcheck.syntax import sysctl, yaml
 
@@ -33,7 +34,7 @@ _PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
 
 T = TypeVar("T")
 
-_MAPPED = re.compile(r"/v1(alpha\d|beta[1-3])$")
+_MAPPED = regex(r"/v1(alpha\d|beta[1-3])$")
 """Versions of kubeadm's API in which `extraArgs` are a map."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kcheck import __version__
 from kcheck.gate.relevance import NAMES, SUFFIXES
 from kcheck.gate.setup.addition import apply_checked, root_of
+from kcheck.source.regex import regex
 from kcheck.syntax import yaml
 from kcheck.syntax.members import edits_to_add_last
 from kcheck.syntax.style import PLAIN
@@ -23,7 +24,7 @@ WORKFLOW = f"{WORKFLOWS}/kcheck.yml"
 GITLAB = ".gitlab-ci.yml"
 CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
 _PATTERNS = (*(f"*{suffix}" for suffix in SUFFIXES), *NAMES)
-_CHECKS = re.compile(r"test|lint|check|valid|verify|quality", re.IGNORECASE)
+_CHECKS = regex(r"test|lint|check|valid|verify|quality", re.IGNORECASE)
 
 
 def workflow(below: str) -> str:

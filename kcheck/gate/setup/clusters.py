@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.config.config import Environment
+from kcheck.source.regex import regex
 from kcheck.source.text import leading
 from kcheck.source.values import Known, known
 
@@ -27,7 +28,7 @@ _DEPTH = 3
 """So many folders of a path say where manifests are."""
 _LAYERS = frozenset({"common", "shared", "global", "globals", "base", "defaults", "all"})
 """Names of variable files that go before others."""
-_NO_ENVIRONMENT = re.compile(r"(?:^|[^a-z])(?:example|sample|template|test)s?(?:$|[^a-z])")
+_NO_ENVIRONMENT = regex(r"(?:^|[^a-z])(?:example|sample|template|test)s?(?:$|[^a-z])")
 """Parts of paths of variable files that nobody runs anything with."""
 _TELLS_NOTHING = frozenset({
     "terraform", "infra", "infrastructure", "live", "envs", "environments", "modules", "stacks", "k8s", "kubernetes",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck import __version__
 from kcheck.gate.setup.addition import AdditionError, apply_checked, root_of
+from kcheck.source.regex import regex
 from kcheck.syntax import yaml
 from kcheck.syntax.insertion import Insertion
 from kcheck.syntax.members import edits_to_add
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcheck.source.values import Data
 
 NAME = ".pre-commit-config.yaml"
-_SPECIAL, _ESCAPED = re.compile(r"[.+*?^$()\[\]{}|\\]"), r"\\\g<0>"
+_SPECIAL, _ESCAPED = regex(r"[.+*?^$()\[\]{}|\\]"), r"\\\g<0>"
 REPOSITORY = "https://github.com/kcheck/kcheck"
 
 

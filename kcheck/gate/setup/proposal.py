@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import chdir
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.config import settings
 from kcheck.config.config import Config
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
 
 
-@dataclass
-class Proposal:
+class Proposal(Struct):
     """New and changed files, a sentence for each and for those left alone, and what a check finds then.
 
     Paths are as seen from `base`: the working directory, or the top of the repository where that is not below it.
@@ -39,8 +40,8 @@ class Proposal:
 
     folder: str
     base: str
-    files: list[File] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    files: list[File] = []
+    notes: list[str] = []
     result: Result | None = None
     has_baseline: bool = False
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.scalars import items, written
 from kcheck.source.values import Known, Origin, known

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.scalars import boolean, items, scalar, text, written
 from kcheck.numbers import devices

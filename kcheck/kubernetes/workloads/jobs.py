@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import (
@@ -22,6 +22,7 @@ from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, tex
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
+from kcheck.source.regex import regex
 from kcheck.source.units import as_text
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, total
 from kcheck.syntax import yaml
@@ -270,7 +271,7 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
     return Known(value=indexed and meets, origin=place)
 
 
-_ELASTIC = re.compile(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]")
+_ELASTIC = regex(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]")
 """The torchrun argument that allows a start with fewer nodes than the maximum."""
 
 

@@ -6,8 +6,9 @@ https://github.com/kubeflow/mpi-operator/blob/v0.2.3/pkg/controllers/v1alpha1/mp
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads import pods
 from kcheck.kubernetes.workloads.scalars import integer, items

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads import pods, spark
 from kcheck.kubernetes.workloads.scalars import boolean, integer, items, text, written

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.workloads.scalars import (
@@ -36,6 +37,7 @@ from kcheck.model import (
     image_names,
 )
 from kcheck.source import placeholders
+from kcheck.source.regex import regex
 from kcheck.source.units import as_text
 from kcheck.source.values import (
     Known,
@@ -60,14 +62,14 @@ if TYPE_CHECKING:
 T = TypeVar("T", PodTemplate, Container)
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
-SHARES = re.compile(
+SHARES = regex(
     r"nvidia\.com/(gpu\.shared|mig-)|aliyun\.com/gpu-(mem|core)|volcano\.sh/(v?gpu-|gpu-memory)|tencent\.com/vcuda"
 )
-STARTERS = re.compile(
+STARTERS = regex(
     r"\b(torchrun|mpirun|mpiexec|horovodrun|deepspeed|accelerate launch|torch\.distributed|colossalai run)\b"
 )
-RDMA = re.compile(r"rdma|/efa$|/hca|/ib$|infiniband|roce|/mlnx|sriov", re.IGNORECASE)
-_COUNT = re.compile(r"[0-9]{1,9}")
+RDMA = regex(r"rdma|/efa$|/hca|/ib$|infiniband|roce|/mlnx|sriov", re.IGNORECASE)
+_COUNT = regex(r"[0-9]{1,9}")
 _HOST = "kubernetes.io/hostname"
 
 
@@ -120,7 +122,7 @@ def fixed(one: PodTemplate, why: str) -> PodTemplate:
 
 
 def _fixed(one: T, why: str) -> T:
-    found = {field.name: getattr(one, field.name) for field in fields(one)}
+    found = {name: getattr(one, name) for name in one.__struct_fields__}
     changed: dict[str, Any] = {
         name: replace(value, origin=value.origin._replace(why=why))
         for name, value in found.items()

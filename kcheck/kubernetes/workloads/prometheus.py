@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.jobs import containers, identity, pod_spec
 from kcheck.kubernetes.workloads.scalars import gap, in_units, scalar, text, written

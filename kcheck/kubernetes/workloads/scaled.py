@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.scalars import integer, scalar
 from kcheck.source.values import Origin, Unknown, Unset, Value, known

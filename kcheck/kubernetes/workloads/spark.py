@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.workloads import pods
 from kcheck.kubernetes.workloads.scalars import items
+from kcheck.source.regex import regex
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _OF_POD = {
 } | {"serviceAccount": "serviceAccountName"}  # fmt: skip
 """Key of a driver or an executor, or of the application for both -> what a pod calls it."""
 _OF_CONTAINER = ("image", "imagePullPolicy", "env", "envFrom", "volumeMounts")
-_MEMORY = re.compile(r"([0-9]+)([kmgtp])b?", re.IGNORECASE)
+_MEMORY = regex(r"([0-9]+)([kmgtp])b?", re.IGNORECASE)
 _DEFAULTS = {"cpu": "1", "memory": "1Gi"}
 """What a driver or an executor asks for where nothing is written (spark.driver.cores, spark.driver.memory ...)."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.reading.embedded.trees import computed_scalar, documents, tree
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown
 from kcheck.syntax import yaml
 
@@ -36,8 +36,8 @@ _LISTS = {
 }  # fmt: skip
 """Nested blocks that stand for an item of a list, and the list's name."""
 
-_RESOURCE = re.compile(r"kubernetes_(\w+?)(?:_v\d\w*)?")
-_UNDERSCORE = re.compile(r"_([a-z])")
+_RESOURCE = regex(r"kubernetes_(\w+?)(?:_v\d\w*)?")
+_UNDERSCORE = regex(r"_([a-z])")
 
 
 def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:

@@ -6,13 +6,13 @@ Such a module takes the values of a chart as an object among its arguments (`kar
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.kubernetes.releases import Release, chart_name, path_of
 from kcheck.numbers import profiles
 from kcheck.reading.embedded.releases import settings, values
 from kcheck.reading.embedded.trees import tree
+from kcheck.source.regex import regex
 from kcheck.source.values import Datum, Known, Origin, Unknown, Unset, Value, known
 from kcheck.terraform.resource import ObjectRecord
 
@@ -34,9 +34,9 @@ _INSIDE = ("helm_config", "helm_release", "helm")
 """Keys of an object below which the release is."""
 
 _ON = ("enabled", "enable", "create")
-_SWITCH = re.compile(r"(?:enable|install|deploy|create)_(\w+)|(\w+)_enabled")
-_SUFFIX = re.compile(r"_(?:helm_config|helm_release|helm_values|extra_values|config|helm|values|release|addon)$")
-_MENTIONS = re.compile(
+_SWITCH = regex(r"(?:enable|install|deploy|create)_(\w+)|(\w+)_enabled")
+_SUFFIX = regex(r"_(?:helm_config|helm_release|helm_values|extra_values|config|helm|values|release|addon)$")
+_MENTIONS = regex(
     r"\b(?:values|set|settings|\w+_values|set_\w+|chart\w*|helm\w*)\b[\"']?[ \t]*[=:]|^[\s(]*(?:var|local)\."
 )
 """What an argument that holds a release has in its text, or it is a reference to it."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kcheck.model import Thing
 from kcheck.numbers import profiles
@@ -32,8 +33,7 @@ CAPS = ("autoscaling", "quota")
 """Mechanisms of the walls that lower the target of their cluster."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Wall(Thing):
+class Wall(Thing, frozen=True):
     """A wall of a cluster. `nodes` is its size when it hits the limit, None if unknown.
 
     `short` says whether that is before its target. `arithmetic` says how it is worked out, or that it cannot be, and

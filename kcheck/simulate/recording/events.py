@@ -7,11 +7,11 @@ DeletingNode, the kubelet NodeReady, Pulled and Started, the scheduler Scheduled
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.simulate.recording.model import NodeTimes, Pod, Recording
+from kcheck.source.regex import regex
 from kcheck.source.units import counted, exact_seconds
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ REASONS = frozenset((
     "TriggeredScaleUp", "ScaledUpGroup", "ScaleDown", "RegisteredNode", "NodeReady", "DeletingNode", "RemovingNode",
     "Scheduled", "FailedScheduling", "Pulled", "Started",
 ))  # fmt: skip
-_GREW = re.compile(r"\{(?P<pool>\S+) (?P<old>\d{1,7})->(?P<new>\d{1,7})[ }]")
-_SET = re.compile(r"setting group (?P<pool>\S+) size to (?P<new>\d{1,7}) instead of (?P<old>\d{1,7})\b")
-_PULLED = re.compile(r"^Successfully pulled image \S+ in (?P<alone>[\d.a-zµ]+)(?: \((?P<all>[\d.a-zµ]+) including)?")
+_GREW = regex(r"\{(?P<pool>\S+) (?P<old>\d{1,7})->(?P<new>\d{1,7})[ }]")
+_SET = regex(r"setting group (?P<pool>\S+) size to (?P<new>\d{1,7}) instead of (?P<old>\d{1,7})\b")
+_PULLED = regex(r"^Successfully pulled image \S+ in (?P<alone>[\d.a-zµ]+)(?: \((?P<all>[\d.a-zµ]+) including)?")
 _SAME = 120
 """Seconds within which the same growth of a pool is the same request, told of another pod."""
 

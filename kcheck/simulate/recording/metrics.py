@@ -5,7 +5,6 @@ https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/proposal
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from itertools import pairwise
 from math import inf
@@ -13,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.simulate.recording.model import Loops, NodeTimes, Recording, RecordingError
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,8 +21,8 @@ _PREFIX = "cluster_autoscaler_"
 _LOOP = "function_duration_seconds"
 _UP, _DOWN, _NODES = "scaled_up_nodes_total", "scaled_down_nodes_total", "nodes_count"
 _EMPTY = "unneeded_nodes_count"
-_LINE = re.compile(r"cluster_autoscaler_(?P<name>\w+)(?:\{(?P<labels>[^}\n]{0,2000})\})? (?P<value>\S{1,40})")
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
+_LINE = regex(r"cluster_autoscaler_(?P<name>\w+)(?:\{(?P<labels>[^}\n]{0,2000})\})? (?P<value>\S{1,40})")
+_LABEL = regex(r'(\w+)="([^"]*)"')
 _MOST_NODES = 100_000
 _LARGEST = 1e15
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct
 
 
 class RecordingError(Exception):
     """A file that is no recording: what was expected, in one line."""
 
 
-@dataclass(slots=True)
-class NodeTimes:
+class NodeTimes(Struct):
     """When things happened to a node; None where that was not recorded.
 
     `asked` is the start of its deletion, `answered` the end of the call that deletes it.
@@ -44,8 +44,7 @@ class Pod(NamedTuple):
     started: float
 
 
-@dataclass
-class Recording:
+class Recording(Struct):
     """The nodes of a run, what was asked for, its pods, pulls and loops.
 
     `requests` are nodes that an autoscaler asked for, each with its time, `pools` those that grew. `step` is how exact
@@ -54,14 +53,14 @@ class Recording:
     """
 
     what: str
-    nodes: list[NodeTimes] = field(default_factory=list)
-    requests: list[float] = field(default_factory=list)
+    nodes: list[NodeTimes] = []
+    requests: list[float] = []
     pools: int = 1
-    pods: list[Pod] = field(default_factory=list)
-    pulls: list[float] = field(default_factory=list)
-    loops: list[Loops] = field(default_factory=list)
+    pods: list[Pod] = []
+    pulls: list[float] = []
+    loops: list[Loops] = []
     step: float = 0
     calls: bool = False
     ordered: bool = False
-    why: dict[str, str] = field(default_factory=dict)
+    why: dict[str, str] = {}
     how: str = ""

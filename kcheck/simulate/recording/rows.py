@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
 from kcheck.simulate.recording.model import Loops, NodeTimes, Pod, Recording, RecordingError
+from kcheck.source.regex import regex
 from kcheck.source.units import counted, exact_seconds
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _COLUMNS = {
 }  # fmt: skip
 """Column of the table -> the time of a node."""
 
-_SCAN = re.compile(r"--scan-interval=([0-9.a-z]+)")
+_SCAN = regex(r"--scan-interval=([0-9.a-z]+)")
 _LARGEST = 1e12
 _TAINTED = 6
 """Seconds after its loop in which the call for a tainted node begins: --node-delete-delay-after-taint, and a little."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.source.text import Span
 
@@ -15,14 +16,12 @@ if TYPE_CHECKING:
     from kcheck.syntax.problem import Problem
 
 
-@dataclass(slots=True, eq=False)
-class Expression:
+class Expression(Struct, eq=False):
     """An expression; `span` covers it without the blanks around it."""
 
     span: Span
 
 
-@dataclass(slots=True, eq=False)
 class Literal(Expression):
     """A number, a boolean, null, or a quoted string without interpolation."""
 
@@ -36,7 +35,6 @@ class Text(str):
     span: Span
 
 
-@dataclass(slots=True, eq=False)
 class Template(Expression):
     """A quoted string or heredoc with interpolations or directives; `quoted` tells which."""
 
@@ -44,7 +42,6 @@ class Template(Expression):
     quoted: bool
 
 
-@dataclass(slots=True, eq=False)
 class TemplateIf(Expression):
     """`%{ if c }yes%{ else }no%{ endif }`."""
 
@@ -53,7 +50,6 @@ class TemplateIf(Expression):
     no: Template
 
 
-@dataclass(slots=True, eq=False)
 class TemplateFor(Expression):
     """`%{ for k, v in collection }body%{ endfor }`."""
 
@@ -63,7 +59,6 @@ class TemplateFor(Expression):
     body: Template
 
 
-@dataclass(slots=True, eq=False)
 class Tuple(Expression):
     """`[a, b]`. In a `flat` list, quoted lists contribute their items, as before Terraform 0.12."""
 
@@ -71,21 +66,18 @@ class Tuple(Expression):
     flat: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class Object(Expression):
+class Object(Expression, eq=False):
     """`{ key = value }`; a bare key is a Literal."""
 
     entries: tuple[tuple[Expression, Expression], ...]
 
 
-@dataclass(slots=True, eq=False)
-class Variable(Expression):
+class Variable(Expression, eq=False):
     """The first name of a reference: `var`, `local`, `azurerm_subnet`, a loop variable."""
 
     name: str
 
 
-@dataclass(slots=True, eq=False)
 class GetAttr(Expression):
     """`target.name`."""
 
@@ -93,7 +85,6 @@ class GetAttr(Expression):
     name: str
 
 
-@dataclass(slots=True, eq=False)
 class Index(Expression):
     """`target[key]`, or the legacy `target.0`."""
 
@@ -101,7 +92,6 @@ class Index(Expression):
     key: Expression
 
 
-@dataclass(slots=True, eq=False)
 class Splat(Expression):
     """`target[*].rest` or `target.*.rest`; `each` is the rest, applied to an Element."""
 
@@ -109,12 +99,10 @@ class Splat(Expression):
     each: Expression
 
 
-@dataclass(slots=True, eq=False)
 class Element(Expression):
     """The current element inside a splat."""
 
 
-@dataclass(slots=True, eq=False)
 class Call(Expression):
     """`name(arguments...)`; `spread` tells of the three dots."""
 
@@ -123,7 +111,6 @@ class Call(Expression):
     spread: bool
 
 
-@dataclass(slots=True, eq=False)
 class Conditional(Expression):
     """`condition ? yes : no`."""
 
@@ -132,7 +119,6 @@ class Conditional(Expression):
     no: Expression
 
 
-@dataclass(slots=True, eq=False)
 class Operation(Expression):
     """`left operator right`, or `operator right` where left is None."""
 
@@ -141,7 +127,6 @@ class Operation(Expression):
     right: Expression
 
 
-@dataclass(slots=True, eq=False)
 class For(Expression):
     """`[for k, v in collection : value if condition]` or, with a `result_key`, the object form."""
 
@@ -154,21 +139,19 @@ class For(Expression):
     condition: Expression | None
 
 
-@dataclass(slots=True, eq=False)
 class Invalid(Expression):
     """An expression that could not be read."""
 
     reason: str
 
 
-@dataclass
-class Attribute:
+class Attribute(Struct, dict=True):
     """One `name = expression` of a body. The expression is built when it is asked for."""
 
     name: str
     span: Span
     value_span: Span
-    build: Callable[[], Expression] = field(repr=False)
+    build: Callable[[], Expression]
 
     @cached_property
     def expression(self) -> Expression:
@@ -178,8 +161,7 @@ class Attribute:
         return expression
 
 
-@dataclass
-class Block:
+class Block(Struct):
     """`type "label" { body }`. `header` is the span up to, not including, the opening brace.
 
     Where what is in it would be written `below` further keys, those are not there yet.
@@ -202,8 +184,8 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 def children(expression: Expression) -> Iterator[Expression]:
     """The expressions that an expression is made of."""
-    for member in fields(expression):
-        yield from _inside(getattr(expression, member.name))
+    for name in expression.__struct_fields__:
+        yield from _inside(getattr(expression, name))
 
 
 def is_choice(condition: Expression) -> bool:
@@ -235,13 +217,12 @@ def as_block(node: Object) -> Block:
     return Block("", (), Body(node.span, entries), node.span, node.span)
 
 
-@dataclass
-class Body:
+class Body(Struct):
     """The body of a block or file. `span` reaches from brace to brace, or over the file."""
 
     span: Span
-    attributes: dict[str, Attribute] = field(default_factory=dict)
-    blocks: list[Block] = field(default_factory=list)
+    attributes: dict[str, Attribute] = {}
+    blocks: list[Block] = []
 
     def all(self, block_type: str) -> list[Block]:
         """The nested blocks of one type, in order."""
@@ -256,8 +237,7 @@ class Body:
                 stack.append(block.body)
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """A parsed file. `problems` has the pieces missing from `body`; `old` those only 0.11 can read."""
 
     body: Body

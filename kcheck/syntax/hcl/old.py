@@ -6,21 +6,22 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcheck.source.regex import regex
 from kcheck.syntax.hcl import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     rb"#[^\n]*+|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|<<-?(\w+)[ \t]*\n(?:(?![ \t]*\1\b)[^\n]*\n)*+[ \t]*\1\b"
     rb'|"(?:[^"\\$]|\\.|\$(?!\{)|\$\{(?:[^{}"]|"(?:[^"\\]|\\.)*+"|\{[^{}]*+\})*+\})*+"|[{}]',
     re.DOTALL,
 )
-_NAME = re.compile(rb'"[A-Za-z_][\w-]*"')
-_NAMED = re.compile(rb"[A-Za-z_][\w-]*+[ \t]+$")
-_QUOTED_LIST = re.compile(rb'=[ \t]*\[\s*"\$\{[\w.-]+\.\*\.[\w.-]+\}"')
+_NAME = regex(rb'"[A-Za-z_][\w-]*"')
+_NAMED = regex(rb"[A-Za-z_][\w-]*+[ \t]+$")
+_QUOTED_LIST = regex(rb'=[ \t]*\[\s*"\$\{[\w.-]+\.\*\.[\w.-]+\}"')
 """A list in a list, which no attribute takes any more."""
-_VERSION = re.compile(r"(?:~>|<?=)?\s*0\.(?:\d|1[01])(?:\.\d+)*|.*<\s*0\.12(?:\.0)?")
+_VERSION = regex(r"(?:~>|<?=)?\s*0\.(?:\d|1[01])(?:\.\d+)*|.*<\s*0\.12(?:\.0)?")
 """Versions of Terraform that end before 0.12."""
 _MAPS = frozenset({"tags", "vars", "triggers", "labels", "node_labels", "annotations", "match_labels", "variables"})
 """Attributes that were written as blocks."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import tree_sitter_hcl
 from tree_sitter import Language, Parser
 
+from kcheck.source.regex import regex
 from kcheck.source.text import BOM, Source, Span
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
@@ -27,10 +28,8 @@ MAX_DEPTH = 60
 """Nesting of expressions beyond which kcheck gives up; people stay far below."""
 
 _LANGUAGE = Language(tree_sitter_hcl.language())
-_EXPONENT = re.compile(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b")
-_PIECE = re.compile(
-    rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\{|[ \t]+[\"A-Za-z_]))", re.MULTILINE
-)
+_EXPONENT = regex(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b")
+_PIECE = regex(rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\{|[ \t]+[\"A-Za-z_]))", re.MULTILINE)
 
 
 def parse(source: Source) -> nodes.File:

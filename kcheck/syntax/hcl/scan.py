@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
-_BLOCK = re.compile(rb"^([a-z]+)[ \t]+[\"a-zA-Z]", re.MULTILINE)
-_COMPUTED = re.compile(rb"\}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b")
+from kcheck.source.regex import regex
+
+_BLOCK = regex(rb"^([a-z]+)[ \t]+[\"a-zA-Z]", re.MULTILINE)
+_COMPUTED = regex(rb"\}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b")
 """The ends of names of files that are not written as they are."""
-_FILESET = re.compile(rb"\bfileset\((?:[ \t]*\"([^\"\n]*)\"|[^,\n\"]*),[ \t]*\"([^\"\n]*)\"|\bfileset\(")
+_FILESET = regex(rb"\bfileset\((?:[ \t]*\"([^\"\n]*)\"|[^,\n\"]*),[ \t]*\"([^\"\n]*)\"|\bfileset\(")
 
 
 def block_type_at(data: bytes, offset: int) -> str:

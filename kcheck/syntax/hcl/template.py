@@ -6,13 +6,15 @@ import re
 import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from kcheck.source.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node
 
-_ESCAPE = re.compile(r"\\(?:([nrt\"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|(\$\$\{)|(%%\{)")
-_HEREDOC_ESCAPE = re.compile(r"\$\$\{|%%\{")
+_ESCAPE = regex(r"\\(?:([nrt\"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|(\$\$\{)|(%%\{)")
+_HEREDOC_ESCAPE = regex(r"\$\$\{|%%\{")
 _SIMPLE_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 

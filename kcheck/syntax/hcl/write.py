@@ -6,6 +6,7 @@ import re
 from copy import copy
 from typing import TYPE_CHECKING
 
+from kcheck.source.regex import regex
 from kcheck.source.text import Edit
 from kcheck.source.values import Json
 from kcheck.syntax.insertion import sibling
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from kcheck.syntax.insertion import Insertion
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_NAME = re.compile(r"[A-Za-z_][\w-]*")
+_NAME = regex(r"[A-Za-z_][\w-]*")
 _LAST = ("depends_on", "lifecycle", "provisioner", "connection", "timeouts")
 """What people write behind all others."""
 _WIDTH = 120
 """How long a line may be that an object stays on."""
-_STEP = re.compile(rb"^\S[^\n]*[{\[(](?:[ \t]*\r?\n)+([ \t]+)[^\s]", re.MULTILINE)
+_STEP = regex(rb"^\S[^\n]*[{\[(](?:[ \t]*\r?\n)+([ \t]+)[^\s]", re.MULTILINE)
 """The first indentation below a line without one."""
 
 
@@ -42,7 +43,7 @@ def literal(value: Data, like: str = "") -> str:
     return f'"{text}"' if like.startswith('"') else text
 
 
-_MARKS = re.compile(r"([$%])(\1*)\{")
+_MARKS = regex(r"([$%])(\1*)\{")
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
+from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown
 from kcheck.terraform.functions.serial import json_text
@@ -14,11 +14,12 @@ from kcheck.terraform.functions.signature import NotKnownError, Table, anything,
 from kcheck.terraform.functions.strings import clusters
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 TABLE = Table()
 
-_VERB = re.compile(
+_VERB = regex(
     r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d+)?(?:\.(?P<precision>\d+))?(?:\[(?P<index>\d+)\])?(?P<verb>[a-zA-Z])|)"
 )
 _WIDEST = 10_000  # a guard against a width that fills the memory

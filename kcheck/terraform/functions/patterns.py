@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
 from kcheck.terraform.functions.signature import NotKnownError, Table, text
 
@@ -32,7 +33,7 @@ _CLASSES = {
     "xdigit": "0-9A-Fa-f",
 }
 _ESCAPE = r"\\(?:x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|[pP]\{\^?\w+\}|.)"
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"\\Q(?P<quoted>.*?)(?:\\E|\Z)"
     rf"|(?P<set>\[\^?\]?(?:\[:\^?\w+:\]|{_ESCAPE}|[^\]\\])*\])"
     rf"|(?P<escape>{_ESCAPE})"
@@ -43,7 +44,7 @@ _TOKEN = re.compile(
     r"|(?P<other>.)",
     re.DOTALL,
 )
-_INNER = re.compile(rf"\[:(?P<named>\^?\w+):\]|(?P<escape>{_ESCAPE})|(?P<special>[\[&|~])", re.DOTALL)
+_INNER = regex(rf"\[:(?P<named>\^?\w+):\]|(?P<escape>{_ESCAPE})|(?P<special>[\[&|~])", re.DOTALL)
 
 
 @cache

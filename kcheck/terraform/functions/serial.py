@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kcheck.source import scalars
+from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, pieces_of
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, data, give, text
@@ -126,9 +127,9 @@ _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
 }
-_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
-_BASE = re.compile(r"(?:0x(?P<hex>[0-9a-fA-F]+)|0o(?P<octal>[0-7]+))")
-_DATE = re.compile(
+_FLOAT = regex(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_BASE = regex(r"(?:0x(?P<hex>[0-9a-fA-F]+)|0o(?P<octal>[0-7]+))")
+_DATE = regex(
     r"(\d{4})-(\d\d?)-(\d\d?)(?:(?:[Tt]|[ ])(\d\d?):(\d\d):(\d\d)(?:\.\d*)?(?P<zone>Z|[-+]\d\d:\d\d)?)?", re.ASCII
 )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
+
+from msgspec.structs import replace
 
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError

@@ -12,6 +12,7 @@ from kcheck.config.config import Environment
 from kcheck.files import system
 from kcheck.files.tree import STACK, UNIT, contains_path, display_path
 from kcheck.source.findings import Skipped
+from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown
 from kcheck.syntax.hcl import nodes
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from kcheck.terraform.filesystem import Files
     from kcheck.terraform.variables import Variables
 
-_REGISTRY = re.compile(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
-_SCHEME = re.compile(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")
+_REGISTRY = regex(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
+_SCHEME = regex(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")
 """How sources begin that are no folder."""
 _NAMED = 3
 """So many units of a stack are named that are not read."""

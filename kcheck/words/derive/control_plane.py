@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import Thing
@@ -29,8 +28,7 @@ _NAMES = {
 """What the components of a control plane call its settings."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Setting(Thing):
+class Setting(Thing, frozen=True):
     """A setting of a self-managed control plane, or of its kubelets. It has the id and the place of its cluster."""
 
     cluster: Cluster

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
+from kcheck.source.regex import regex
 from kcheck.source.values import Unknown, Unset, Value, known
 from kcheck.words.derive.basics import computed
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool
     from kcheck.scale.world import World
 
-_SCALES = re.compile(r"node-?local-?dns|nodelocaldns|k8s-dns-node-cache|proportional-autoscaler|dns-autoscaler")
+_SCALES = regex(r"node-?local-?dns|nodelocaldns|k8s-dns-node-cache|proportional-autoscaler|dns-autoscaler")
 """What takes the load off CoreDNS: a cache on every node, or an autoscaler of its replicas."""
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
 from kcheck.numbers import fabrics
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.words.derive.basics import anyone, computed
 from kcheck.words.derive.pods import node_labels
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 
-_NODES = re.compile(r"--nnodes[= ]+(?!1(?![0-9:]))")
+_NODES = regex(r"--nnodes[= ]+(?!1(?![0-9:]))")
 """The torchrun argument for several nodes, or for a range of them."""
 
 
-_ZONE = re.compile(r"(topology|failure-domain\.beta)\.kubernetes\.io/zone=[^,]+$")
+_ZONE = regex(r"(topology|failure-domain\.beta)\.kubernetes\.io/zone=[^,]+$")
 """A label that selects nodes of one zone."""
 
 

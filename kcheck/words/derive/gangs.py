@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
 from kcheck.words.derive.basics import computed
 from kcheck.words.derive.control_plane import minor
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _OPERATED = frozenset({"PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob"})
 """Kinds whose operator makes groups of pods for every job, if its flags say so."""
 
-_FLAG = re.compile(
+_FLAG = regex(
     r"--gang-schedul(?:er-name|ing)[= ](?!none\b|default|-)[\w-]+|--enable-gang-scheduling(?!=false)", re.IGNORECASE
 )
 

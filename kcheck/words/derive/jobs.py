@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.model import KUEUE_PRIORITY
 from kcheck.scale import placement
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, Unset, Value, combined, equals, known, number, reason_of, total
 from kcheck.words.derive.basics import computed
 from kcheck.words.derive.bundles import default_classes, pod_classes
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
     from kcheck.scale.world import World
 
-STORES = re.compile(
+STORES = regex(
     r"\b(s3|gs|gcs|oss|abfss?|wasbs?|az|hdfs|tos|cos)://|AZURE_STORAGE|[A-Z0-9]_BUCKET\b"
     r"|\.(blob|dfs)\.core\.windows\.net|storage\.googleapis\.com|\bs3[.-][\w.-]*amazonaws\.com|\boss-[\w.-]+\.aliyuncs\.com",
     re.IGNORECASE,
 )
-_OF_NODE = re.compile(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)|boot|root|local)(/|$)")
+_OF_NODE = regex(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)|boot|root|local)(/|$)")
 """Paths of a node that are its own; below others, a file system may be mounted that all nodes share."""
 
 _SHARED = frozenset({"persistentVolumeClaim", "nfs", "csi", "cephfs", "azureFile", "flexVolume", "glusterfs"})
-_PART = re.compile(r"\d*\.\d+|\d+m")
+_PART = regex(r"\d*\.\d+|\d+m")
 
 
 def scale(thing: Thing, world: World) -> Value[int]:

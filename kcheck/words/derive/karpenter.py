@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.model import Machine, Market, NodePool, Scheduling, Size
 from kcheck.scale import placement
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number
 from kcheck.words.derive.basics import computed
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kcheck.model import Addon, Cluster, KarpenterPool, Workload
     from kcheck.scale.world import World
 
-_VERSION = re.compile(r"v?(\d+)\.(\d+)\.")
+_VERSION = regex(r"v?(\d+)\.(\d+)\.")
 _RETIRED = {"v1alpha5": "karpenter.alpha_removed", "v1beta1": "karpenter.beta_removed"}
 """Version of the API -> the limit that names the first version of Karpenter without it."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from kcheck.source.regex import regex
 from kcheck.source.values import Unset, Value, combined, known, mapped
 from kcheck.words.derive.basics import anyone, computed
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 _MIB = 1 << 20
-_GPU_METRICS = re.compile(
+_GPU_METRICS = regex(
     r"dcgm|gpu-operator|gpu[-_]exporter|nvidia[-_](?:gpu-)?metrics|cloudwatch-observability|arms-prometheus"
     r"|neuron-monitor|datadog|dynatrace|newrelic"
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
 from kcheck.scale import quotas
 from kcheck.scale.growth import surge_nodes
 from kcheck.source.ip_ranges import parse_cidr
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, Value, combined, known, mapped
 from kcheck.words.derive.basics import anyone, computed
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster
     from kcheck.scale.world import World
 
-_PLUGIN = re.compile(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron|dra-driver")
+_PLUGIN = regex(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron|dra-driver")
 
 
 class QuotaNeed(NamedTuple):

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Value, known, total
 from kcheck.words.derive import gpus
 from kcheck.words.derive.basics import computed
@@ -120,10 +121,8 @@ def starter(pods: PodTemplate, _world: World) -> Value[str]:
     return computed(pods, next((word for one in pods.containers for word in one.starters), None))
 
 
-_PORT = re.compile(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
-_TUNED = re.compile(
-    r"\b(NCCL|GLOO|UCX|FI|OMPI_MCA_btl|MV2|I_MPI)_|btl_tcp_if|LD_PRELOAD|/rdma|infiniband", re.IGNORECASE
-)
+_PORT = regex(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
+_TUNED = regex(r"\b(NCCL|GLOO|UCX|FI|OMPI_MCA_btl|MV2|I_MPI)_|btl_tcp_if|LD_PRELOAD|/rdma|infiniband", re.IGNORECASE)
 
 
 def fixed_ports(pods: PodTemplate, _world: World) -> Value[tuple[int, ...]]:

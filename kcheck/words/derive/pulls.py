@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
@@ -11,6 +10,7 @@ from kcheck.model.image_names import Ending
 from kcheck.numbers import tags
 from kcheck.scale import downloads, images, placement
 from kcheck.source.interval import Bounded, Interval
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, Value, known, mapped, number
 from kcheck.words.derive.basics import computed
 
@@ -134,7 +134,7 @@ _FORMER = "k8s.gcr.io/"
 """Whose images the new one serves itself, digests included."""
 _FIRST = ("gcr.io/google-containers/", "gcr.io/google_containers/")
 """The first registry, of Google: what was there in July 2020 was copied; Google has put more of its own there since."""
-_OF_KUBERNETES = re.compile(
+_OF_KUBERNETES = regex(
     r"(?:pause|etcd|coredns|hyperkube|conformance|busybox|echoserver|nginx-slim|addon-resizer|metrics-server|heapster"
     r"|cluster-autoscaler|cluster-proportional(?:-vertical)?-autoscaler|defaultbackend|exechealthz|fluentd-elasticsearch"
     r"|kube-(?:apiserver|controller-manager|scheduler|proxy|addon-manager|state-metrics|cross)"

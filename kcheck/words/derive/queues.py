@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import CARDS, KUEUE_PRIORITY, Namespace, Queue
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
 from kcheck.words.derive.basics import computed, grouped
 from kcheck.words.derive.pools import autoscaled
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 _COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
-GPU_KEYS = re.compile(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
-_WHOLE = re.compile(r"-?\d+")
+GPU_KEYS = regex(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
+_WHOLE = regex(r"-?\d+")
 T = TypeVar("T", bound="Thing")
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.files import system
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, Unset, Value, known, number
 from kcheck.words.derive import money
 from kcheck.words.derive.basics import computed, is_default
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 DAY = 24 * 3600
 
-_SERVES = re.compile(r"(?<!\S)(--port|serve)\b|\bapi_server\b")
+_SERVES = regex(r"(?<!\S)(--port|serve)\b|\bapi_server\b")
 """What a server is started by, which no deadline should end."""
 
-_PROCESSES = re.compile(r"--nproc[-_]per[-_]node[= ]+(\S+)")
-_WHOLE = re.compile(r"[0-9]{1,6}")
+_PROCESSES = regex(r"--nproc[-_]per[-_]node[= ]+(\S+)")
+_WHOLE = regex(r"[0-9]{1,6}")
 ENDLESS = {"MPIJob": "Worker", "TFJob": "PS"}
 """Kind of a job -> the role whose pods never end by themselves: they wait for a shell, or for requests."""
 
@@ -62,7 +62,7 @@ def _slots(template: PodTemplate, owner: Workload) -> Value[int]:
     return owner.slots
 
 
-_SPREAD = re.compile(r"(?<!\S)(-N|-npernode|--npernode|-ppn|--map-by|-map-by)\b|torchrun|torch\.distributed|deepspeed")
+_SPREAD = regex(r"(?<!\S)(-N|-npernode|--npernode|-ppn|--map-by|-map-by)\b|torchrun|torch\.distributed|deepspeed")
 """How launchers say that each worker gets another number of processes, or starts them itself."""
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kcheck.simulate import comparison, parameters, scenario
 from kcheck.source.interval import Bounded, Interval
@@ -46,7 +47,7 @@ def idle(autoscaler: Autoscaler, world: World) -> Value[Saving]:
     profile = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
     recommended = float(world.numbers.limits("any")["autoscaler.idle_time"].number)
     changed: dict[str, float] = profile or {"unneeded_time": recommended}
-    return _by_settings(autoscaler, world, lambda own: replace(own, **changed))  # type: ignore[arg-type] # of a file
+    return _by_settings(autoscaler, world, lambda own: replace(own, **changed))
 
 
 def deletion(autoscaler: Autoscaler, world: World) -> Value[Saving]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
 from kcheck.numbers import machines, profiles
+from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.words.derive.basics import computed
 from kcheck.words.derive.pools import zones
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.numbers.machines import Machine
     from kcheck.scale.world import World
 
-_ONE_OF = re.compile(r"(.+)\[\d+\]")
+_ONE_OF = regex(r"(.+)\[\d+\]")
 
 
 def fallback_pools(pool: NodePool, world: World) -> list[NodePool]:

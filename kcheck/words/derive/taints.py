@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.model import CARDS
+from kcheck.source.regex import regex
 from kcheck.source.values import Unknown, Value, known
 from kcheck.words.derive.basics import computed
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool
     from kcheck.scale.world import World
 
-_OTHERS = re.compile(r"^(trn|inf|dl\d|g4ad|vt1)|_MI300X|^Standard_(NG|NV\d+as_v4)")
+_OTHERS = regex(r"^(trn|inf|dl\d|g4ad|vt1)|_MI300X|^Standard_(NG|NV\d+as_v4)")
 """Machines with accelerators that are not of NVIDIA."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.words.derive import basics, growth, karpenter, savings, scaling
+from kcheck.words.later import basics, growth, karpenter, savings, scaling
 from kcheck.words.tables.field import Field, flag, made, named, record, records, simple
 
 AUTOSCALER = (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from operator import attrgetter
 
 from kcheck.model import NOTHING
-from kcheck.scale import addresses as demands
-from kcheck.scale import placement
-from kcheck.words.derive import (
+from kcheck.words.later import (
+    addresses,
     basics,
     control_plane,
     dns,
@@ -18,6 +17,7 @@ from kcheck.words.derive import (
     money,
     monitoring,
     needs,
+    placement,
     pools,
     retirements,
     savings,
@@ -191,7 +191,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("max_pods", "int", "pods a node may run", "pods", of="addresses"),
         made("surge_nodes", "int", "nodes that an upgrade adds", pools.surge, "nodes"),
         made("addresses_per_node", "int", "addresses one node takes of its subnet",
-              demands.addresses_per_node, "addresses"),
+              addresses.addresses_per_node, "addresses"),
         record("rate", "rate", "what one of its nodes costs; null without a price", money.rate, nullable=True),
         made("pod_addresses_per_node", "int", "addresses that one node takes for its pods: a block, or one each", pools.pod_addresses, "addresses"),
         flag("spot", "whether its nodes are spot", of="market"),

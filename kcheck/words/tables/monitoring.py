@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.words.derive import basics, monitoring
+from kcheck.words.later import basics, monitoring
 from kcheck.words.tables.field import Field, made, named, record, simple
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {

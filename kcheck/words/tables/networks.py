@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.scale import addresses as demands
-from kcheck.words.derive import basics, larger_ranges, limits, ranges
+from kcheck.words.later import addresses, basics, larger_ranges, limits, ranges
 from kcheck.words.tables.field import Field, made, named, part, record, records, simple
 
 ADDRESSES = (
@@ -12,7 +11,7 @@ ADDRESSES = (
     made("prefix", "int", "length of its prefix", ranges.prefix),
     made("nodes", "int", "nodes in it when their clusters reach their targets", ranges.nodes, "nodes"),
     made("usable_addresses", "int", "addresses that the cloud does not keep for itself; of a pod range also those of the ranges that continue it",
-         demands.room, "addresses"),
+         addresses.room, "addresses"),
     made("addresses_needed", "int", "addresses that its pools need at their sizes, surge nodes of upgrades included",
          ranges.needed, "addresses", bounded=True),
     made("addresses_as_written", "int", "the same of the pools only of which somebody wrote the size", ranges.needed_as_written, "addresses"),
@@ -25,8 +24,8 @@ ADDRESSES = (
          larger_ranges.in_the_way, nullable=True),
     made("in_the_way_cidr", "string", "the range of that; null where it is not known", larger_ranges.in_the_way_cidr, nullable=True),
     made("for_pods", "bool", "whether it holds pods and no nodes, as each pod range does", ranges.for_pods),
-    made("pools_count", "int", "number of pools in it", lambda p, w: basics.count(p, demands.pools_of(p, w)), "pools"),
-    records("pools", "pool", "pools whose nodes or pods are in it", demands.pools_of),
+    made("pools_count", "int", "number of pools in it", lambda p, w: basics.count(p, addresses.pools_of(p, w)), "pools"),
+    records("pools", "pool", "pools whose nodes or pods are in it", addresses.pools_of),
     records("shares", "share", "what each pool takes of it, the largest share first", ranges.shares),
 )  # fmt: skip
 """The words of subnets and of pod ranges."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.words.derive import (
+from kcheck.words.later import (
     basics,
     claims,
     evictions,

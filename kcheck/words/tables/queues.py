@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.words.derive import bundles, gpus, queues
+from kcheck.words.later import bundles, gpus, queues
 from kcheck.words.tables.field import Field, made, named, plain, record, records, simple
 
 APPLIED = record("applied", "bundle", "what is applied together with it", bundles.itself)
