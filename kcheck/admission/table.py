@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from kcheck.numbers import profiles
+from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Table(TypedDict):
 @cache
 def table() -> Table:
     """What each word is of an object."""
-    data: Table = profiles.load_yaml(os.path.join(PROFILES, "any", "admission.yaml"))
+    data: Table = bundled.load(os.path.join(PROFILES, "any", "admission.yaml"))
     return data
 
 

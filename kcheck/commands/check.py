@@ -9,11 +9,9 @@ import click
 from msgspec.structs import replace
 
 from kcheck.commands import comparison_options, options, progress
-from kcheck.commands.next_step import next_step
+from kcheck.commands.first_look import NOTHING
 from kcheck.files import system
 from kcheck.report.formats import FORMATS, Report, render
-from kcheck.report.text import skipped_text
-from kcheck.source.units import counted
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from kcheck.gate.comparison import Comparison
     from kcheck.source.findings import Finding
 
-NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
 _MOST = 10
 UNCHANGED = "kcheck: no relevant changes."
 
@@ -66,6 +63,7 @@ def command(
         raise click.UsageError(f"--statistics prints text; remove --format {format_}")
     if prune and (comparison is None or comparison.baseline is None):
         raise click.UsageError("--prune needs --baseline")
+
     format_ = format_ or ("github" if system.variable("GITHUB_ACTIONS") == "true" and not statistics else "text")
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
@@ -99,6 +97,8 @@ def command(
         result = replace(result, findings=left)
     report = Report(result, info, show_undecided, quiet)
     if format_ == "text" and not quiet:
+        from kcheck.commands.next_step import next_step
+
         report = report._replace(next_step=next_step(click.get_current_context(), report))
     for name, path in outputs:
         _write(path, click.unstyle(render(name, report)))
@@ -127,6 +127,8 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
 
         click.echo(render("text", report._replace(links=terminal.shows_links())), nl=False)
     if not is_relevant:
+        from kcheck.report.text import skipped_text
+
         _note(NOTHING, quiet=report.quiet)
         for skipped in report.result.judged.skipped:
             _note(f"not read: {skipped_text(skipped)}", quiet=report.quiet)
@@ -186,6 +188,7 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     from kcheck.engine import rules
     from kcheck.files import save
     from kcheck.gate import ignore_comments
+    from kcheck.source.units import counted
 
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("--add-ignores needs a reason, in one line")
@@ -221,6 +224,7 @@ def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, qu
         click.UsageError: the file cannot be written, or the run is not the one that wrote it.
     """
     from kcheck.engine import rules
+    from kcheck.source.units import counted
 
     if baseline.arguments != click.get_current_context().obj.arguments:
         if prune:

@@ -62,9 +62,9 @@ def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
 
 def baseline_path(config: Config, file: str | None) -> str:
     """The file of what is known: of the flag, of the settings, or where it is by default."""
-    from kcheck.gate.baseline import NAME
+    from kcheck.config.locations import BASELINE
 
-    return file or config.baseline or NAME
+    return file or config.baseline or BASELINE
 
 
 def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 import click
 
 from kcheck.commands import options
@@ -18,6 +16,8 @@ def command(name: str, folders: tuple[str, ...]) -> None:
     Of a LIMIT such as eks.pool.quota or pool.quota: its value, its source and date, and what uses it.
     Of a WORD such as subnet.cidr: its meaning, its type, and the rules that use it; of subnet: its words.
     """
+    from difflib import get_close_matches
+
     from kcheck.engine import rules
     from kcheck.report import limit, word
     from kcheck.report import rule as page
@@ -33,7 +33,7 @@ def command(name: str, folders: tuple[str, ...]) -> None:
             part for full in limit.names() for part in (full.partition(".")[2], full.split(".", 2)[2])
         }  # with a cloud and without
         names = [*(own.name for own in known), *numbers, *word.names()]
-        close = difflib.get_close_matches(name.removeprefix("limits."), sorted(names), n=3)
+        close = get_close_matches(name.removeprefix("limits."), sorted(names), n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "`kcheck rules` lists the rules"
         raise click.UsageError(f"there is no rule, limit or word `{name}`; {hint}")
     click.echo("\n".join(filter(None, pages)), nl=False)

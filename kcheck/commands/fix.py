@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import comparison_options, options, progress
-from kcheck.source.findings import SAFETIES, Severity
-from kcheck.source.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,6 +52,7 @@ def command(
         raise click.UsageError("--safe-only and --unsafe-fixes exclude each other")
     from kcheck.files import save
     from kcheck.fix import fix
+    from kcheck.source.findings import SAFETIES, Severity
 
     options.with_usage_errors(lambda: options.check_rule_names(select, config))
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
@@ -92,6 +91,9 @@ def command(
 
 def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterable[str]:
     """What was mended and what was not, and what a person has to decide."""
+    from kcheck.source.findings import SAFETIES
+    from kcheck.source.units import counted
+
     counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
     kinds = ", ".join(f"{counts[safety]} {safety}" for safety in SAFETIES if counts[safety])
     if kinds:
@@ -121,6 +123,8 @@ def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterab
 
 def _held_back(outcome: FixResult) -> Iterable[tuple[str, str, list[Finding]]]:
     """Fixes that were not asked for: the flag that does, why it is needed, and which they are."""
+    from kcheck.source.findings import Severity
+
     small = [finding for finding in outcome.held_back if finding.severity is Severity.INFO]
     rest = [finding for finding in outcome.held_back if finding.severity is not Severity.INFO]
     costs = [finding for finding in rest if finding.fix and finding.fix.safety == "costs"]

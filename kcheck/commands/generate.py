@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options
-from kcheck.config.config import ConfigError
 from kcheck.numbers.clouds import CLOUDS
 
 if TYPE_CHECKING:
@@ -72,6 +71,7 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str 
     Raises:
         ConfigError: the two are given together, no cloud is known, or they say what cannot be.
     """
+    from kcheck.config.config import ConfigError
     from kcheck.generate import intent
 
     if file and source:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options
-from kcheck.commands.check import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +33,7 @@ def command(path: str, write: bool, ci: str | None) -> None:
     is kept. Exits with 0, or with 2 if files cannot be written.
     """
     click.echo(f"kcheck: reading {path}", err=True)
+    from kcheck.commands.first_look import NOTHING
     from kcheck.files import save
     from kcheck.gate.setup import proposal
 

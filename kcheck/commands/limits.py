@@ -7,7 +7,6 @@ import datetime
 import click
 
 from kcheck.commands import options
-from kcheck.config.today import today
 from kcheck.numbers.clouds import CLOUDS
 from kcheck.source.regex import regex
 
@@ -18,6 +17,8 @@ def _before(_context: click.Context, _option: click.Parameter, text: str | None)
     """The day that an age or a date means: numbers checked before it are listed."""
     if text is None:
         return None
+    from kcheck.config.today import today
+
     days = _DAYS.fullmatch(text)
     last = options.with_usage_errors(today)
     try:

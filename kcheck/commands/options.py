@@ -1,4 +1,7 @@
-"""Options that several commands share, and the settings that come of them."""
+"""Options that several commands share, and the settings that come of them.
+
+Help and completion import this: what only a run needs is imported in the functions.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from msgspec.structs import replace
 
-from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
+from kcheck.commands import first_look
+from kcheck.commands.first_look import THRESHOLDS
 from kcheck.files import system
-from kcheck.files.tree import PathError, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcheck.config.config import Config
     from kcheck.engine.linter import Result
     from kcheck.files.disk import Disk
+    from kcheck.files.tree import Tree
     from kcheck.source.findings import Finding
 
 T = TypeVar("T")
-THRESHOLDS = ("error", "warning", "info", "undecided", "never")
-"""What a gate can fail on."""
 _FLAGS = {
     "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",
     "module_dirs": "module-dir",
@@ -31,11 +34,12 @@ _FLAGS = {
 
 
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """Names of groups and rules, for the shell."""
-    from kcheck.engine import rules
+    """Names of groups and rules, for the shell. The names of the files, as reading all rules takes a second."""
+    from kcheck.source.bundled import RULES
 
-    every = rules.load()
-    names = [*dict.fromkeys(rule.group for rule in every), *(rule.name for rule in every)]
+    groups = [name for name, _ in system.entries(RULES)]
+    rules = (name for group in groups for name, _ in system.entries(os.path.join(RULES, group)))
+    names = [*groups, *(os.path.splitext(rule)[0] for rule in rules)]
     return [name for name in names if name.startswith(incomplete)]
 
 
@@ -165,6 +169,7 @@ def effective_config(
         ConfigError: the file or a flag makes no sense.
     """
     from kcheck.config import settings
+    from kcheck.config.config import ConfigError, parse_nodes, parse_price, parse_variables
 
     config = settings.load(paths, file, disk)
     given = {name: value for name, value in flags.items() if value}
@@ -203,6 +208,9 @@ def with_usage_errors(action: Callable[[], T]) -> T:
     Raises:
         click.UsageError: a path or a variable file does not exist, or the settings make no sense.
     """
+    from kcheck.config.config import ConfigError
+    from kcheck.files.tree import PathError
+
     try:
         return action()
     except (PathError, ConfigError) as error:
@@ -258,4 +266,7 @@ def bug_status(result: Result) -> int:
 
 def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
     """The files of the given paths, the working directory without any."""
-    return Tree(list(paths), exclude=config.exclude)
+    from kcheck.files.tree import Tree
+
+    tree = None if config.exclude else first_look.trees.pop(paths, None)
+    return tree or Tree(list(paths), exclude=config.exclude)

@@ -8,8 +8,6 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kcheck.commands.result_cache import unrecorded
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TextIO
@@ -27,6 +25,8 @@ def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
     Yields a function that takes what goes on.
     """
+    from kcheck.commands.result_cache import unrecorded
+
     screen = unrecorded(sys.stderr)
     if quiet or not screen.isatty():
         yield lambda _: None

@@ -9,18 +9,21 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TextIO, cast
 
 from kcheck import __version__
 from kcheck.files import system
 from kcheck.source.bundled import PROFILES, RULES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TextIO, TypeAlias
 
-COMMANDS = frozenset({"check", "capacity", "show", "simulate"})
-"""What only reads and prints."""
+    from _typeshed import ReadableBuffer
+
+    Printed: TypeAlias = list[tuple[str, bytes]]
+    Result: TypeAlias = tuple[int, list[tuple[str, str, str]], Printed]
+
 OFF = "--no-cache"
 VARIABLE = "KCHECK_CACHE_DIR"
 """Another folder for results; empty: none."""
@@ -30,37 +33,30 @@ _PREFIX = "kcheck-result-"
 """How the files of results are called: a folder that somebody names may hold others."""
 _STATUSES = (0, 1)
 """Those of a result; others are of a mistake of the user, or of kcheck."""
-_STREAMS = ("stdout", "stderr")
-
-
-class _Result(NamedTuple):
-    """A stored result: the exit status, the answers that it depends on, and what was printed, in order."""
-
-    status: int
-    answers: list[tuple[str, str, str]]
-    printed: list[tuple[str, bytes]]
 
 
 def run(arguments: list[str], command: Callable[[], None]) -> None:
     """Run a command, or print what it printed before. Leaves with its exit status."""
-    name = _file_name(arguments) if _may_be_stored(arguments) else ""
-    folder = _folder()
-    if not name or not folder:
+    folder, streams = _folder(), _streams()
+    name = _file_name(arguments) if OFF not in arguments and folder and streams else ""
+    if not name:
         return command()
     path = os.path.join(folder, name)
     stored = _load(path)
-    if stored is not None and system.is_same(stored.answers):
-        _print(stored.printed)
-        sys.exit(stored.status)
+    if stored is not None:
+        status, answers, printed = stored
+        if system.is_same(answers):
+            _print(printed)
+            sys.exit(status)
     recording = system.record()
     try:
-        status, printed = _recorded(command)
+        status, printed = _recorded(command, streams)
     finally:
         system.stop_recording()
     is_sure = recording.is_result and recording.is_complete and status in _STATUSES
     if is_sure and _file_name(arguments) == name:  # nobody changed the code meanwhile
         answers = [(question, about, answer) for (question, about), answer in recording.answers.items()]
-        _store(path, _Result(status, answers, printed))
+        _store(path, (status, answers, printed))
     sys.exit(status)
 
 
@@ -73,28 +69,15 @@ def unrecorded(stream: TextIO) -> TextIO:
 # --- which result
 
 
-def _may_be_stored(arguments: list[str]) -> bool:
-    streams = (sys.stdout, sys.stderr)
-    return (
-        arguments[:1] != []
-        and arguments[0] in COMMANDS
-        and OFF not in arguments
-        and all(isinstance(stream, io.TextIOWrapper) for stream in streams)
-        and not (os.name == "nt" and any(stream.isatty() for stream in streams))  # click writes past the stream there
-    )
-
-
 def _file_name(arguments: list[str]) -> str:
     """The name of a result: all that it depends on and that is known before anything is read; empty if unknown."""
-    from hashlib import blake2b
-
     try:
         folder, files = os.getcwd(), list(_code())
     except OSError:
         return ""
     streams = [(stream.isatty(), stream.encoding) for stream in (sys.stdout, sys.stderr)]
     setting = (__version__, sys.version, list(_libraries()), sys.getfilesystemencoding(), streams, folder, arguments)
-    return _PREFIX + blake2b(repr((setting, sorted(files))).encode(), digest_size=20).hexdigest()
+    return _PREFIX + system.digest(repr((setting, sorted(files))).encode())
 
 
 def _code() -> Iterator[tuple[str, int, int, int]]:
@@ -102,7 +85,8 @@ def _code() -> Iterator[tuple[str, int, int, int]]:
 
     820 files, 4 ms. Nothing but the times tells an edited rule from the one before at that price.
     """
-    todo = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))), RULES, PROFILES]
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    todo = [package, *(folder for folder in (RULES, PROFILES) if not folder.startswith(package))]
     while todo:
         with os.scandir(todo.pop()) as entries:
             for entry in entries:
@@ -127,23 +111,30 @@ def _libraries() -> Iterator[str]:
 # --- what is printed
 
 
-class _Copy(io.RawIOBase):
+class _Copy(io.BufferedIOBase):
     """Passes on what is written to a stream, and keeps it."""
 
-    def __init__(self, original: io.TextIOWrapper, name: str, printed: list[tuple[str, bytes]]) -> None:
+    def __init__(self, original: io.TextIOWrapper, name: str, printed: Printed) -> None:
         self.original = original
-        self._name = name
+        self.name = name
         self._printed = printed
 
-    def write(self, data: bytes, /) -> int:  # type: ignore[override] # a TextIOWrapper writes bytes
-        self._printed.append((self._name, bytes(data)))
-        with _all_or_nothing():
-            self.original.buffer.write(data)
-        return len(data)
+    def write(self, data: ReadableBuffer, /) -> int:
+        printed = bytes(data)
+        self._printed.append((self.name, printed))
+        try:
+            self.original.buffer.write(printed)
+        except OSError:  # the reader of a pipe has left: what is not printed is not stored
+            system.cannot_repeat()
+            raise
+        return len(printed)
 
     def flush(self) -> None:
-        with _all_or_nothing():
+        try:
             self.original.buffer.flush()
+        except OSError:
+            system.cannot_repeat()
+            raise
 
     def isatty(self) -> bool:
         return self.original.isatty()
@@ -158,39 +149,42 @@ class _Copy(io.RawIOBase):
         return True
 
 
-@contextmanager
-def _all_or_nothing() -> Iterator[None]:
-    """Store no part of a result: the reader of a pipe may leave."""
-    try:
-        yield
-    except OSError:
-        system.cannot_repeat()
-        raise
+def _streams() -> dict[str, io.TextIOWrapper]:
+    """The streams that are printed to, by name; none if what is printed cannot be seen."""
+    found = {name: getattr(sys, name) for name in ("stdout", "stderr")}
+    if not all(isinstance(stream, io.TextIOWrapper) for stream in found.values()):
+        return {}
+    if os.name == "nt" and any(stream.isatty() for stream in found.values()):  # click writes to the console itself
+        return {}
+    return found
 
 
-def _recorded(command: Callable[[], None]) -> tuple[int, list[tuple[str, bytes]]]:
+def _recorded(command: Callable[[], None], streams: dict[str, io.TextIOWrapper]) -> tuple[int, Printed]:
     """The exit status of a command, and what it printed."""
-    printed: list[tuple[str, bytes]] = []
-    originals = {name: cast("io.TextIOWrapper", getattr(sys, name)) for name in _STREAMS}
-    for name, stream in originals.items():
+    printed: Printed = []
+    for name, stream in streams.items():
         stream.flush()
-        copy = cast("io.BufferedWriter", _Copy(stream, name, printed))
-        setattr(sys, name, io.TextIOWrapper(copy, stream.encoding, stream.errors, write_through=True))
+        copy = io.TextIOWrapper(_Copy(stream, name, printed), stream.encoding, stream.errors, write_through=True)
+        setattr(sys, name, copy)
     try:
         command()
     except SystemExit as stop:
         return (stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2), printed
     finally:
-        for name, stream in originals.items():
+        for name, stream in streams.items():
             setattr(sys, name, stream)
     return 0, printed
 
 
-def _print(printed: list[tuple[str, bytes]]) -> None:
-    for name, data in printed:
-        stream = getattr(sys, name).buffer
-        stream.write(data)
-        stream.flush()
+def _print(printed: Printed) -> None:
+    try:
+        for name, data in printed:
+            stream = getattr(sys, name).buffer
+            stream.write(data)
+            stream.flush()
+    except BrokenPipeError:  # as click does: nothing more is printed, not even at the end of the process
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
 
 
 # --- where results are
@@ -210,20 +204,14 @@ def _folder() -> str:
     return os.path.join(above, "kcheck") if os.path.isabs(above) else ""
 
 
-def _checksum(body: bytes) -> bytes:
-    from hashlib import blake2b
-
-    return blake2b(body).hexdigest().encode()
-
-
-def _load(path: str) -> _Result | None:
+def _load(path: str) -> Result | None:
     """A stored result; None if there is none that is whole."""
     try:
         with open(path, "rb") as file:
             checksum, _, body = file.read(MOST_BYTES).partition(b"\n")
     except OSError:
         return None
-    if checksum != _checksum(body):
+    if checksum != system.digest(body).encode():
         return None
     size, _, rest = body.partition(b"\n")
     status, count, *fields = rest[: int(size)].decode("utf-8", "surrogatepass").split("\0")
@@ -233,19 +221,20 @@ def _load(path: str) -> _Result | None:
         printed.append((name, rest[at : at + int(length)]))
         at += int(length)
     answers = iter(fields[end:])
-    return _Result(int(status), list(zip(answers, answers, answers, strict=True)), printed)
+    return int(status), list(zip(answers, answers, answers, strict=True)), printed
 
 
-def _store(path: str, result: _Result) -> None:
+def _store(path: str, result: Result) -> None:
     """Store a result: readers see all of it or the one before. Where nothing can be written, nothing is."""
-    fields = [str(result.status), str(len(result.printed))]
-    for name, data in result.printed:
+    status, answers, printed = result
+    fields = [str(status), str(len(printed))]
+    for name, data in printed:
         fields += [name, str(len(data))]
-    for answer in result.answers:
+    for answer in answers:
         fields += answer
     head = "\0".join(fields).encode("utf-8", "surrogatepass")
-    body = b"%d\n" % len(head) + head + b"".join(data for _, data in result.printed)
-    data = _checksum(body) + b"\n" + body
+    body = b"%d\n" % len(head) + head + b"".join(data for _, data in printed)
+    data = system.digest(body).encode() + b"\n" + body
     if len(data) > MOST_BYTES // 4:
         return
     from tempfile import mkstemp

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options
-from kcheck.config.config import ConfigError
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
@@ -54,6 +53,7 @@ def command(context: click.Context, folders: tuple[str, ...], tested: str | None
 
 def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
     """The rules of a folder; what is wrong with them is told as a compiler does, a line each."""
+    from kcheck.config.config import ConfigError
     from kcheck.engine import rules
     from kcheck.engine.rule_files import RuleError
 

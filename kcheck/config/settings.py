@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment
-from kcheck.files import system
-from kcheck.files.disk import MAX_BYTES, Disk, TooLargeError
+from kcheck.config.locations import TABLE, find_file
+from kcheck.files.disk import Disk, TooLargeError
 from kcheck.source.elements import possible
 from kcheck.source.text import Source
 from kcheck.source.values import Known, Origin, plain, wrap
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcheck.source.values import DatumValue
-
-NAME = "kcheck.yaml"
-PROJECT = "pyproject.toml"
-_TABLE = "tool.kcheck"
 
 
 def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = None) -> Config:
@@ -48,24 +44,6 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
     return _config(data, os.path.dirname(found))
 
 
-def find_file(paths: Iterable[str], disk: Disk) -> str | None:
-    """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository."""
-    real = [system.real_path(path) for path in paths] or [os.getcwd()]
-    folder = os.path.commonpath(real)
-    if not system.is_folder(folder):
-        folder = os.path.dirname(folder)
-    while True:
-        own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
-        if disk.is_file(own):
-            return os.path.relpath(own)
-        if disk.is_file(project) and find_table(disk.head(project, MAX_BYTES), _TABLE) is not None:
-            return os.path.relpath(project)
-        above = os.path.dirname(folder)
-        if above == folder or system.exists(os.path.join(folder, ".git")):
-            return None
-        folder = above
-
-
 # --- reading
 
 
@@ -76,7 +54,7 @@ def _toml(source: Source) -> Known[DatumValue]:
         data = tomllib.loads(source.data.decode("utf-8"), parse_float=_finite)
     except ValueError as error:
         raise ConfigError(f"{source.path}: not TOML: {error}") from error
-    start = find_table(source.data, _TABLE) or 0
+    start = find_table(source.data, TABLE) or 0
     end = source.data.find(b"\n", start)
     table = Origin((source.span(start, end if end >= 0 else len(source.data)),))
     settings = data.get("tool", {}).get("kcheck", {})
@@ -86,7 +64,7 @@ def _toml(source: Source) -> Known[DatumValue]:
     parts = {
         name.replace("-", "_"): wrap(_text_days(value), Origin((line,)) if line else table)
         for name, value in settings.items()
-        for line in (key_line(source, _TABLE, name, start),)
+        for line in (key_line(source, TABLE, name, start),)
     }
     return Known(parts, table)
 

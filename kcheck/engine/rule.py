@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import yaml
-
 from kcheck.numbers import profiles, retirements
-from kcheck.numbers.profiles import Loader
+from kcheck.source import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,17 +132,14 @@ def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
 
 
 def _documentation(path: str) -> Documentation:
-    documents = [document for document in yaml.load_all(read_bytes(path), Loader) if document is not None]
+    import yaml
+
+    with open(path, "rb") as file:
+        documents = [document for document in yaml.load_all(file, bundled.loader()) if document is not None]
     data = documents[1] if len(documents) > 1 else {}
     return Documentation(
         data.get("why", "").strip(), tuple(_example(i, item) for i, item in enumerate(data.get("examples", ())))
     )
-
-
-def read_bytes(path: str) -> bytes:
-    """The bytes of a rule file."""
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def _example(number: int, data: rule_files.ExampleTable) -> Example:

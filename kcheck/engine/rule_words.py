@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.engine.rule import Rule, Sentence
+    from kcheck.syntax.cel_usage import Usage
     from kcheck.words.views import Wanted
 
 Steps: TypeAlias = "tuple[str | int, ...]"
@@ -97,7 +98,7 @@ def _sentence(steps: Steps, sentence: Sentence, given: tuple[str, ...]) -> Itera
 # --- what is used
 
 
-def usages(rule: Rule) -> Iterator[tuple[Text, cel.Usage]]:
+def usages(rule: Rule) -> Iterator[tuple[Text, Usage]]:
     """The expressions of a rule, its places aside, with what they use."""
     for one in texts(rule):
         if not one.is_place:

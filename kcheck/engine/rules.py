@@ -4,38 +4,42 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING
-
-import yaml
+from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import rule_files, rule_words
-from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, Sentence, Setting, read_bytes
+from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, Sentence, Setting
 from kcheck.engine.rule_files import RuleError
 from kcheck.files import system
 from kcheck.model import Raw
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import owners
-from kcheck.numbers.profiles import Loader
+from kcheck.source import bundled
 from kcheck.source.bundled import RULES
 from kcheck.source.units import as_text
 from kcheck.syntax import cel
-from kcheck.words.raw_views import KINDS, OPEN
+from kcheck.words.raw_views import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.config import Config
 
-_BELOW = tuple(f"{word}." for word in OPEN)
+RuleEntry: TypeAlias = "tuple[str, str, rule_files.RuleTable]"
+"""The group of a rule, its path below the folder of rules, and what is written."""
 
 
 @cache
 def load() -> tuple[Rule, ...]:
     """Kcheck's own rules, by group and name."""
-    found = ((group, path) for group, path in rule_files.find(RULES))
-    # the second document is only for people and tests: do not pay for it on every run
-    return tuple(_rule(group, path, yaml.load(read_bytes(path).split(b"\n---", 1)[0], Loader)) for group, path in found)  # noqa: S506 - the loader is a safe one
+    found: list[RuleEntry] = bundled.compiled("rules") or entries()
+    return tuple(_rule(group, os.path.join(RULES, path), table) for group, path, table in found)
+
+
+def entries() -> list[RuleEntry]:
+    """Kcheck's own rules as they are written; the second document is for people and tests only."""
+    found = rule_files.find(RULES)
+    return [(group, os.path.relpath(path, RULES), bundled.load(path)) for group, path in found]
 
 
 def read(folder: str) -> list[Rule]:

@@ -94,7 +94,7 @@ class Disk:
 
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder."""
-        return system.is_folder(path) or system.real_path(path) in self._added
+        return system.is_folder(path) or (bool(self._added) and system.real_path(path) in self._added)
 
     def entries(self, folder: str) -> list[DirectoryEntry]:
         """What a folder holds, sorted by name.

@@ -11,7 +11,6 @@ from msgspec import Struct
 from kcheck.files import configurations, encrypted, folders, system
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.files.patterns import matches
-from kcheck.source.findings import Skipped
 from kcheck.source.regex import regex
 from kcheck.source.text import Source
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.files.disk import DirectoryEntry
+    from kcheck.source.findings import Skipped
 
 TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
@@ -183,6 +183,8 @@ class Tree:
         if data is not None and encrypted.is_whole(data):
             why, data = encrypted.REASON, None
         if why:
+            from kcheck.source.findings import Skipped
+
             self._sources[real] = None
             remedy = encrypted.REMEDY if why == encrypted.REASON else ""
             self.skipped.append(Skipped(self._shown(path, real), why, remedy=remedy))
@@ -196,6 +198,8 @@ class Tree:
     def note_encrypted(self, source: Source) -> None:
         """Say of a file that is read that its values are encrypted, if they are."""
         if encrypted.hides_values(source.data):
+            from kcheck.source.findings import Skipped
+
             self.skipped.append(Skipped(source.path, encrypted.REASON, remedy=encrypted.REMEDY))
 
     def _shown(self, path: str, real: str) -> str:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.source.findings import Finding, Identity
 
-NAME = "kcheck-baseline.json"
 VERSION = 1
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.config import settings
+from kcheck.config.locations import BASELINE, NAME, PROJECT
 from kcheck.files import configurations, folders
 from kcheck.files.disk import TooLargeError
 from kcheck.files.patterns import matches
@@ -22,12 +22,10 @@ from kcheck.files.tree import (
     display_path,
     holds_objects,
 )
-from kcheck.gate.baseline import NAME as BASELINE
 from kcheck.source.regex import regex
-from kcheck.syntax.hcl.scan import computed_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from kcheck.config.config import Config
     from kcheck.files.disk import Disk
@@ -47,38 +45,48 @@ _OTHERS = frozenset({
     "setup.cfg", "tox.ini",
 })  # fmt: skip
 """Files of other tools, which nobody hands to a cluster."""
-_OWN = (settings.NAME, settings.PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
+_OWN = (NAME, PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
 
 
 def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> bool:
     """Whether one of the files is read in a run over some paths, or named by what is."""
+    unclear = unclear_files(files, disk, config.exclude, _own(config))
+    if not unclear:
+        return unclear is None
+    tree = Tree(list(paths), disk.overlay, config.exclude)
+    return bool(tree.units) or _is_named(unclear, tree)  # Terragrunt finds files upwards, by any name
+
+
+def unclear_files(
+    files: Iterable[str], disk: Disk, exclude: Collection[str] = (), own: Collection[str] = ()
+) -> list[str] | None:
+    """Those of the files that matter only if others name them; None if one matters in any case.
+
+    `own` are files and folders that the settings name.
+    """
     unclear = []
-    own = _own(config)
     for path in map(display_path, files):
-        if any(matches(path, pattern) for pattern in config.exclude):
+        if any(matches(path, pattern) for pattern in exclude):
             continue
         name = os.path.basename(path)
         if name in _OWN or path.endswith((*TERRAFORM, *VARIABLES)) or any(matches(path, one) for one in own):
-            return True
+            return None
         if name.endswith(HCL) and not name.startswith("."):
-            return True
+            return None
         if not folders.is_reached(os.path.dirname(path)):
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
-            return True
+            return None
         if name.endswith(".conf") and KERNEL.search(path):
-            return True
+            return None
         if configurations.may_be(path) and configurations.kind_of(path, _read(path, disk)):
-            return True
+            return None
         if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
             continue
         if _is_of_chart(path, disk):
-            return True
+            return None
         unclear.append(path)
-    if not unclear:
-        return False
-    tree = Tree(list(paths), disk.overlay, config.exclude)
-    return bool(tree.units) or _is_named(unclear, tree)  # Terragrunt finds files upwards, by any name
+    return unclear
 
 
 def _own(config: Config) -> set[str]:
@@ -121,6 +129,8 @@ def _is_named(paths: list[str], tree: Tree) -> bool:
 
 def _may_name(source: Source, path: str) -> bool:
     """Whether Terraform has an expression that may be the name of a file."""
+    from kcheck.syntax.hcl.scan import computed_paths
+
     texts = computed_paths(source.data)
     return texts is None or any(_may_be_path(text, path, source) for text in texts)
 

@@ -59,6 +59,7 @@ class _Renderer:
         self.bases: dict[str, list[Resource]] = {}
         self.files: dict[Source, list[Object]] = {}
         self.patches: dict[tuple[Source, bool], list[yaml.Target]] = {}
+        self.variables = transforms.Variables()
         self.inflated: set[str] = set()
         self.steps = 0
         self.left = MAX_OBJECTS
@@ -117,7 +118,7 @@ class _Renderer:
         scope = display_path(own.folder)
         resources = self.base(own, ())
         owners = {name: found for found in self.loaded.values() if found and found.entered for name in found.variables}
-        resources, used = transforms.with_variables(resources, frozenset(owners))
+        resources, used = transforms.with_variables(resources, frozenset(owners), self.variables)
         for name in sorted(used):
             owners[name].unknown("vars")
         for resource in resources:

@@ -71,6 +71,8 @@ def rebuild(root: yaml.Mapping, visit: Visit) -> yaml.Mapping:
 
     def walk(name: str, node: yaml.Node) -> yaml.Node:
         target = yaml.resolve(node)
+        if isinstance(target, yaml.Scalar):
+            return visit(name, target) or node
         found = done.get((name, target))
         if found is None:
             found = done[name, target] = visit(name, target) or inside(target)

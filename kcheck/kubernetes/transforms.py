@@ -235,7 +235,29 @@ def not_known(why: str, node: yaml.Target) -> yaml.Computed:
 _VARIABLE = regex(r"\$\(([\w.-]+)\)")
 
 
-def with_variables(resources: list[Resource], names: frozenset[str]) -> tuple[list[Resource], set[str]]:
+_NONE: frozenset[str] = frozenset()
+
+
+class Variables:
+    """The names in `$(...)` below nodes. Most nodes are in the objects of many roots, and looked at once."""
+
+    def __init__(self) -> None:
+        self._found: dict[yaml.Target, frozenset[str]] = {}
+
+    def below(self, node: yaml.Node) -> frozenset[str]:
+        """The names below a node."""
+        target = yaml.resolve(node)
+        if isinstance(target, yaml.Scalar):
+            return frozenset(_VARIABLE.findall(target.text)) if "$(" in target.text else _NONE
+        if target not in self._found:
+            inner = target.items if isinstance(target, yaml.Sequence) else [entry.value for entry in target.entries]
+            self._found[target] = _NONE.union(*map(self.below, inner))
+        return self._found[target]
+
+
+def with_variables(
+    resources: list[Resource], names: frozenset[str], variables: Variables
+) -> tuple[list[Resource], set[str]]:
     """The objects without texts from `vars` of a kustomization, and the used ones."""
     used: set[str] = set()
     if not names:
@@ -248,4 +270,8 @@ def with_variables(resources: list[Resource], names: frozenset[str]) -> tuple[li
         used.update(found)
         return not_known("`vars` of a kustomization set the value", node)
 
-    return [resource.changed(rebuild(resource.item.root, visit)) for resource in resources], used
+    def changed(resource: Resource) -> Resource:
+        root = resource.item.root
+        return resource if names.isdisjoint(variables.below(root)) else resource.changed(rebuild(root, visit))
+
+    return list(map(changed, resources)), used

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.numbers import profiles, retirements
 from kcheck.numbers.clouds import folder, owners
 from kcheck.numbers.profiles import ProfileValue
+from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _tables(cloud: str, path: str) -> Iterator[Dated]:
     for file in sorted(os.listdir(path)):
         if not file.endswith(".yaml") or file in _BY_ENTRY:
             continue
-        data = profiles.load_yaml(os.path.join(path, file))
+        data = bundled.load(os.path.join(path, file))
         for name, own in _parts(f"tables.{cloud}.{file.removesuffix('.yaml')}", data):
             yield Dated(name, cloud, _table(name, own))
 

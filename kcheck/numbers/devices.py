@@ -6,7 +6,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
-from kcheck.numbers import profiles
+from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class _File(TypedDict):
 
 @cache
 def _file() -> _File:
-    data: _File = profiles.load_yaml(os.path.join(PROFILES, "any", "devices.yaml"))
+    data: _File = bundled.load(os.path.join(PROFILES, "any", "devices.yaml"))
     return data
 
 

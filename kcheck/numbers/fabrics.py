@@ -7,8 +7,8 @@ import re
 from functools import cache
 from typing import NamedTuple, TypedDict
 
-from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder
+from kcheck.source import bundled
 
 
 class Fabric(NamedTuple):
@@ -52,7 +52,7 @@ class _Entry(TypedDict, total=False):
 @cache
 def _by_machine(cloud: str) -> dict[str, Fabric]:
     path = os.path.join(folder(cloud), "fabrics.yaml")
-    entries: dict[str, _Entry] = profiles.load_yaml(path) if os.path.exists(path) else {}
+    entries: dict[str, _Entry] = bundled.load(path) if os.path.exists(path) else {}
     return {machine: _fabric(name, machine, text, entry) for name, entry in entries.items()
             for machine, text in entry["machines"].items()}  # fmt: skip
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
-from kcheck.numbers.profiles import ProfileValue, load_yaml
+from kcheck.numbers.profiles import ProfileValue
+from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
 from kcheck.source.regex import regex
-
-if TYPE_CHECKING:
-    from datetime import date
 
 
 class Release(NamedTuple):
@@ -38,14 +36,14 @@ class Flag(TypedDict, total=False):
 
 class _FlagFile(TypedDict):
     sources: list[str]
-    checked: date
+    checked: str
     confidence: str
     flags: dict[str, Flag]
 
 
 @cache
 def _file() -> _FlagFile:
-    data: _FlagFile = load_yaml(os.path.join(PROFILES, "any", "flags.yaml"))
+    data: _FlagFile = bundled.load(os.path.join(PROFILES, "any", "flags.yaml"))
     return data
 
 
@@ -122,7 +120,7 @@ def entry(name: str) -> ProfileValue | None:
     if found is None:
         return None
     changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
-    sources, checked = tuple(file["sources"]), str(file["checked"])
+    sources, checked = tuple(file["sources"]), file["checked"]
     return ProfileValue(
         f"--{name}", found["default"], unit=found["type"], kind="default", sources=sources, checked=checked,
         confidence=file["confidence"], note=changes,
@@ -138,7 +136,7 @@ class _Charts(TypedDict):
 
 @cache
 def _charts() -> _Charts:
-    charts: dict[str, _Charts] = load_yaml(os.path.join(PROFILES, "any", "charts.yaml"))
+    charts: dict[str, _Charts] = bundled.load(os.path.join(PROFILES, "any", "charts.yaml"))
     return charts["cluster-autoscaler"]
 
 

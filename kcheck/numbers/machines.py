@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder
+from kcheck.source import bundled
 from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Tables(TypedDict, total=False):
 def tables_of(cloud: str) -> Tables:
     """The tables of a cloud's machines."""
     path = os.path.join(folder(cloud), "instances.yaml")
-    data: Tables = profiles.load_yaml(path) if os.path.exists(path) else {}
+    data: Tables = bundled.load(path) if os.path.exists(path) else {}
     return data
 
 

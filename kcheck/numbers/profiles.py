@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
-
-import yaml
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from kcheck.numbers.clouds import folder, owners
+from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
-
-if TYPE_CHECKING:
-    from datetime import date
-
-Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Reads bundled YAML; the fast one where PyYAML has it."""
 
 
 class ProfileValue(NamedTuple):
@@ -50,20 +43,13 @@ class ProfileValue(NamedTuple):
         return self.value
 
 
-def load_yaml(path: str, document: int = 0) -> Any:
-    """A document of a bundled YAML file as plain data; those before and after it are not read."""
-    with open(path, "rb") as file:
-        parts = file.read().split(b"\n---\n")
-    return yaml.load(parts[document], Loader) if document < len(parts) else {}  # noqa: S506 - the loader is a safe one
-
-
 HEAD = ("sources", "checked", "confidence")
 """What the head of a table says of its sources."""
 
 
 def load_table(path: str) -> Any:
     """A bundled table by its own keys, without what its head says of its sources; empty if there is none."""
-    data = load_yaml(path) if os.path.exists(path) else {}
+    data = bundled.load(path) if os.path.exists(path) else {}
     return {key: value for key, value in data.items() if key not in HEAD}
 
 
@@ -79,7 +65,7 @@ def _quotas(cloud: str) -> dict[str, ProfileValue]:
     return {
         f"quota.{key}": ProfileValue(
             f"quota.{key}", entry["default"], unit=f"{entry['counts']} of {entry['code']}", kind="quota",
-            sources=tuple(entry["sources"]), checked=str(entry["checked"]), confidence=entry["confidence"],
+            sources=tuple(entry["sources"]), checked=entry["checked"], confidence=entry["confidence"],
             scope="account", note=entry.get("note", ""),
         )
         for key, entry in quotas(cloud).items()
@@ -124,7 +110,7 @@ def entries(name: str) -> dict[str, ProfileValue]:
 @cache
 def charts() -> tuple[str, ...]:
     """The names of the published charts that are known."""
-    return tuple(load_yaml(os.path.join(PROFILES, "any", "charts.yaml")))
+    return tuple(bundled.load(os.path.join(PROFILES, "any", "charts.yaml")))
 
 
 class FieldEntry(TypedDict):
@@ -217,7 +203,7 @@ class Mechanism(TypedDict):
 @cache
 def mechanisms() -> dict[str, Mechanism]:
     """Kinds of walls: names, and how to move them."""
-    data: dict[str, Mechanism] = load_yaml(os.path.join(PROFILES, "mechanisms.yaml"))
+    data: dict[str, Mechanism] = bundled.load(os.path.join(PROFILES, "mechanisms.yaml"))
     return data
 
 
@@ -242,7 +228,7 @@ class Quota(TypedDict):
     market: str
     default: int | None
     sources: list[str]
-    checked: date
+    checked: str
     confidence: str
     note: NotRequired[str]
 
@@ -251,7 +237,7 @@ class Quota(TypedDict):
 def quotas(cloud: str) -> dict[str, Quota]:
     """Account quotas of a cloud, with the resources they count and their codes."""
     path = os.path.join(folder(cloud), "quotas.yaml")
-    data: dict[str, Quota] = load_yaml(path) if os.path.exists(path) else {}
+    data: dict[str, Quota] = bundled.load(path) if os.path.exists(path) else {}
     return data
 
 
@@ -281,10 +267,10 @@ def prices(cloud: str) -> Prices | None:
     path = os.path.join(folder(cloud), "prices.yaml")
     if not os.path.exists(path):
         return None
-    data, others = load_yaml(path), []
+    data, others = bundled.load(path), []
     rate = data.get("rate", 1)
     found = Prices(
-        region=data["region"], dated=str(data["dated"]), checked=str(data["checked"]), confidence=data["confidence"],
+        region=data["region"], dated=data["dated"], checked=data["checked"], confidence=data["confidence"],
         sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"], rate), elsewhere=(),
         spot=_grouped(data.get("spot", {}), rate), accelerators=data.get("accelerators", {}),
         currency=data.get("currency", "USD"), rate=rate,
@@ -359,7 +345,7 @@ class UnreadModules(TypedDict):
 @cache
 def unread_modules() -> UnreadModules:
     """The words and arguments that identify modules without code."""
-    data: UnreadModules = load_yaml(os.path.join(PROFILES, "unread.yaml"))
+    data: UnreadModules = bundled.load(os.path.join(PROFILES, "unread.yaml"))
     return data
 
 
@@ -368,9 +354,8 @@ def _entries(cloud: str, name: str, document: int = 0) -> dict[str, ProfileValue
     if not os.path.exists(path):
         return {}
     result = {}
-    for group, members in load_yaml(path, document).items():
+    for group, members in bundled.load(path, document).items():
         for member, fields in members.items():
             key = f"{group}.{member}"
-            fields = {**fields, "sources": tuple(fields["sources"]), "checked": str(fields["checked"])}  # noqa: PLW2901
-            result[key] = ProfileValue(key=key, **fields)
+            result[key] = ProfileValue(key=key, **{**fields, "sources": tuple(fields["sources"])})
     return result

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder, owners
+from kcheck.source import bundled
 
 if TYPE_CHECKING:
     import datetime
@@ -52,12 +53,14 @@ class Retirement(NamedTuple):
 @cache
 def retirements(cloud: str) -> tuple[Retirement, ...]:
     """What a cloud retires."""
+    from datetime import date
+
     path = os.path.join(folder(cloud), "retirements.yaml")
     if not os.path.exists(path):
         return ()
-    data: dict[str, dict[str, Any]] = profiles.load_yaml(path)
+    data: dict[str, dict[str, Any]] = bundled.load(path)
     return tuple(
-        Retirement(key, **{**fields, "sources": tuple(fields["sources"]), "checked": str(fields["checked"])})
+        Retirement(key, **{**fields, "sources": tuple(fields["sources"]), "ends": date.fromisoformat(fields["ends"])})
         for key, fields in data.items()
     )
 

@@ -6,8 +6,8 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder
+from kcheck.source import bundled
 
 if TYPE_CHECKING:
     import datetime
@@ -42,9 +42,14 @@ class Versions(NamedTuple):
 @cache
 def versions(cloud: str) -> Versions | None:
     """The minor versions of a cloud; None if they are not known."""
+    from datetime import date
+
     path = os.path.join(folder(cloud), "versions.yaml")
     if not os.path.exists(path):
         return None
-    data: dict[str, Any] = profiles.load_yaml(path)
-    minors = {minor: Window(**window) for minor, window in data["minors"].items()}
-    return Versions(tuple(data["sources"]), str(data["checked"]), data["confidence"], data["effect"], minors)
+    data: dict[str, Any] = bundled.load(path)
+    minors = {
+        minor: Window(**{name: date.fromisoformat(day) for name, day in window.items()})
+        for minor, window in data["minors"].items()
+    }
+    return Versions(tuple(data["sources"]), data["checked"], data["confidence"], data["effect"], minors)

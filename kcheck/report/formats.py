@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.source.findings import Severity
-
 if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.source.findings import Finding
@@ -31,6 +29,8 @@ class Report(NamedTuple):
     @property
     def findings(self) -> list[Finding]:
         """The findings that are shown, by path, place and rule."""
+        from kcheck.source.findings import Severity
+
         return [finding for finding in self.result.findings if self.info or finding.severity > Severity.INFO]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from kcheck.simulate.clock import Tally
 from kcheck.simulate.model import PHASES
 
 if TYPE_CHECKING:
@@ -51,16 +52,18 @@ class Node:
 
     def spend(self, phase: str, now: float) -> None:
         """The time since the last call was spent for a phase."""
-        self.spent[phase] += max(0.0, now - self._mark)
-        self._mark = max(now, self._mark)
+        if now > self._mark:
+            self.spent[phase] += now - self._mark
+            self._mark = now
 
     def rest(self, now: float, unneeded_time: float) -> None:
         """It was empty since the last call: idle, and from some time on waiting for its deletion."""
         if self.since < NEVER:
             self.spend("idle", min(now, self.since + unneeded_time))
             self.spend("queue", now)
-        self.spend("idle", now)
-        self.since = NEVER
+            self.since = NEVER
+        else:
+            self.spend("idle", now)
 
     def close(self, now: float, unneeded_time: float) -> None:
         """The run ends before the machine is gone."""
@@ -79,6 +82,7 @@ class Group(Struct):
 
     `waiting` have no Node object yet, `long` of them for too long; `young` are registered and not ready, `unready`
     for too long. `increase` was asked for until `deadline`; `leaving` are deleted by calls that have not returned.
+    `joins` are the times at which nodes get their Node object.
     """
 
     pool: Pool
@@ -99,6 +103,7 @@ class Group(Struct):
     last_increase: float = -NEVER
     last_deletion: float = -NEVER
     kept: list[Node] = []
+    joins: Tally = field(default_factory=Tally)
 
     @property
     def coming(self) -> int:
@@ -129,7 +134,9 @@ class Group(Struct):
 class Fleet(Struct):
     """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer.
 
-    `untainted` are unneeded nodes that are not marked as such yet, beside some that went since.
+    `untainted` are unneeded nodes that are not marked as such yet, beside some that went since. The counts are those
+    of the last loop: between loops `launches`, `leaves` of nodes and of machines that never joined (`losses`), and the
+    time of nodes between `stops` and `clears`, in which they are not ready, wait to be counted.
     """
 
     groups: list[Group]
@@ -144,6 +151,26 @@ class Fleet(Struct):
     deleting: int = 0
     launched: int = 0
     gone: int = 0
+    launches: Tally = field(default_factory=Tally)
+    leaves: Tally = field(default_factory=Tally)
+    losses: Tally = field(default_factory=Tally)
+    stops: Tally = field(default_factory=Tally)
+    clears: Tally = field(default_factory=Tally)
+
+    def count(self, now: float) -> None:
+        """Count what happened to nodes since the last loop."""
+        self.launched += self.launches.passed(now)
+        left = self.leaves.passed(now)
+        self.gone += left + self.losses.passed(now)
+        self.ready -= left
+        self.deleting -= left
+        self.registered -= left
+        self.unready += self.stops.passed(now) - self.clears.passed(now)
+        for group in self.groups:
+            joined = group.joins.passed(now)
+            group.waiting -= joined
+            group.young += joined
+            self.registered += joined
 
     @property
     def target(self) -> int:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import folder
 from kcheck.simulate.model import Cloud
+from kcheck.source import bundled
 
 _BESIDE = ("bandwidth", "karpenter_call", "karpenter_loop")
 
@@ -61,7 +62,7 @@ def profile_settings(cloud: str, name: str) -> dict[str, float]:
 @cache
 def loop_times(minor: int) -> tuple[LoopTime, LoopTime]:
     """The quickest and the slowest loops that a version of the cluster autoscaler is believed to have."""
-    loops = profiles.load_yaml(os.path.join(folder("any"), "simulation.yaml"))["loops"]
+    loops = bundled.load(os.path.join(folder("any"), "simulation.yaml"))["loops"]
     own = next(one for one in loops if minor <= one["until"])
     return LoopTime(*own["quick"]), LoopTime(*own["slow"])
 

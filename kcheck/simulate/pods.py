@@ -62,7 +62,8 @@ class Pods:
     def __init__(self, case: Case, fleet: Fleet, clock: Clock, hold: Callable[[str, float], None]) -> None:
         self.case, self.cloud, self.fleet, self.clock, self.hold = case, case.cloud, fleet, clock, hold
         self.works = [Work(job) for job in case.jobs]
-        self.waiting: dict[int, deque[Pod]] = {}
+        self.waiting = {number: deque[Pod]() for number in sorted({job.priority for job in case.jobs}, reverse=True)}
+        self._every = case.pods
         self.finished = self.failed = self.refused = 0
         self.awaited = 0
         self.last_seen = -NEVER
@@ -73,6 +74,7 @@ class Pods:
         self._schedule = Client(case.cloud.schedule_rate, 1)
         self._next_start = self._limited_until = 0.0
         self._pulled: deque[float] = deque()
+        self._free = [fleet.idle, fleet.unneeded, *(group.kept for group in fleet.groups)]
         self._queues = {queue.name: queue for queue in case.queues}
         for work in self.works:
             self._later(work.job.at, self._submit, work)
@@ -82,7 +84,7 @@ class Pods:
     @property
     def ended(self) -> bool:
         """Whether all pods are done, or failed with their job."""
-        return self.finished + self.failed == self.case.pods
+        return self.finished + self.failed == self._every
 
     def unschedulable(self) -> int:
         """Pods that wait for a node."""
@@ -192,14 +194,12 @@ class Pods:
         self._wait(pod, now)
 
     def _free_node(self, now: float) -> Node | None:
-        fleet = self.fleet
-        free = [fleet.idle, fleet.unneeded, *(group.kept for group in fleet.groups)]
-        stack = next((nodes for nodes in free if nodes), None)
-        if stack is None:
-            return None
-        node = stack.pop()
-        node.rest(now, self.case.settings.unneeded_time)
-        return node
+        for nodes in self._free:
+            if nodes:
+                node = nodes.pop()
+                node.rest(now, self.case.settings.unneeded_time)
+                return node
+        return None
 
     def _preempt_pod(self, now: float, pod: Pod) -> Node | None:
         """The node of a pod of lower priority that no queue has admitted."""
@@ -222,11 +222,11 @@ class Pods:
 
     def free(self, now: float, node: Node) -> None:
         """A node has room: the first pod of the highest priority gets it, else it is empty."""
-        waiting = next((self.waiting[key] for key in sorted(self.waiting, reverse=True) if self.waiting[key]), None)
-        if waiting is not None:
-            self._bind(now, node, waiting.popleft())
-        else:
-            self.fleet.idle.append(node)
+        for waiting in self.waiting.values():
+            if waiting:
+                self._bind(now, node, waiting.popleft())
+                return
+        self.fleet.idle.append(node)
 
     def _bind(self, now: float, node: Node, pod: Pod) -> None:
         self.fleet.busy += 1
@@ -333,7 +333,7 @@ class Pods:
 
     def _wait(self, pod: Pod, now: float) -> None:
         self.last_seen = now
-        self.waiting.setdefault(pod.work.job.priority, deque()).append(pod)
+        self.waiting[pod.work.job.priority].append(pod)
 
 
 def _priority(work: Work) -> int:

@@ -14,7 +14,7 @@ class Client:
 
     def __init__(self, qps: float, burst: float) -> None:
         self.qps = qps
-        self._ahead = burst / qps if qps else 0.0
+        self._ahead, self._gap = (burst / qps, 1 / qps) if qps else (0.0, 0.0)
         self._used = -NEVER
         self._events = 0.0
         self._sent = 0.0
@@ -32,20 +32,16 @@ class Client:
         if not self.qps:
             return now, number
         self._drain(now)
-        end = now
-        for sent in range(number):
-            if end >= until:
-                return end, sent
+        end, used, sent = now, self._used, 0
+        while sent < number and end < until:  # the generic cell rate algorithm
             if self._events >= 1 and sent % workers == 0:
                 self._events -= 1
-                self._pass(end)
-            end = max(end, self._pass(end))
-        return end, number
-
-    def _pass(self, now: float) -> float:
-        """When the next request passes (the generic cell rate algorithm)."""
-        self._used = max(self._used, now) + 1 / self.qps
-        return max(now, self._used - self._ahead)
+                used = max(used, end) + self._gap
+            used = max(used, end) + self._gap
+            end = max(end, used - self._ahead)
+            sent += 1
+        self._used = used
+        return end, sent
 
     def _drain(self, now: float) -> None:
         """Send the events that the budget allowed since the last time."""

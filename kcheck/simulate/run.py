@@ -87,7 +87,7 @@ class _Simulation:
         for _ in range(number):
             launched, boot = self.provider.launch(group, now), self.provider.boot()
             node = self._new(group, launched)
-            self.clock.at(launched, self._launch)
+            self.fleet.launches.add(launched)
             if boot is None:
                 self.clock.at(launched + settings.provision_time, self._lose, node)
                 continue
@@ -95,21 +95,13 @@ class _Simulation:
             if registered - launched > settings.provision_time:
                 self.clock.at(launched + settings.provision_time, self._lose, node)
                 continue
-            self.clock.at(registered, self._register, node)
+            node.registered = registered
+            group.joins.add(registered)
             if ready - launched > settings.startup_time:
                 self.clock.at(max(registered, launched + settings.startup_time), self._age, node)
             self.clock.at(ready, self._ready, node)
             if group.pool.spot:
                 self.clock.at(ready + self.provider.interruption(), self._interrupt, node)
-
-    def _launch(self, _now: float) -> None:
-        self.fleet.launched += 1
-
-    def _register(self, now: float, node: Node) -> None:
-        node.registered = now
-        node.pool.waiting -= 1
-        node.pool.young += 1
-        self.fleet.registered += 1
 
     def _age(self, _now: float, node: Node) -> None:
         """A node that is still not ready: it now counts as unhealthy."""
@@ -149,7 +141,7 @@ class _Simulation:
         if now >= group.deadline:  # before a loop saw it: of a request that was given up, nothing more comes
             group.increase, group.deadline = 0, NEVER
             group.fail(now, settings.backoff, settings.backoff_most, settings.backoff_reset)
-        self.clock.at(now + self.provider.latency(), self._go, node)
+        self._go(now + self.provider.latency(), node)
 
     def _interrupt(self, now: float, node: Node) -> None:
         """The cloud takes a spot machine away; the autoscaler replaces it if its pod still has work."""
@@ -183,65 +175,67 @@ class _Simulation:
             node.rest(now, settings.unneeded_time)
             node.tainted = now
         wait = settings.taint_delay + settings.batcher_interval if settings.modern and settings.minor >= 26 else 0
+        ends: dict[float, list[Node]] = {}
         for end, node in self.provider.calls(nodes, now + wait):
-            self.clock.at(now + wait if self.cloud.shrinks_first else end, self._shrink, node)
-            self.clock.at(end, self._accept, node)
+            ends.setdefault(end, []).append(node)
+        if self.cloud.shrinks_first:
+            self.clock.at(now + wait, self._shrink, nodes)
+        for end, own in ends.items():
+            self.clock.at(end, self._accept, own)
 
-    def _shrink(self, _now: float, node: Node) -> None:
-        """The size that the pool is meant to have falls."""
-        node.pool.target -= 1
-        node.pool.ready -= 1
+    def _shrink(self, _now: float, nodes: list[Node]) -> None:
+        """The size that the pools are meant to have falls."""
+        for node in nodes:
+            node.pool.target -= 1
+            node.pool.ready -= 1
 
-    def _accept(self, now: float, node: Node) -> None:
-        """The cloud has taken the call."""
-        self.scaler.in_progress -= 1
-        node.pool.leaving -= 1
-        latency = self.provider.latency()
-        if (
-            self.case.settings.minor >= self.cloud.lookup_from
-            and now + latency / 2 - node.registered > self.case.settings.startup_time
-        ):
-            stopped = now + latency / 2
-            self.clock.at(stopped, self._stop)
-            self.clock.at(min(now + latency, stopped + self.cloud.linger), self._clear)
-        self.clock.at(now + latency, self._go, node)
+    def _accept(self, now: float, nodes: list[Node]) -> None:
+        """The cloud has taken the calls."""
+        fleet, settings = self.fleet, self.case.settings
+        asks = settings.minor >= self.cloud.lookup_from
+        if not self.cloud.shrinks_first:
+            self._shrink(now, nodes)
+        self.scaler.in_progress -= len(nodes)
+        for node in nodes:
+            node.pool.leaving -= 1
+            latency = self.provider.latency()
+            if asks and now + latency / 2 - node.registered > settings.startup_time:
+                stopped = now + latency / 2  # from then on it is not ready, and its cloud still has it
+                fleet.stops.add(stopped)
+                fleet.clears.add(min(now + latency, stopped + self.cloud.linger))
+            self._go(now + latency, node)
 
-    def _stop(self, _now: float) -> None:
-        """A node that is being deleted is not ready, and its cloud still has it."""
-        self.fleet.unready += 1
-
-    def _clear(self, _now: float) -> None:
-        self.fleet.unready -= 1
-
-    def _go(self, now: float, node: Node) -> None:
-        node.spend("delete", now)
-        node.gone = now
-        self.fleet.gone += 1
-        if node.registered < NEVER:
-            self.fleet.registered -= 1
-            self.fleet.ready -= 1
-            self.fleet.deleting -= 1
+    def _go(self, time: float, node: Node) -> None:
+        """It is gone from a time on."""
+        if time > self.case.horizon:
+            return
+        node.spend("delete", time)
+        node.gone = time
+        fleet = self.fleet
+        (fleet.leaves if node.registered < NEVER else fleet.losses).add(time)
 
     # --- loops
 
     def _loop(self, now: float) -> None:
-        pods, settings = self.pods, self.case.settings
+        pods, settings, scaler = self.pods, self.case.settings, self.scaler
+        self.fleet.count(now)
         pending = pods.unschedulable()
         old = pods.older_than(now - settings.new_pod_delay) if settings.new_pod_delay else pending
         oldest = now - pods.first_created() if pending else 0
-        step = self.scaler.scale_up(now, pending, old, oldest)
-        for what, pool, nodes in self.scaler.events:
-            self.events.append(Event(now, what, pool, nodes))
-        self.scaler.events.clear()
-        for group, number in step.asked:
-            self._ask(now, group, number)
+        step = scaler.scale_up(now, pending, old, oldest)
+        if scaler.events:
+            self.events += [Event(now, *event) for event in scaler.events]
+            scaler.events.clear()
         if step.asked:
+            for group, number in step.asked:
+                self._ask(now, group, number)
             self.client.queue(now + step.work, sum(number for _, number in step.asked))
         self.clock.at(now + step.work, self._end_loop, now, step)
 
     def _end_loop(self, now: float, began: float, step: Step) -> None:
         """The second half of a loop, when it has thought: deletions, then taints that tell pods to stay away."""
         settings, fleet, cloud = self.case.settings, self.fleet, self.cloud
+        fleet.count(now)
         deleted = self.scaler.scale_down(began) if step.deletes else []
         end = now
         if deleted:
@@ -254,15 +248,10 @@ class _Simulation:
             end, _ = self.client.send(end, _STATUS_REQUESTS)
         self.timeline.append(
             Point(
-                time=now,
-                target=fleet.target,
-                launched=fleet.launched - fleet.gone,
-                ready=fleet.ready,
-                busy=fleet.busy,
-                empty=len(fleet.idle) + len(fleet.unneeded),
-                deleting=fleet.deleting,
+                now, fleet.target, fleet.launched - fleet.gone, fleet.ready, fleet.busy,
+                len(fleet.idle) + len(fleet.unneeded), fleet.deleting,
             )
-        )
+        )  # fmt: skip
         if self._over():
             return
         wait = settings.scan_interval
@@ -292,20 +281,20 @@ class _Simulation:
     def _over(self) -> bool:
         """Whether the run is over: all pods are done, and only the pools' minima remain."""
         fleet, pods = self.fleet, self.pods
-        done = pods.ended
-        kept = sum(len(group.kept) for group in fleet.groups)
-        if done and (fleet.launched - fleet.gone == kept or not self.case.settings.scale_down):
-            return True
-        awaited = any(group.waiting or group.young or group.unready for group in fleet.groups)
-        stuck = not done and not awaited and not pods.awaited and not fleet.deleting
+        if pods.ended:
+            kept = sum(len(group.kept) for group in fleet.groups)
+            return fleet.launched - fleet.gone == kept or not self.case.settings.scale_down
+        if pods.awaited or fleet.deleting or any(group.waiting + group.young + group.unready for group in fleet.groups):
+            return False
         limits = [self.case.ceiling, self.case.settings.nodes_total or None]
         full = any(one is not None and fleet.target + self.case.system_nodes >= one for one in limits)
-        return stuck and (full or not pods.unschedulable() or all(group.room <= 0 for group in fleet.groups))
+        return full or not pods.unschedulable() or all(group.room <= 0 for group in fleet.groups)
 
     # --- what came of it
 
     def _summary(self) -> Summary:
         nodes, pods = self.fleet.nodes, self.pods
+        self.fleet.count(self.case.horizon)
         end = max([0.0, *(node.gone for node in nodes if node.gone < NEVER)])
         done = pods.last_done
         finished = pods.finished == self.case.pods and self._over()

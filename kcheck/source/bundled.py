@@ -1,11 +1,81 @@
-"""The folders of rules and profiles: in the wheel, or at the top of a checkout."""
+"""The rules and profiles: in the wheel, or at the top of a checkout.
+
+A wheel also has them as marshal (`scripts/compile_data.py`), which loads 40 times as fast as YAML: 20 ms less for one
+manifest, 40 for a cluster. A checkout has the YAML alone, so that whatever is edited there counts at once.
+"""
 
 from __future__ import annotations
 
+import marshal
 import os
+from functools import cache
+
+TYPE_CHECKING = False  # the typing module takes half as long to import as Python to start
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaml import SafeLoader
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _WHEEL = os.path.join(_PACKAGE, "_data")
 ROOT = _WHEEL if os.path.isdir(_WHEEL) else os.path.dirname(_PACKAGE)
 RULES = os.path.join(ROOT, "rules")
 PROFILES = os.path.join(ROOT, "profiles")
+COMPILED = os.path.join(_WHEEL, "compiled")
+
+_FORMAT = 4
+_READERS = range(4, 7)
+"""The versions of marshal that are known to read plain data of this format: Python 3.11 to 3.15."""
+
+
+def load(path: str, document: int = 0) -> Any:
+    """A document of a bundled YAML file as plain data, dates as text; those before and after it are not read."""
+    documents = compiled(path[len(ROOT) + 1 :]) if path.startswith(ROOT) else None
+    if documents is not None:
+        return documents[document] if document < len(documents) else {}
+    import yaml
+
+    with open(path, "rb") as file:
+        parts = file.read().split(b"\n---\n")
+    return yaml.load(parts[document], loader()) if document < len(parts) else {}  # noqa: S506 - it is a safe one
+
+
+@cache
+def loader() -> type[SafeLoader]:
+    """PyYAML's safe loader, the fast one where there is one, without dates: marshal knows none."""
+    import yaml
+
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    resolvers = {
+        first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
+        for first, found in base.yaml_implicit_resolvers.items()
+    }
+    return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers})
+
+
+def compiled(name: str) -> Any:
+    """What the wheel has compiled under a name; None in a checkout, or if it cannot be read."""
+    try:
+        with open(os.path.join(COMPILED, f"{name}.marshal"), "rb") as file:
+            return unpacked(file.read())
+    except OSError:
+        return None
+
+
+def packed(data: Any) -> bytes:
+    """Plain data as a file of the wheel: a checksum and marshal."""
+    content = marshal.dumps(data, _FORMAT)
+    return _checksum(content) + content
+
+
+def unpacked(file: bytes) -> Any:
+    """The data of a file of the wheel; None if it is damaged, or this Python may have another format."""
+    if marshal.version not in _READERS or _checksum(file[4:]) != file[:4]:
+        return None
+    return marshal.loads(file[4:])  # noqa: S302 - it came with kcheck
+
+
+def _checksum(content: bytes) -> bytes:
+    import zlib
+
+    return zlib.crc32(content).to_bytes(4, "big")

@@ -67,11 +67,16 @@ class Mapping(_Node):
     flow: bool
     _index: dict[str, Pair] | None = None
 
-    def own(self, name: str) -> Pair | None:
-        """The last entry of that key, merge keys not followed."""
+    @property
+    def index(self) -> dict[str, Pair]:
+        """The last entry of each key, merge keys not followed."""
         if self._index is None:
             self._index = {entry.key.text: entry for entry in self.entries}
-        return self._index.get(name)
+        return self._index
+
+    def own(self, name: str) -> Pair | None:
+        """The last entry of that key, merge keys not followed."""
+        return self.index.get(name)
 
 
 class Alias(_Node):

@@ -6,7 +6,7 @@ import struct
 from typing import Any, NamedTuple, TypeAlias
 
 _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields of cel.expr.Expr
-_Message: TypeAlias = dict[int, list[Any]]
+Message: TypeAlias = dict[int, list[Any]]
 """The fields of a protobuf message by number: ints of varints, bytes of all else."""
 
 
@@ -79,7 +79,7 @@ def _node(message: bytes, places: dict[int, int]) -> Node:
     return Node("loop", found[0].at, body[1][0].decode(), body[3][0].decode(), found)
 
 
-def _constant(body: _Message) -> object:
+def _constant(body: Message) -> object:
     """The value of a literal."""
     if 2 in body:
         return bool(body[2][0])
@@ -92,9 +92,9 @@ def _constant(body: _Message) -> object:
     return body[6][0].decode() if 6 in body else body[7][0] if 7 in body else None
 
 
-def fields(message: bytes) -> _Message:
+def fields(message: bytes) -> Message:
     """The fields of a message of protobuf."""
-    found: _Message = {}
+    found: Message = {}
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)

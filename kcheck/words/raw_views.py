@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcheck.model import Thing
     from kcheck.scale.world import World
     from kcheck.source.text import Span
-    from kcheck.syntax.cel import Usage
+    from kcheck.syntax.cel_usage import Usage
     from kcheck.words.raw_tree import Part
     from kcheck.words.views import Wanted
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from kcheck.source.interval import Interval
     from kcheck.source.text import Span
     from kcheck.source.values import Missing
-    from kcheck.syntax.cel import Expression, Usage
+    from kcheck.syntax.cel import Expression
+    from kcheck.syntax.cel_usage import Usage
     from kcheck.words.tables.field import Field
 
 ID = "_id"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from kcheck.numbers.profiles import Loader
+from kcheck.source import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +73,7 @@ def _definition(texts: list[str]) -> tuple[str, bytes]:
         name = re.search(r"^  name: *(\S+)$", texts[0], re.MULTILINE)
         assert name
         return name[1], texts[0].encode()
-    first, *others = yaml.load_all("\n---\n".join(texts), Loader)
+    first, *others = yaml.load_all("\n---\n".join(texts), bundled.loader())
     versions: list[dict[str, Any]] = first["spec"]["versions"]
     for other in others:
         there = {one["name"] for one in versions}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from kcheck.numbers.profiles import Loader
+from kcheck.source import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ def objects(text: str) -> Iterator[Object]:
     if "{{" in text:
         return
     try:
-        documents = list(yaml.load_all(text, Loader))
+        documents = list(yaml.load_all(text, bundled.loader()))
     except yaml.YAMLError:
         return
     for one in documents:

@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner
 
 from kcheck.cli import cli
-from kcheck.numbers.profiles import Loader
+from kcheck.source import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ def exported(*arguments: str) -> list[Object]:
     """What `kcheck export admission` writes."""
     result = CliRunner().invoke(cli, ["export", "admission", *arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
-    return [one for one in yaml.load_all(result.stdout, Loader) if one]
+    return [one for one in yaml.load_all(result.stdout, bundled.loader()) if one]
 
 
 def judged(thing: Object, group: str, annotations: dict[str, str] | None = None) -> Object:

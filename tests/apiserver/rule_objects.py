@@ -10,7 +10,7 @@ import yaml
 from kcheck.engine import rules
 from kcheck.engine.rule import Example
 from kcheck.fix import rule_examples
-from kcheck.numbers.profiles import Loader
+from kcheck.source import bundled
 from kcheck.source.findings import Severity
 from tests.apiserver.manifests import objects
 from tests.conftest import written
@@ -57,7 +57,7 @@ class Side(NamedTuple):
 
     def finds(self, one: Given, thing: Object) -> bool:
         """Whether the rule finds an object, at warning or above, in the place of one of the files."""
-        documents = yaml.load_all(self.files[one.path], Loader)
+        documents = yaml.load_all(self.files[one.path], bundled.loader())
         text = "\n---\n".join(as_yaml(thing if document == one.thing else document) for document in documents)
         alone = self._replace(nodes=None)  # a policy sees one workload, not the target
         return is_in(alone._found({**self.files, one.path: text}, Severity.WARNING), thing)

@@ -15,8 +15,8 @@ import yaml
 
 from kcheck.generate import intent, recommended
 from kcheck.generate.assembly import Output, generate
-from kcheck.numbers.profiles import Loader
 from kcheck.scale import walls
+from kcheck.source import bundled
 from kcheck.source.values import known
 from tests.kubernetes import schemas_of_kinds as crds
 from tests.places import ROOT
@@ -128,7 +128,7 @@ def test_manifests_are_what_the_api_takes(case: Case) -> None:
         if path.startswith("kubernetes/"):
             assert crds.problems(data.decode()) == [], path
         elif path.endswith(".yaml"):
-            list(yaml.load_all(data, Loader))
+            list(yaml.load_all(data, bundled.loader()))
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)

@@ -18,8 +18,8 @@ from kcheck.config.config import Config
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.model import image_names
-from kcheck.numbers import profiles
 from kcheck.report import model
+from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
 from kcheck.source.findings import Severity
 from tests.conftest import names
@@ -381,7 +381,7 @@ def test_what_a_release_overrides_is_silent(values: str, check: Check) -> None:
 
 
 def test_charts_of_the_table_have_sources() -> None:
-    table = profiles.load_yaml(os.path.join(PROFILES, "any", "charts.yaml"))
+    table = bundled.load(os.path.join(PROFILES, "any", "charts.yaml"))
     for chart in table.values():
         assert set(chart) <= {"sources", "checked", "confidence", "note", "values", "major", "minors"}
         assert all(source.startswith("https://") for source in chart["sources"])

@@ -444,15 +444,17 @@ def test_holes_without_partner(message: str) -> None:
         cel.holes(message)
 
 
-def test_works_without_protobuf() -> None:
+@pytest.mark.parametrize("before", ["", "sys.modules['google.protobuf'] = None"])
+def test_works_without_protobuf(before: str) -> None:
     code = (
-        "import sys; sys.modules['google.protobuf'] = None\n"
+        f"import sys\n{before}\nmodules = {{name for name in sys.modules if name.startswith('google.')}}\n"
         "from kcheck.syntax import cel\n"
         "text = cel.compile('a.l.exists(x, x.y > 1)', ('a',))\n"
-        "print(cel.condition(text, cel.activation({'a': {'l': [{'y': 2}]}}, ('a',))), len(cel.usage(text).paths))"
+        "print(cel.condition(text, cel.activation({'a': {'l': [{'y': 2}]}}, ('a',))), len(cel.usage(text).paths))\n"
+        "print({name for name in sys.modules if name.startswith('google.')} ^ modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "2"]
+    assert done.stdout.split() == ["True", "2", "set()"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from kcheck.numbers.profiles import Loader
+from kcheck.source import bundled
 from tests.places import ROOT
 from tests.terraform.schemas_of_providers import missing, modules, provider, unknown
 
@@ -203,7 +203,7 @@ def test_examples_are_known(path: Path) -> None:
 
 @pytest.mark.parametrize("path", RULES, ids=lambda path: path.stem)
 def test_what_rules_call_good_is_known(path: Path) -> None:
-    _, page = yaml.load_all(path.read_text(), Loader)
+    _, page = yaml.load_all(path.read_text(), bundled.loader())
     assert [line for text in texts(page) for line in unknown(text)] == []
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
+from kcheck.cli import COMMANDS, cli
+from kcheck.commands.options import complete_rules
+from kcheck.engine import rules
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -54,21 +59,85 @@ HEAVY = {
     "jinja2",
     "json",
     "hashlib",
+    "dataclasses",
+    "importlib.metadata",
 }
 MANIFEST = (
     "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - {name: a, image: quay.io/a/b:1}\n"
 )
 
 
-def test_version_loads_nothing_heavy(tmp_path: Path) -> None:
-    modules = loaded("--version", cwd=tmp_path)
-    assert not modules & HEAVY
-    assert not {"importlib.metadata", "kcheck.engine.linter", "kcheck.engine.rules"} & modules
+START = {"kcheck", "kcheck.cli", "kcheck.commands", "kcheck.commands.group"}
+OPTIONS = {
+    "kcheck.commands.first_look",
+    "kcheck.commands.options",
+    "kcheck.commands.comparison_options",
+    "kcheck.commands.progress",
+    "kcheck.files",
+    "kcheck.files.system",
+}
+CHOICES = {
+    "kcheck.report",
+    "kcheck.report.formats",
+    "kcheck.numbers",
+    "kcheck.numbers.clouds",
+    "kcheck.source",
+    "kcheck.source.bundled",
+}
+"""Names of formats and clouds, which help lists; these modules import nothing else of kcheck."""
 
 
 def test_help_loads_no_command(tmp_path: Path) -> None:
     modules = loaded("--help", cwd=tmp_path)
-    assert not {name for name in modules if name.startswith("kcheck.commands.")}
+    assert {name for name in modules if name.startswith("kcheck")} == START
+    assert not modules & HEAVY
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "export admission", "rules new"])
+def test_help_of_a_command_loads_its_options_only(tmp_path: Path, command: str) -> None:
+    modules = loaded(*command.split(), "--help", cwd=tmp_path)
+    own = {name for name in modules if name.startswith("kcheck")}
+    module = f"kcheck.commands.{command.split(maxsplit=1)[0]}"
+    assert module in own
+    assert own <= START | {module} | OPTIONS | CHOICES
+    assert not modules & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("", "check"),
+        ("check --fo", "--format"),
+        ("check --select image", "image-streaming-off"),
+        ("explain image", "images"),
+    ],
+)
+def test_completion_loads_no_more_than_help(tmp_path: Path, words: str, found: str) -> None:
+    code = (
+        "import sys, atexit\n"
+        "from kcheck.cli import cli\n"
+        "atexit.register(lambda: print(*sys.modules, sep='\\n', file=sys.stderr))\n"
+        "cli(prog_name='kcheck')\n"
+    )
+    line = {
+        "COMP_WORDS": f"kcheck {words}",
+        "COMP_CWORD": str(max(1, len(words.split()))),
+        "_KCHECK_COMPLETE": "bash_complete",
+    }
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path, env=os.environ | line
+    )
+    assert f"plain,{found}" in run.stdout.split()
+    modules = set(run.stderr.split())
+    own = {name for name in modules if name.startswith("kcheck")} - {f"kcheck.commands.{name}" for name in COMMANDS}
+    assert own <= START | OPTIONS | CHOICES
+    assert not modules & HEAVY
+
+
+def test_completion_knows_every_group_and_rule() -> None:
+    every = rules.load()
+    names = [*dict.fromkeys(rule.group for rule in every), *(rule.name for rule in every)]
+    assert complete_rules(click.Context(cli), click.Argument(["rule"]), "") == names
 
 
 def test_manifest_needs_no_hcl(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.config import settings
+from kcheck.config import locations, settings
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.files.disk import Disk
@@ -62,7 +62,7 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     top = os.path.realpath(Tree([folder]).repository(folder))
     proposal = Proposal(folder, os.path.realpath(".") if contains_path(".", top) else top)
     with chdir(folder):  # paths in settings are relative to their file
-        present = settings.find_file(["."], Disk())
+        present = locations.find_file(["."], Disk())
         config, text = (settings.load(["."]), None) if present else _with_settings(Config())
         result = _new_only(linter.run(Tree(["."], exclude=config.exclude), config), config)
     if not (result.relevant or result.findings):
@@ -72,7 +72,7 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
         path = proposal.display_path(os.path.join(real, present))
         proposal.notes.append(f"{path}: has settings of kcheck, left as it is")
     elif text is not None:
-        _add_file(proposal, os.path.join(real, settings.NAME), text(result), "new")
+        _add_file(proposal, os.path.join(real, locations.NAME), text(result), "new")
     below = os.path.relpath(real, top).replace(os.sep, "/").removeprefix(".")
     _add_or_change(proposal, os.path.join(top, hook.NAME), below, hook.new_config, hook.with_hook, "the hook")
     if systems is None:

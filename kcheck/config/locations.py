@@ -1,0 +1,38 @@
+"""Where settings are: told without reading them, which costs a commit that is nothing to kcheck too much."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from kcheck.files import system
+from kcheck.files.disk import MAX_BYTES
+from kcheck.syntax.toml_scan import find_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.files.disk import Disk
+
+NAME = "kcheck.yaml"
+PROJECT = "pyproject.toml"
+TABLE = "tool.kcheck"
+BASELINE = "kcheck-baseline.json"
+
+
+def find_file(paths: Iterable[str], disk: Disk) -> str | None:
+    """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository."""
+    real = [system.real_path(path) for path in paths] or [os.getcwd()]
+    folder = os.path.commonpath(real)
+    if not system.is_folder(folder):
+        folder = os.path.dirname(folder)
+    while True:
+        own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
+        if disk.is_file(own):
+            return os.path.relpath(own)
+        if disk.is_file(project) and find_table(disk.head(project, MAX_BYTES), TABLE) is not None:
+            return os.path.relpath(project)
+        above = os.path.dirname(folder)
+        if above == folder or system.exists(os.path.join(folder, ".git")):
+            return None
+        folder = above

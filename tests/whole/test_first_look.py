@@ -1,0 +1,120 @@
+"""What is answered before click is imported is what click's way answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.cli import main
+from kcheck.commands import first_look, group
+from kcheck.files import tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - {name: a, image: quay.io/a/b:1}\n"
+SITE = "site_name: x\n"
+TREES: dict[str, dict[str, str]] = {
+    "empty": {},
+    "other tools": {"mkdocs.yml": SITE, "README.md": "# x\n", "src/a.py": "", ".github/workflows/ci.yml": POD},
+    "below what is not read": {"node_modules/a/pod.yaml": POD},
+    "test data": {"testdata/pod.yaml": POD},
+    "manifest": {"deploy/pod.yaml": POD, "mkdocs.yml": SITE},
+    "Terraform": {"main.tf": 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n', "run.sh": "true\n"},
+    "settings": {"kcheck.yaml": "fail_on: never\n", "mkdocs.yml": SITE},
+    "settings of Python": {"pyproject.toml": "[tool.kcheck]\nfail-on = 1\n"},
+    "a project in Python": {"pyproject.toml": "[project]\nname = 'a'\n"},
+}
+COMMANDS = (
+    "check",
+    "check .",
+    "check . -q",
+    "check . --fail-on never --format text --info --exit-zero",
+    "check . --fail-on nothing",
+    "check . --fail-on",
+    "check . --format json",
+    "check . --exclude deploy",
+    "check --hook",
+    "check --hook README.md",
+    "check --hook mkdocs.yml run.sh",
+    "check --hook deploy/pod.yaml main.tf",
+    "check README.md",
+    "check nowhere",
+    "check -x",
+    "--version",
+    "--version check",
+    "",
+)
+
+
+@pytest.fixture
+def said(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[[Callable[[], None], str], tuple[str, str, object]]:
+    """What a way to start says, and its exit code."""
+
+    def run(start: Callable[[], None], command: str) -> tuple[str, str, object]:
+        monkeypatch.setattr(sys, "argv", ["kcheck", *command.split()])
+        code: object = 0
+        try:
+            start()
+        except SystemExit as stop:
+            code = stop.code
+        return *capfd.readouterr(), code or 0
+
+    return run
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_first_look_says_what_click_says(
+    name: str,
+    said: Callable[[Callable[[], None], str], tuple[str, str, object]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for path, text in TREES[name].items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (tmp_path / ".git").mkdir()  # the settings are looked for up to here
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    for command in COMMANDS:
+        assert said(main, command) == said(group.run, command), command
+    assert not first_look.trees
+
+
+def test_a_tree_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    made = []
+    walk = tree.Tree._walk
+
+    def counted(self: tree.Tree, top: str) -> None:
+        made.append(top)
+        walk(self, top)
+
+    monkeypatch.setattr(tree.Tree, "_walk", counted)
+    (tmp_path / "pod.yaml").write_text(POD)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["kcheck", "check"])
+    main()
+    assert made == ["."]
+    assert "1 workload checked" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["--version", "check .", "check -q --hook", "check --hook README.md mkdocs.yml"])
+def test_click_is_not_imported(command: str, tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text(SITE)
+    (tmp_path / ".git").mkdir()
+    code = (
+        "import sys; from kcheck.cli import main; sys.argv[1:] = sys.argv[1].split(); main()\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, command], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert "click" not in run.stderr.split()
