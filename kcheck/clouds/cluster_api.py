@@ -45,15 +45,6 @@ _KUBEADM = "KubeadmControlPlane"
 _POOLS = ("MachineDeployment", "MachinePool")
 _BOUNDS = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"
 """The annotations by which the Cluster Autoscaler knows how far it may go."""
-KINDS = ("Cluster", _KUBEADM, *_POOLS)
-_SUFFIXES = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
-
-
-def kinds() -> frozenset[str]:
-    """The kinds of objects that are read."""
-    return frozenset(KINDS) | {
-        cloud.provider + end for cloud in registry.every() if cloud.provider for end in _SUFFIXES
-    }
 
 
 def read(objects: Iterable[Object], inventory: Inventory) -> None:
@@ -116,7 +107,7 @@ class _Cluster:
         self.origin = Origin((item.span,))
         self.kind, self.control = objects.referred(item, "spec", "controlPlaneRef")
         clouds = [cloud for cloud in registry.every() if cloud.provider and self.kind.startswith(f"{cloud.provider}M")]
-        self.cloud = clouds[0].name if clouds and self.kind.endswith(_SUFFIXES[0]) else _OWN
+        self.cloud = clouds[0].name if clouds and self.kind.endswith(registry.PROVIDER_KINDS[0]) else _OWN
         self.address = f"Cluster/{known(self.fields.text('name')) or '?'}"
         self.identity = unique_identity(f"{self.cloud}/{item.owner_path}:{self.address}", inventory)
 

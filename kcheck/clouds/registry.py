@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from kcheck.clouds.cloud import Cloud
 
+PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
+"""What the kinds of a provider of Cluster API end with."""
 _MODULES: dict[str, str] = {}
 """The modules of clouds that lie elsewhere."""
 
@@ -38,3 +40,9 @@ def cloud(name: str) -> Cloud:
 def every() -> Iterator[Cloud]:
     """All clouds."""
     return map(cloud, CLOUDS)
+
+
+def cluster_api_kinds() -> frozenset[str]:
+    """The kinds of objects that `cluster_api` reads."""
+    own = ("Cluster", "KubeadmControlPlane", "MachineDeployment", "MachinePool")
+    return frozenset((*own, *(cloud.provider + end for cloud in every() if cloud.provider for end in PROVIDER_KINDS)))

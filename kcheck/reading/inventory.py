@@ -257,7 +257,6 @@ def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thi
 
 
 def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
-    from kcheck.clouds import cluster_api
     from kcheck.kubernetes import objects, releases, syncs
     from kcheck.kubernetes.workloads import jobs, queues, unlisted
 
@@ -265,7 +264,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
     others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
     names = frozenset(
-        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *cluster_api.kinds(), *others)
+        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *others)
     )
     kinds = objects.Kinds(names, queues.MARKS, unlisted.MARKS, unlisted.NEVER).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None
@@ -290,6 +289,8 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         manifests.objects = substitutions.applied(manifests.objects, found) if found else manifests.objects
     _objects_of_clusters(manifests.objects, reading.inventory, tree.kernel)
     if any(item.kind == "Cluster" for item in manifests.objects):
+        from kcheck.clouds import cluster_api
+
         cluster_api.read(manifests.objects, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     there = reading.inventory

@@ -26,23 +26,27 @@ class _Daemon(NamedTuple):
     memory: int
 
 
+class _OfPool(NamedTuple):
+    """What the DaemonSets of a pool ask for: all of them, and each by its name."""
+
+    all: Taken
+    each: dict[tuple[str, str], Taken]
+
+
 class Daemons:
     """The DaemonSets of the code on the nodes of each pool."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
-        self._found: dict[str, list[_Daemon]] = {}
-        self._taken: dict[tuple[str, tuple[str, str] | None], Taken] = {}
+        self._found: dict[str, _OfPool] = {}
 
     def taken(self, pool: NodePool, besides: Workload | None = None) -> Taken:
         """What the DaemonSets of a pool's nodes ask for; one of them does not stand in its own way."""
         if pool.id not in self._found:
-            self._found[pool.id] = list(self._of_pool(pool))
-        own = _name(besides) if besides is not None and besides.per_node else None
-        key = pool.id, own
-        if key not in self._taken:
-            self._taken[key] = _sum(one for one in self._found[pool.id] if one.name != own)
-        return self._taken[key]
+            self._found[pool.id] = _sum(self._of_pool(pool))
+        found = self._found[pool.id]
+        own = found.each.get(_name(besides)) if besides is not None and besides.per_node else None
+        return found.all if own is None else _less(found.all, own)
 
     def _of_pool(self, pool: NodePool) -> Iterable[_Daemon]:
         cluster = known(pool.cluster)
@@ -67,19 +71,30 @@ def _name(workload: Workload) -> tuple[str, str]:
     return known(workload.namespace) or "", known(workload.name) or workload.id
 
 
-def _sum(daemons: Iterable[_Daemon]) -> Taken:
+def _sum(daemons: Iterable[_Daemon]) -> _OfPool:
     """What they ask for together; one that the code has several times, as for two environments, counts once."""
     groups: dict[tuple[str, str], list[_Daemon]] = defaultdict(list)
     for one in daemons:
         groups[one.name].append(one)
-    sure = [group for group in groups.values() if all(one.sure for one in group)]
+    each = {name: _of_group(group) for name, group in groups.items()}
+    return _OfPool(Taken(_total(one.cpu for one in each.values()), _total(one.memory for one in each.values())), each)
+
+
+def _of_group(group: list[_Daemon]) -> Taken:
+    """What a DaemonSet asks for, which the code has once or several times."""
+    cpu, memory = [one.cpu for one in group], [one.memory for one in group]
+    sure = all(one.sure for one in group)
+    return Taken(Interval(min(cpu) if sure else 0, max(cpu)), Interval(min(memory) if sure else 0, max(memory)))
+
+
+def _total(amounts: Iterable[Interval]) -> Interval:
+    found = list(amounts)
+    return Interval(sum(one.low for one in found), sum(one.high or 0 for one in found))
+
+
+def _less(every: Taken, own: Taken) -> Taken:
+    """What is left of the amounts of all without those of one."""
     return Taken(
-        Interval(
-            sum(min(one.cpu for one in group) for group in sure),
-            sum(max(one.cpu for one in group) for group in groups.values()),
-        ),
-        Interval(
-            sum(min(one.memory for one in group) for group in sure),
-            sum(max(one.memory for one in group) for group in groups.values()),
-        ),
+        Interval(every.cpu.low - own.cpu.low, (every.cpu.high or 0) - (own.cpu.high or 0)),
+        Interval(every.memory.low - own.memory.low, (every.memory.high or 0) - (own.memory.high or 0)),
     )

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import kcheck.syntax.outlines  # noqa: F401 - places say by which keys they are written
 from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
-from kcheck.scale.walls.model import Wall
 from kcheck.source.values import known
-from kcheck.words.derive import basics, control_plane, limits, scaling
+from kcheck.words.later import basics, control_plane, limits, scaling
 from kcheck.words.tables import autoscaling, clusters, costs, monitoring, networks, pods, queues
 from kcheck.words.tables.field import Field, plain
 
@@ -81,8 +80,9 @@ def cloud_of(thing: Thing, world: World) -> str:
     """The cloud whose limits hold for a thing; `any` where it is not known."""
     if isinstance(thing, Cluster | Subnet | PodRange):
         return thing.cloud
-    if isinstance(thing, Wall | control_plane.Setting):
-        return thing.cluster.cloud
+    owner = getattr(thing, "cluster", None)
+    if isinstance(owner, Cluster):  # of a wall, or a setting
+        return owner.cloud
     if isinstance(thing, NodePool | Autoscaler | KarpenterPool) or thing in world.inventory.cluster_of:
         cluster = known(basics.cluster_of(thing, world))
         return cluster.cloud if cluster else "any"

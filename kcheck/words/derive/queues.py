@@ -13,8 +13,6 @@ from kcheck.words.derive.basics import computed, grouped
 from kcheck.words.derive.pools import autoscaled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.model import Admission, Cluster, PriorityClass, Quota, Scheduler, Thing, Workload
     from kcheck.scale.world import World
 
@@ -299,9 +297,9 @@ def others_have_quota(one: Namespace | Quota, world: World) -> Value[bool]:
     return computed(one, any(_COUNTED.intersection(known(quota.hard) or ()) for quota in others))
 
 
-def quota_has(*keys: str) -> Callable[[Quota, World], Value[bool]]:
+def quota_has(one: Quota, *keys: str) -> Value[bool]:
     """Whether a quota limits any of some resources."""
-    return lambda one, _world: mapped(one.hard, lambda hard: any(key in hard for key in keys))
+    return mapped(one.hard, lambda hard: any(key in hard for key in keys))
 
 
 def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:

@@ -11,9 +11,6 @@ from kcheck.words.derive import control_plane
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from operator import attrgetter
-
     from kcheck.model import Cluster, NodePool
     from kcheck.numbers.retirements import Retirement
     from kcheck.scale.world import World
@@ -35,23 +32,15 @@ class Ending(NamedTuple):
     effect: str | None
 
 
-def of_cluster(kind: str, get: attrgetter[Value[str]]) -> Callable[[Cluster, World], Value[Ending]]:
-    """What reads what a setting of a cluster names that is retired; null where that is nothing."""
-
-    def read(cluster: Cluster, world: World) -> Value[Ending]:
-        return _ending(cluster, cluster, kind, get(cluster), world)
-
-    return read
+def of_cluster(cluster: Cluster, kind: str, setting: Value[str], world: World) -> Value[Ending]:
+    """What a setting of a cluster names that is retired; null where that is nothing."""
+    return _ending(cluster, cluster, kind, setting, world)
 
 
-def of_pool(kind: str, get: attrgetter[Value[str]]) -> Callable[[NodePool, World], Value[Ending]]:
+def of_pool(pool: NodePool, kind: str, setting: Value[str], world: World) -> Value[Ending]:
     """As `of_cluster`, of a setting of a pool."""
-
-    def read(pool: NodePool, world: World) -> Value[Ending]:
-        cluster = known(pool.cluster)
-        return computed(pool, None) if cluster is None else _ending(pool, cluster, kind, get(pool), world)
-
-    return read
+    cluster = known(pool.cluster)
+    return computed(pool, None) if cluster is None else _ending(pool, cluster, kind, setting, world)
 
 
 def machine(pool: NodePool, world: World) -> Value[Ending]:

@@ -32,10 +32,10 @@ from kcheck.words.tables.field import Field, flag, made, named, part, plain, rec
 def _retired(name: str, *, of: str = "") -> Field:
     """The retirement of what a word names."""
     get = attrgetter(f"{of}.{name}" if of else name)
-    read = retirements.of_pool(name, get) if of else retirements.of_cluster(name, get)
     return record(
-        f"{name}_retirement", "retirement", f"the retirement of this {name}; null where it stays", read, nullable=True
-    )
+        f"{name}_retirement", "retirement", f"the retirement of this {name}; null where it stays",
+        lambda one, w: (retirements.of_pool if of else retirements.of_cluster)(one, name, get(one), w), nullable=True,
+    )  # fmt: skip
 
 
 _TARGET = made(

@@ -60,7 +60,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         plain("kind", "string", "ResourceQuota or LimitRange"),
         record("space", "kube_namespace", "its namespace", bundles.itself),
         simple("hard", "string", "what it allows, by resource", kind="map", nullable=False),
-        made("counts_cpu", "bool", "whether it counts CPU or memory", queues.quota_has("cpu", "memory", "requests.cpu", "requests.memory")),
+        made("counts_cpu", "bool", "whether it counts CPU or memory", lambda q, _w: queues.quota_has(q, "cpu", "memory", "requests.cpu", "requests.memory")),
         made("gpu_keys", "string", "the resources in it that are accelerators, as written", queues.gpu_keys, kind="list"),
         APPLIED,
     ),
