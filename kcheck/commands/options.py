@@ -13,6 +13,7 @@ import click
 
 from kcheck.commands import first_look
 from kcheck.commands.first_look import THRESHOLDS
+from kcheck.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +36,8 @@ def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) 
     """Names of groups and rules, for the shell. The names of the files, as reading all rules takes a second."""
     from kcheck.source.bundled import RULES
 
-    groups = sorted(os.listdir(RULES))
-    rules = (name for group in groups for name in sorted(os.listdir(os.path.join(RULES, group))))
+    groups = [name for name, _ in system.entries(RULES)]
+    rules = (name for group in groups for name, _ in system.entries(os.path.join(RULES, group)))
     names = [*groups, *(os.path.splitext(rule)[0] for rule in rules)]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -64,6 +65,9 @@ hook = click.option(
     "--hook", is_flag=True,
     help="For pre-commit: PATHs that are files are those of the commit; do nothing unless one of them matters.",
 )  # fmt: skip
+cache = click.option(
+    "--no-cache", is_flag=True, expose_value=False, help="Do not use or store results of earlier runs."
+)
 _OPTIONS = (
     click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
     click.option(
@@ -118,10 +122,11 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
             "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs,
         }  # fmt: skip
-        touched = {path for path in paths if hook and not os.path.isdir(path)}
+        touched = {path for path in paths if hook and not system.is_folder(path)}
         paths = tuple(path for path in paths if path not in touched)
         settings = partial(effective_config, paths, file, flags)
         config = with_usage_errors(lambda: settings(Disk()))
+        system.may_repeat()
         if touched:
             from kcheck.gate.relevance import can_change_findings
 

@@ -10,6 +10,7 @@ from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import rule_files, rule_words
 from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, Sentence, Setting
 from kcheck.engine.rule_files import RuleError
+from kcheck.files import system
 from kcheck.model import Raw
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import owners
@@ -48,7 +49,7 @@ def read(folder: str) -> list[Rule]:
         ConfigError: there is no such folder, or no rule in it.
         RuleError: files are not rules; all that is wrong, a line each.
     """
-    if not os.path.isdir(folder):
+    if not system.is_folder(folder):
         raise ConfigError(f"rules: there is no folder {folder}")
     result: list[Rule] = []
     wrong: list[str] = []

@@ -74,6 +74,8 @@ OPTIONS = {
     "kcheck.commands.options",
     "kcheck.commands.comparison_options",
     "kcheck.commands.progress",
+    "kcheck.files",
+    "kcheck.files.system",
 }
 CHOICES = {
     "kcheck.report",
