@@ -70,7 +70,7 @@ class Scaler:
         simulated, fresh = 0.0, False
         coming = self._coming
         if pods.unschedulable() > coming:
-            fresh = now - pods.first_created() < (_FRESH_GPU if self.case.job.gpu else _FRESH)
+            fresh = pods.are_younger(_FRESH_GPU if self.case.job.gpu else _FRESH, now)
             asked, simulated = self._up(now, pods, coming, fresh=fresh)
         if asked:
             self.last_scale_up = now
