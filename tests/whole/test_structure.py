@@ -38,10 +38,10 @@ def loaded(*arguments: str, cwd: Path) -> set[str]:
     """The modules that a run of kcheck imports, by their first name, or kcheck's own in full."""
     code = (
         "import sys\n"
-        "from kcheck.cli import cli\n"
-        f"try: cli({list(arguments)!r}, standalone_mode=False)\n"
+        "from kcheck.cli import main\n"
+        f"sys.argv = ['kcheck', *{list(arguments)!r}]\n"
+        "try: main()\n"
         "except SystemExit: pass\n"
-        "except Exception as error: print(error)\n"
         "print('\\n'.join(sorted(sys.modules)), file=sys.stderr)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=cwd)
@@ -117,9 +117,10 @@ def test_help_of_a_command_loads_its_options_only(tmp_path: Path, command: str) 
 def test_completion_loads_no_more_than_help(tmp_path: Path, words: str, found: str) -> None:
     code = (
         "import sys, atexit\n"
-        "from kcheck.cli import cli\n"
+        "from kcheck.cli import main\n"
+        "sys.argv = ['kcheck']\n"
         "atexit.register(lambda: print(*sys.modules, sep='\\n', file=sys.stderr))\n"
-        "cli(prog_name='kcheck')\n"
+        "main()\n"
     )
     line = {
         "COMP_WORDS": f"kcheck {words}",
