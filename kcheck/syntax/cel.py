@@ -166,10 +166,10 @@ def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
 
 
 def serialized(expression: Expression) -> bytes:
-    """What a wheel has of an expression."""
-    from kcheck.syntax import cel_usage
+    """What a wheel has of an expression, the same in each build."""
+    from kcheck.syntax import cel_tree, cel_usage
 
-    return bundled.packed([expression.serialized, cel_usage.packed(expression.used)])
+    return bundled.packed([cel_tree.stable(expression.serialized), cel_usage.packed(expression.used)])
 
 
 def _plain(error: str) -> str:
