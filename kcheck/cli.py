@@ -25,8 +25,22 @@ def __getattr__(name: str) -> object:
     return getattr(group, name)
 
 
+_STORED = frozenset({"check", "capacity", "show", "simulate"})
+"""Commands that only read and print: what they print is stored."""
+
+
 def main() -> None:
     """Run kcheck. Exits with 0 clean, 1 findings, 2 wrong use, 3 a bug in kcheck."""
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] in _STORED:
+        from kcheck.commands import result_cache
+
+        result_cache.run(arguments, _run)
+    else:
+        _run()
+
+
+def _run() -> None:
     if not _is_answered(sys.argv[1:]):
         from kcheck.commands import group
 

@@ -51,6 +51,7 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "PYTHONDONTWRITEBYTECODE"):
         os.environ.pop(name, None)
     os.environ["KCHECK_TODAY"] = "2026-11-22"  # what is retired does not change with the calendar
+    os.environ["KCHECK_CACHE_DIR"] = ""  # each run is one of its own
     os.environ["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp().parent / "compiled")
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @click.command("capacity", short_help="Print the number of nodes at which each limit is hit, lowest first.")
 @options.with_config
+@options.cache
 @click.option(
     "--format",
     "format_",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
 import click
-from msgspec.structs import replace
 
 from kcheck.commands import comparison_options, options, progress
 from kcheck.commands.first_look import NOTHING
+from kcheck.files import system
 from kcheck.report.formats import FORMATS, Report, render
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ UNCHANGED = "kcheck: no relevant changes."
 
 @click.command("check", short_help="Report what breaks first and what is wasted.")
 @options.with_config
+@options.cache
 @comparison_options.options
 @click.option("--prune", is_flag=True, help="Remove findings that are gone from the baseline.")
 @click.option("--add-ignores", metavar="REASON", help="Add an ignore comment with this reason to every finding.")
@@ -62,8 +62,9 @@ def command(
         raise click.UsageError(f"--statistics prints text; remove --format {format_}")
     if prune and (comparison is None or comparison.baseline is None):
         raise click.UsageError("--prune needs --baseline")
+    from msgspec.structs import replace
 
-    format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" and not statistics else "text")
+    format_ = format_ or ("github" if system.variable("GITHUB_ACTIONS") == "true" and not statistics else "text")
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     plain = format_ == "text" and not outputs
@@ -156,6 +157,7 @@ def _write(path: str, text: str, mode: str = "w") -> None:
     Raises:
         click.UsageError: it cannot be written.
     """
+    system.cannot_repeat()
     try:
         with open(path, mode, encoding="utf-8", errors="backslashreplace", newline="") as file:
             file.write(text)
@@ -165,7 +167,7 @@ def _write(path: str, text: str, mode: str = "w") -> None:
 
 def _summarize(report: Report) -> None:
     """Add a table to the summary of GitHub's job, or what could not be judged; nothing where all was fine."""
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    path = system.variable("GITHUB_STEP_SUMMARY")
     if path and (report.findings or not report.result.judged.is_complete):
         from kcheck.report import github
 

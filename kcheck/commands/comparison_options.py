@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands.options import with_usage_errors
+from kcheck.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,9 @@ _OPTIONS = (
     click.option("--baseline-file", metavar="FILE", help="Baseline file.  [default: kcheck-baseline.json]"),
     click.option("--diff-base", metavar="REF", help="Report only findings that changes since REF touch or cause."),
 )
+
+_BEGIN = b'{\n "version": 1,\n "folder": '
+"""How a baseline begins."""
 
 
 def options(command: Callable[..., None]) -> Callable[..., None]:
@@ -52,10 +56,8 @@ def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
         click.UsageError: a path is a baseline.
     """
     for name in paths if known else ():
-        if name.endswith(".json") and os.path.isfile(name):
-            with open(name, "rb") as file:
-                if file.read(40).startswith(b'{\n "version": 1,\n "folder": '):
-                    raise click.UsageError(f"{name} is a baseline; use --baseline-file {name}")
+        if name.endswith(".json") and system.is_file(name) and system.head(name, len(_BEGIN)) == _BEGIN:
+            raise click.UsageError(f"{name} is a baseline; use --baseline-file {name}")
 
 
 def baseline_path(config: Config, file: str | None) -> str:
@@ -82,10 +84,10 @@ def save_baseline(baseline: Baseline) -> None:
     """
     from kcheck.files import save as saving
 
-    real = os.path.realpath(baseline.path)
+    real = system.real_path(baseline.path)
     try:
         old = b""
-        fresh = not os.path.exists(real)
+        fresh = not system.exists(real)
         if not fresh:
             with open(real, "rb") as file:
                 old = file.read()
@@ -105,7 +107,7 @@ def _comparison(
     difference = None
     if diff_base is not None:
         first = paths[0] if paths else "."
-        difference = Difference(first if os.path.isdir(first) else os.path.dirname(first) or ".", diff_base)
+        difference = Difference(first if system.is_folder(first) else os.path.dirname(first) or ".", diff_base)
         if difference.note:
             click.echo(f"kcheck: {difference.note}", err=True)
     run: Run = click.get_current_context().obj

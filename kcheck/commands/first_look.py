@@ -6,9 +6,10 @@ than walking the tree takes, and leaves to click whatever is unusual: other opti
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
+
+from kcheck.files import system
 
 if TYPE_CHECKING:
     from kcheck.files.tree import Tree
@@ -28,13 +29,13 @@ trees: dict[tuple[str, ...], Tree] = {}
 def is_nothing(arguments: list[str]) -> bool:
     """Whether a run of `check` with these arguments has nothing to do. Where a person waits for it, that is printed."""
     given = _split(arguments)
-    if given is None or os.environ.get("GITHUB_ACTIONS") == "true":  # its default is another format
+    if given is None or system.variable("GITHUB_ACTIONS") == "true":  # its default is another format
         return False
     paths, flags = given
     from kcheck.config.locations import find_file
     from kcheck.files.disk import Disk
 
-    touched = [path for path in paths if "--hook" in flags and not os.path.isdir(path)]
+    touched = [path for path in paths if "--hook" in flags and not system.is_folder(path)]
     folders = tuple(path for path in paths if path not in touched)
     disk = Disk()
     if find_file(folders, disk) is not None:

@@ -10,10 +10,10 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from msgspec.structs import replace
 
 from kcheck.commands import first_look
 from kcheck.commands.first_look import THRESHOLDS
+from kcheck.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +36,8 @@ def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) 
     """Names of groups and rules, for the shell. The names of the files, as reading all rules takes a second."""
     from kcheck.source.bundled import RULES
 
-    groups = sorted(os.listdir(RULES))
-    rules = (name for group in groups for name in sorted(os.listdir(os.path.join(RULES, group))))
+    groups = [name for name, _ in system.entries(RULES)]
+    rules = (name for group in groups for name, _ in system.entries(os.path.join(RULES, group)))
     names = [*groups, *(os.path.splitext(rule)[0] for rule in rules)]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -65,6 +65,9 @@ hook = click.option(
     "--hook", is_flag=True,
     help="For pre-commit: PATHs that are files are those of the commit; do nothing unless one of them matters.",
 )  # fmt: skip
+cache = click.option(
+    "--no-cache", is_flag=True, expose_value=False, help="Do not use or store results of earlier runs."
+)
 _OPTIONS = (
     click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
     click.option(
@@ -119,10 +122,11 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
             "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs,
         }  # fmt: skip
-        touched = {path for path in paths if hook and not os.path.isdir(path)}
+        touched = {path for path in paths if hook and not system.is_folder(path)}
         paths = tuple(path for path in paths if path not in touched)
         settings = partial(effective_config, paths, file, flags)
         config = with_usage_errors(lambda: settings(Disk()))
+        system.may_repeat()
         if touched:
             from kcheck.gate.relevance import can_change_findings
 
@@ -163,10 +167,18 @@ def effective_config(
     Raises:
         ConfigError: the file or a flag makes no sense.
     """
-    from kcheck.config import settings
-    from kcheck.config.config import ConfigError, parse_nodes, parse_price, parse_variables
+    from msgspec.structs import replace
 
-    config = settings.load(paths, file, disk)
+    from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
+    from kcheck.config.locations import find_file
+    from kcheck.files.disk import Disk
+
+    disk = disk or Disk()
+    config = Config()
+    if named := file or find_file(paths, disk):
+        from kcheck.config import settings  # with JSON and the schemas: 8 ms
+
+        config = settings.load(paths, named, disk)
     given = {name: value for name, value in flags.items() if value}
     places = config.places | {name: f"--{_FLAGS.get(name, name)}" for name in given}
     nodes = parse_nodes(given.pop("nodes", ()))
@@ -218,6 +230,8 @@ def check_rule_names(names: tuple[str, ...], config: Config) -> None:
     Raises:
         ConfigError: there is no such rule or group.
     """
+    from msgspec.structs import replace
+
     from kcheck.engine import rules
 
     rules.selected(replace(config, select=names))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TextIO
 
 _PATIENCE = 1.0
 """Seconds that nobody minds."""
@@ -24,12 +25,15 @@ def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
     Yields a function that takes what goes on.
     """
-    if quiet or not sys.stderr.isatty():
+    from kcheck.commands.result_cache import unrecorded
+
+    screen = unrecorded(sys.stderr)
+    if quiet or not screen.isatty():
         yield lambda _: None
         return
     stage = ["reading"]
     done = threading.Event()
-    teller = threading.Thread(target=_tell, args=(stage, done), daemon=True)
+    teller = threading.Thread(target=_tell, args=(screen, stage, done), daemon=True)
     teller.start()
     try:
         yield lambda text: stage.__setitem__(0, text)
@@ -38,13 +42,13 @@ def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
         teller.join()
 
 
-def _tell(stage: list[str], done: threading.Event) -> None:
+def _tell(screen: TextIO, stage: list[str], done: threading.Event) -> None:
     begin = time.monotonic()
     if done.wait(_PATIENCE):
         return
     while not done.wait(_EVERY):
         seconds = int(time.monotonic() - begin)
-        sys.stderr.write(f"{_CLEAR}{f'kcheck: {stage[0]}, {seconds} s'[:_WIDEST]}")
-        sys.stderr.flush()
-    sys.stderr.write(_CLEAR)
-    sys.stderr.flush()
+        screen.write(f"{_CLEAR}{f'kcheck: {stage[0]}, {seconds} s'[:_WIDEST]}")
+        screen.flush()
+    screen.write(_CLEAR)
+    screen.flush()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 @click.command("show", short_help="Print what kcheck read: the model, each value with its origin.")
 @options.with_config
+@options.cache
 @click.option("--undecided", is_flag=True, help="Print the missing inputs instead, most wanted first.")
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."

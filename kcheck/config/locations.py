@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kcheck.files import system
 from kcheck.files.disk import MAX_BYTES
 from kcheck.syntax.toml_scan import find_table
 
@@ -21,9 +22,9 @@ BASELINE = "kcheck-baseline.json"
 
 def find_file(paths: Iterable[str], disk: Disk) -> str | None:
     """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository."""
-    real = [os.path.realpath(path) for path in paths] or [os.getcwd()]
+    real = [system.real_path(path) for path in paths] or [os.getcwd()]
     folder = os.path.commonpath(real)
-    if not os.path.isdir(folder):
+    if not system.is_folder(folder):
         folder = os.path.dirname(folder)
     while True:
         own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
@@ -32,6 +33,6 @@ def find_file(paths: Iterable[str], disk: Disk) -> str | None:
         if disk.is_file(project) and find_table(disk.head(project, MAX_BYTES), TABLE) is not None:
             return os.path.relpath(project)
         above = os.path.dirname(folder)
-        if above == folder or os.path.exists(os.path.join(folder, ".git")):
+        if above == folder or system.exists(os.path.join(folder, ".git")):
             return None
         folder = above

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError
+from kcheck.files import system
 
 if TYPE_CHECKING:
     import datetime
@@ -22,9 +22,9 @@ def today() -> datetime.date:
     """
     import datetime
 
-    text = os.environ.get(VARIABLE, "")
+    text = system.variable(VARIABLE) or ""
     if not text:
-        return datetime.datetime.now(datetime.UTC).date()
+        return system.day()
     try:
         return datetime.date.fromisoformat(text)
     except ValueError as error:

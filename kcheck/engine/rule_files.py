@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict
 from msgspec import Struct
 
 from kcheck.engine.rule import RuleError
+from kcheck.files import system
 from kcheck.files.tree import display_path
 from kcheck.source.regex import regex
 from kcheck.source.text import Source
@@ -144,14 +145,12 @@ class File(Struct, frozen=True):
 def find(folder: str) -> Iterator[tuple[str, str]]:
     """The rule files of a folder, and of those in it, which are their groups."""
     own = os.path.basename(os.path.abspath(folder))
-    for name in sorted(os.listdir(folder)):
+    for name, is_folder in system.entries(folder):
         path = os.path.join(folder, name)
         if name.endswith(SUFFIXES):
             yield own, path
-        elif os.path.isdir(path) and name[0] != ".":
-            yield from (
-                (name, os.path.join(path, file)) for file in sorted(os.listdir(path)) if file.endswith(SUFFIXES)
-            )
+        elif is_folder and name[0] != ".":
+            yield from ((name, os.path.join(path, file)) for file, _ in system.entries(path) if file.endswith(SUFFIXES))
 
 
 def read(group: str, path: str) -> File:
@@ -164,8 +163,7 @@ def read(group: str, path: str) -> File:
     from kcheck.syntax import yaml
 
     try:
-        with open(path, "rb") as file:
-            source = Source(display_path(path), file.read())
+        source = Source(display_path(path), system.read(path))
     except OSError as error:
         raise RuleError(f"{path}: {error.strerror}") from error
     documents = list(yaml.documents(source))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, RuleError, Sentence, Setting
+from kcheck.files import system
 from kcheck.model import Raw
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import owners
@@ -51,7 +52,7 @@ def read(folder: str) -> list[Rule]:
     """
     from kcheck.engine import rule_files, rule_words
 
-    if not os.path.isdir(folder):
+    if not system.is_folder(folder):
         raise ConfigError(f"rules: there is no folder {folder}")
     result: list[Rule] = []
     wrong: list[str] = []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +34,7 @@ class Disk:
         self._added: dict[str, dict[str, bool]] = {}
         self._real: dict[str, str] = {}
         for path, data in self.overlay.items():
-            if data is not None and not os.path.exists(path):
+            if data is not None and not system.exists(path):
                 self._add(path)
 
     def _add(self, path: str) -> None:
@@ -42,17 +43,17 @@ class Disk:
         while True:
             above, name = os.path.split(path)
             self._added.setdefault(above, {})[name] = is_folder
-            if above == path or os.path.isdir(above):
+            if above == path or system.is_folder(above):
                 return
             path, is_folder = above, True
 
     def real(self, path: str) -> str:
         """The path with its links resolved; those of a folder once for everything in it."""
         folder, name = os.path.split(path)
-        if name in ("", ".", "..") or os.path.islink(path):
-            return os.path.realpath(path)
+        if name in ("", ".", "..") or system.is_link(path):
+            return system.real_path(path)
         if folder not in self._real:
-            self._real[folder] = os.path.realpath(folder)
+            self._real[folder] = system.real_path(folder)
         return os.path.join(self._real[folder], name)
 
     def read(self, path: str) -> bytes | None:
@@ -64,15 +65,14 @@ class Disk:
         real = self.real(path)
         if real in self.overlay:
             return self.overlay[real]
+        size = system.size(real)
+        if size is None:
+            return None
+        if size > MAX_BYTES:
+            raise TooLargeError(path)
         try:
-            status = os.stat(real)
-            if not stat.S_ISREG(status.st_mode):
-                return None
-            if status.st_size > MAX_BYTES:
-                raise TooLargeError(path)
-            with open(real, "rb") as file:
-                return file.read()
-        except (OSError, ValueError):
+            return system.read(real)
+        except OSError:
             return None
 
     def head(self, path: str, size: int) -> bytes:
@@ -80,22 +80,21 @@ class Disk:
         real = self.real(path)
         if real in self.overlay:
             return (self.overlay[real] or b"")[:size]
-        if not os.path.isfile(real):  # a pipe would be waited for
+        if not system.is_file(real):  # a pipe would be waited for
             return b""
         try:
-            with open(real, "rb") as file:
-                return file.read(size)
+            return system.head(real, size)
         except OSError:
             return b""
 
     def is_file(self, path: str) -> bool:
         """Whether there is a file."""
         real = self.real(path)
-        return self.overlay[real] is not None if real in self.overlay else os.path.isfile(real)
+        return self.overlay[real] is not None if real in self.overlay else system.is_file(real)
 
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder."""
-        return os.path.isdir(path) or (bool(self._added) and os.path.realpath(path) in self._added)
+        return system.is_folder(path) or (bool(self._added) and system.real_path(path) in self._added)
 
     def entries(self, folder: str) -> list[DirectoryEntry]:
         """What a folder holds, sorted by name.
@@ -104,14 +103,14 @@ class Disk:
             OSError: there is no such folder, or it cannot be read.
         """
         try:
-            found = [DirectoryEntry(e.name, e.path, e.is_dir()) for e in _readable(folder)]
+            found = [DirectoryEntry(name, os.path.join(folder, name), inner) for name, inner in system.entries(folder)]
         except (FileNotFoundError, NotADirectoryError):
             if not self.is_folder(folder):
                 raise
             found = []
         if self.overlay:
             found = [entry for entry in found if entry.is_folder or self.is_file(entry.path)]
-            added = self._added.get(os.path.realpath(folder), {})
+            added = self._added.get(system.real_path(folder), {})
             found += [DirectoryEntry(name, os.path.join(folder, name), inner) for name, inner in added.items()]
         return sorted(found)
 
@@ -124,15 +123,4 @@ class Disk:
             except OSError:
                 continue
             yield from (entry.path for entry in entries if not entry.is_folder)
-            stack += [entry.path for entry in entries if entry.is_folder and not os.path.islink(entry.path)]
-
-
-def _readable(folder: str) -> Iterator[os.DirEntry[str]]:
-    """The readable entries of a folder."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            try:
-                entry.is_dir()
-            except OSError:
-                continue
-            yield entry
+            stack += [entry.path for entry in entries if entry.is_folder and not system.is_link(entry.path)]

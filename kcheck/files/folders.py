@@ -6,6 +6,8 @@ import os
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kcheck.files import system
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -52,17 +54,18 @@ def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
         inner: list[str] = []
         for path in level:
             try:
-                with os.scandir(path) as entries:
-                    for entry in entries:
-                        left -= 1
-                        if left < 0:
-                            return False
-                        if entry.is_dir(follow_symlinks=False):
-                            inner.append(entry.path)
-                        elif wanted(entry.path):
-                            return True
+                entries = system.entries(path)
             except OSError:
                 continue
+            for name, is_folder in entries:
+                left -= 1
+                if left < 0:
+                    return False
+                entry = os.path.join(path, name)
+                if is_folder and not system.is_link(entry):
+                    inner.append(entry)
+                elif wanted(entry):
+                    return True
         level = inner
     return False
 

@@ -9,7 +9,8 @@ import tempfile
 from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.files.tree import display_path, is_read_only
+from kcheck.files import system
+from kcheck.files.tree import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,6 +42,7 @@ def save(files: Iterable[File]) -> None:
     Raises:
         SaveError: a file is read-only, has changed since it was read, or cannot be written; the message says what was.
     """
+    system.cannot_repeat()
     wanted = list(files)
     for file in wanted:
         _checked(file)
@@ -87,7 +89,7 @@ def _checked(file: File) -> None:
             same = now.read() == file.old
     except OSError as error:
         raise SaveError(f"nothing written: {file.path}: {error.strerror}") from error
-    if is_read_only(file.real):
+    if system.is_read_only(file.real):
         raise SaveError(f"nothing written: {file.path} is read-only")
     if not same:
         raise SaveError(f"nothing written: {file.path} has changed since it was read; run again")

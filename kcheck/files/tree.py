@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from kcheck.files import configurations, encrypted, folders
+from kcheck.files import configurations, encrypted, folders, system
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.files.patterns import matches
 from kcheck.source.regex import regex
@@ -79,17 +76,18 @@ class PathError(Exception):
     """A PATH that does not exist or cannot be read."""
 
 
-class Folder(Struct):
+class Folder:
     """The Terraform files of one folder, sorted by name; some cannot be read if it is `incomplete`.
 
     `links` has the names of those files that are links to others.
     """
 
-    path: str
-    terraform: list[Source] = []
-    variables: list[Source] = []
-    incomplete: bool = False
-    links: dict[Source, str] = {}
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.terraform: list[Source] = []
+        self.variables: list[Source] = []
+        self.incomplete = False
+        self.links: dict[Source, str] = {}
 
     def name(self, source: Source) -> str:
         """The name of a file in this folder."""
@@ -125,6 +123,7 @@ class Tree:
         self.folders: list[Folder] = []
         self.skipped: list[Skipped] = []
         self.count = 0
+        self._manifests: set[Source] = set()  # those of the list: it would be searched 20,000 times in a large tree
         self._sources: dict[str, Source | None] = {}
         self._real: dict[int, str] = {}
         self._loaded: dict[str, Folder] = {}
@@ -135,7 +134,7 @@ class Tree:
                 self._walk(path)
             elif self.disk.is_file(path):
                 self._file(path)
-            elif not os.path.exists(path):
+            elif not system.exists(path):
                 raise PathError(f"{path}: no such file or folder")
         if self._foreign:
             self.skipped.append(folders.note(self._foreign))
@@ -162,13 +161,13 @@ class Tree:
         if _GENERATED.search(source.data, 0, _TOP):
             return f"{source.path}, which is generated"
         for path in self.given:
-            top = os.path.realpath(path)
-            if not os.path.isdir(top) and top.endswith((*TERRAFORM, *VARIABLES)):
+            top = system.real_path(path)
+            if not system.is_folder(top) and top.endswith((*TERRAFORM, *VARIABLES)):
                 top = os.path.dirname(top)  # the whole root module is read
             if contains_path(top, real):
                 if _is_foreign(top, os.path.relpath(real, top).split(os.sep)[:-1]):
                     return f"{source.path}, which is third-party code"
-                return f"{source.path}, which is read-only" if is_read_only(real) else ""
+                return f"{source.path}, which is read-only" if system.is_read_only(real) else ""
         return f"{source.path}, outside the given paths"
 
     def source(self, path: str) -> Source | None:
@@ -206,13 +205,13 @@ class Tree:
     def _shown(self, path: str, real: str) -> str:
         """A path as findings print it; a link within the repository has the path that git has."""
         if os.path.abspath(path) != real and any(contains_path(top, real) for top in (".", *self.given)):
-            path = os.path.relpath(real, os.path.realpath("."))
+            path = os.path.relpath(real, system.real_path("."))
         return display_path(path)
 
     def folder(self, path: str) -> Folder | None:
         """The Terraform files of one folder, also outside the given paths; None if there is no such folder."""
         if path not in self._loaded:
-            real = os.path.realpath(path)
+            real = system.real_path(path)
             if real not in self._loaded:
                 try:
                     names = [entry.name for entry in self.disk.entries(path)]
@@ -297,7 +296,7 @@ class Tree:
 
     def _chart_of(self, path: str) -> str | None:
         """The folder of the chart that a file is of: beside it, or above its `templates`."""
-        folder, parts = os.path.dirname(path), os.path.realpath(path).split(os.sep)
+        folder, parts = os.path.dirname(path), system.real_path(path).split(os.sep)
         steps = parts[::-1].index("templates") if "templates" in parts else 0
         for _ in range(steps):
             folder = os.path.join(folder or ".", "..")
@@ -311,10 +310,10 @@ class Tree:
         A link to another folder below `top` is that folder.
         """
         stack = [top]
-        real_top = os.path.realpath(top)
+        real_top = system.real_path(top)
         while stack:
             path = stack.pop()
-            real = os.path.realpath(path)
+            real = system.real_path(path)
             if real in self._visited:
                 continue
             self._visited.add(real)
@@ -365,7 +364,8 @@ class Tree:
         if self._add_configuration(path):
             return
         source = self.source(path)
-        if source is not None and source not in self.manifests and holds_objects(source.data):
+        if source is not None and source not in self._manifests and holds_objects(source.data):
+            self._manifests.add(source)
             self.manifests.append(source)
             self.note_encrypted(source)
 
@@ -394,7 +394,7 @@ def _is_foreign(top: str, names: list[str]) -> bool:
     for folder in names:
         if not folders.is_ours(folder):
             return True
-        if folder == "charts" and os.path.isfile(os.path.join(top, CHART)):
+        if folder == "charts" and system.is_file(os.path.join(top, CHART)):
             return True
         top = os.path.join(top, folder)
     return False
@@ -402,8 +402,8 @@ def _is_foreign(top: str, names: list[str]) -> bool:
 
 def repository(path: str) -> str:
     """The folder of the repository that holds `path`; empty without one."""
-    top = os.path.realpath(path)
-    while not os.path.exists(os.path.join(top, ".git")):
+    top = system.real_path(path)
+    while not system.exists(os.path.join(top, ".git")):
         above = os.path.dirname(top)
         if above == top:
             return ""
@@ -411,14 +411,9 @@ def repository(path: str) -> str:
     return top
 
 
-def is_read_only(path: str) -> bool:
-    """Whether an existing file is read-only."""
-    return os.path.exists(path) and not (os.stat(path).st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
-
-
 def contains_path(folder: str, path: str) -> bool:
     """Whether a path is a folder or below it."""
-    return os.path.join(os.path.realpath(path), "").startswith(os.path.join(os.path.realpath(folder), ""))
+    return os.path.join(system.real_path(path), "").startswith(os.path.join(system.real_path(folder), ""))
 
 
 def display_path(path: str) -> str:

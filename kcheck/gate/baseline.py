@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.config.today import today
+from kcheck.files import system
 from kcheck.files.tree import TERRAFORM, VARIABLES, contains_path, display_path
 from kcheck.source.findings import Severity, tally, unnumbered
 
@@ -72,7 +73,7 @@ class Baseline:
                 path, called, about = entry.path, name, entry.about
                 if entry.identity(name) not in there and not about:
                     near = now.get((entry.rule, _without_place(name)), [])
-                    moved = next((one for one in near if one[2] == name or not os.path.exists(path)), None)
+                    moved = next((one for one in near if one[2] == name or not system.exists(path)), None)
                     if moved is not None:
                         near.remove(moved)
                         _, path, called, about = moved
@@ -161,9 +162,9 @@ class Baseline:
 
 def _home(folder: str) -> str:
     """The working directory as seen from a folder, beyond its links; as it is on another drive of Windows."""
-    here = os.path.realpath(".")
+    here = system.real_path(".")
     with contextlib.suppress(ValueError):
-        here = os.path.relpath(here, os.path.realpath(folder))
+        here = os.path.relpath(here, system.real_path(folder))
     return here.replace(os.sep, "/")
 
 
@@ -188,8 +189,7 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
     import json
 
     try:
-        with open(path, "rb") as file:
-            data = json.loads(file.read())
+        data = json.loads(system.read(path))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; `kcheck baseline` writes it") from error
     except (ValueError, RecursionError) as error:
@@ -207,11 +207,11 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{path}: not a complete kcheck baseline: {error}; `kcheck baseline` writes one") from error
     home = os.path.join(os.path.dirname(path), folder)
-    if not os.path.isdir(home):
+    if not system.is_folder(home):
         raise ConfigError(
             f"{path} was written for {os.path.normpath(home)}, which does not exist; run `kcheck baseline`"
         )
-    if not os.path.samefile(home, "."):
+    if system.real_path(home) != system.real_path("."):
         entries = [_seen_from_here(entry, home) for entry in entries]
         arguments = [home, *arguments]  # never those of a run here
     return Baseline(path, entries, not_ignorable, arguments)
@@ -246,7 +246,7 @@ def _seen_from_here(entry: BaselineEntry, home: str) -> BaselineEntry:
     """An entry of runs in another folder, as a run in this one names it."""
 
     def path(name: str) -> str:
-        return display_path(os.path.join(os.path.realpath(home), name))
+        return display_path(os.path.join(system.real_path(home), name))
 
     def placed(cloud: str, place: str, environment: str, rest: str) -> str:
         if not cloud and not place:

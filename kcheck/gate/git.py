@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError
+from kcheck.files import system
 from kcheck.files.disk import Disk
 from kcheck.files.tree import display_path
 from kcheck.source.text import steps
@@ -86,7 +87,7 @@ class Difference:
 
     def _path(self, name: bytes) -> str:
         folder, own = os.path.split(os.path.join(self._top, os.fsdecode(name)))
-        return os.path.join(os.path.realpath(folder), own)
+        return os.path.join(system.real_path(folder), own)
 
     def _contents(self, blobs: list[str]) -> Iterator[tuple[str, bytes]]:
         """The bytes of some blobs."""
@@ -111,6 +112,7 @@ class Difference:
         Raises:
             ConfigError: git is not there, or cannot tell.
         """
+        system.cannot_repeat()
         environment = {name: value for name, value in os.environ.items() if name not in _OF_HOOKS}
         environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
         try:
@@ -141,7 +143,7 @@ class Difference:
         return any(self._has_changed(span) for span in (finding.span, *(related.span for related in finding.related)))
 
     def _has_changed(self, span: Span) -> bool:
-        real = os.path.realpath(span.source.path)
+        real = system.real_path(span.source.path)
         if real not in self.overlay:
             return False
         lines = self._touched.get(real)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.files import system
 from kcheck.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.kubernetes import transforms
 from kcheck.kubernetes.fields import Fields, UnreadableError
@@ -81,7 +82,7 @@ class _Renderer:
 
     def load(self, folder: str) -> Fields | None:
         """The kustomization in a folder, read once; None if missing or unreadable."""
-        key = os.path.realpath(folder)
+        key = system.real_path(folder)
         if key not in self.loaded:
             found = (self.tree.source(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
             source = next(filter(None, found), None)
@@ -109,7 +110,7 @@ class _Renderer:
     def references(self, own: Fields) -> list[str]:
         """The folders of other kustomizations that one refers to."""
         paths = [os.path.join(own.folder, node.text) for node in own.resources + own.texts("components")]
-        return [os.path.realpath(path) for path in paths if self.tree.disk.is_folder(path)]
+        return [system.real_path(path) for path in paths if self.tree.disk.is_folder(path)]
 
     # --- rendering
 

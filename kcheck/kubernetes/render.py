@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
+from kcheck.files import system
 from kcheck.files.disk import TooLargeError
 from kcheck.files.tree import contains_path, holds_objects
 from kcheck.kubernetes.objects import Object, objects_in
@@ -50,8 +51,9 @@ def program(values: tuple[str, ...]) -> str:
         ConfigError: one of them is missing.
     """
     for path in values:
-        if not os.path.isfile(path):
+        if not system.is_file(path):
             raise ConfigError(f"--helm-values {path}: no such file")
+    system.cannot_repeat()
     found = shutil.which("helm")
     if found is None:
         raise ConfigError("--render helm needs helm, which is not installed, or not on the PATH")
@@ -235,7 +237,7 @@ def _head(text: str) -> str:
 def _missing(chart: Chart) -> Iterator[str]:
     """The dependencies that helm would not find."""
     folder = os.path.join(chart.folder, "charts")
-    names = set(os.listdir(folder)) if os.path.isdir(folder) else set()
+    names = {name for name, _ in system.entries(folder)} if system.is_folder(folder) else set()
     for dependency in chart.dependencies:
         name = known(dependency.name) or ""
         if name and name not in names and not any(re.fullmatch(rf"{re.escape(name)}-v?\d.*\.tgz", n) for n in names):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.files import system
 from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin
 from kcheck.syntax import yaml
@@ -51,7 +52,7 @@ def read(objects: Iterable[Object], top: Callable[[Source], str], named: Named) 
             value = yaml.resolve(entry.value)
             if isinstance(value, yaml.Scalar):
                 values[key] = value
-        real = os.path.realpath(os.path.join(top(item.span.source), os.path.normpath(folder.lstrip("/") or ".")))
+        real = system.real_path(os.path.join(top(item.span.source), os.path.normpath(folder.lstrip("/") or ".")))
         result.append(Substitution(real, values))
     return result
 
@@ -61,7 +62,7 @@ def applied(objects: Iterable[Object], found: list[Substitution]) -> list[Object
     result, by_folder = [], dict[str, "_Filler | None"]()
     for item in objects:
         if item.folder not in by_folder:
-            by_folder[item.folder] = _filler(os.path.realpath(item.folder), found)
+            by_folder[item.folder] = _filler(system.real_path(item.folder), found)
         filler = by_folder[item.folder]
         root = filler.filled(item.root) if filler is not None else item.root
         result.append(item._replace(root=root) if isinstance(root, yaml.Mapping) else item)

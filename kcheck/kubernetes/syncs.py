@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.files import system
 from kcheck.source.regex import regex
 from kcheck.syntax import yaml
 
@@ -33,7 +34,7 @@ def read(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sy
     for item in objects:
         for path in _paths(item):
             name = f"{item.kind} {_text(item.root, 'metadata', 'name') or '?'}"
-            whole = os.path.join(os.path.realpath(top(item.span.source)), os.path.normpath(path.lstrip("/")))
+            whole = os.path.join(system.real_path(top(item.span.source)), os.path.normpath(path.lstrip("/")))
             parts = map(re.escape, _PLACEHOLDER.split(os.path.normpath(whole)))
             yield Sync(name, re.compile(f"{'.*'.join(parts)}/"))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kcheck.files import system
 from kcheck.report import markdown, text
 from kcheck.report.places import Repository
 from kcheck.source.findings import Severity
@@ -36,6 +37,7 @@ def render(report: Report) -> str:
 
 def _inert(log: str) -> str:
     """Text of which no line is a command, whatever files are called and say: a word nobody can guess ends it."""
+    system.cannot_repeat()
     end = os.urandom(16).hex()
     return f"::stop-commands::{end}\n{log}::{end}::\n" if log else ""
 

@@ -6,6 +6,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kcheck.files import system
 from kcheck.files.tree import contains_path, repository
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Repository:
         """A path as findings show it, from the top of the repository; one outside of it as it is."""
         if not contains_path(self.top, shown):
             return shown
-        return os.path.relpath(os.path.realpath(shown), self.top).replace(os.sep, "/")
+        return os.path.relpath(system.real_path(shown), self.top).replace(os.sep, "/")
 
 
 def by_name(world: World) -> dict[str, Rule]:

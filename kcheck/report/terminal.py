@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
+
+from kcheck.files.system import variable
 
 _PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "terminology", "vscode", "zed"})
 _TERMS = frozenset({"alacritty", "alacritty-direct", "foot", "foot-extra", "xterm-ghostty", "xterm-kitty"})
@@ -15,18 +16,18 @@ _FIRST_VTE = 5000
 
 def shows_links() -> bool:
     """Whether stdout is a terminal that shows hyperlinks; FORCE_HYPERLINK=1 or 0 decides for unknown ones."""
-    given = os.environ
-    if not sys.stdout.isatty() or given.get("TERM") == "dumb" or given.get("NO_COLOR") or given.get("CI"):
+    term = variable("TERM")
+    if not sys.stdout.isatty() or term == "dumb" or variable("NO_COLOR") or variable("CI"):
         return False
-    forced = given.get("FORCE_HYPERLINK", "").strip()
+    forced = (variable("FORCE_HYPERLINK") or "").strip()
     if forced:
         return forced != "0"
-    vte = given.get("VTE_VERSION", "")
+    vte = variable("VTE_VERSION") or ""
     return (
         (vte.isdecimal() and int(vte) >= _FIRST_VTE)
-        or given.get("TERM_PROGRAM") in _PROGRAMS
-        or given.get("TERM") in _TERMS
-        or any(name in given for name in _MARKS)
+        or variable("TERM_PROGRAM") in _PROGRAMS
+        or term in _TERMS
+        or any(variable(name) is not None for name in _MARKS)
     )
 
 

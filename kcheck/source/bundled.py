@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import zlib
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+TYPE_CHECKING = False  # the typing module takes half as long to import as Python to start
 if TYPE_CHECKING:
+    from typing import Any
+
     from yaml import SafeLoader
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -60,13 +60,17 @@ def compiled(name: str) -> Any:
 
 def packed(data: object) -> bytes:
     """Plain data as a file of the wheel: a checksum and MessagePack."""
-    content = msgspec.msgpack.encode(data)
+    from msgspec import msgpack
+
+    content = msgpack.encode(data)
     return _checksum(content) + content
 
 
 def unpacked(file: bytes) -> Any:
     """The data of a file of the wheel; None if it is damaged."""
-    return msgspec.msgpack.decode(file[4:]) if file[:4] == _checksum(file[4:]) else None
+    from msgspec import msgpack
+
+    return msgpack.decode(file[4:]) if file[:4] == _checksum(file[4:]) else None
 
 
 def _checksum(content: bytes) -> bytes:

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
+from kcheck.files import system
 from kcheck.files.disk import TooLargeError
 from kcheck.files.tree import TERRAFORM, contains_path, display_path
 from kcheck.source.regex import regex
@@ -135,7 +136,7 @@ class Copies:
 
     def read(self, path: str, top: str) -> Configuration | None:
         """The declarations of a copy; None without Terraform files, or outside the top folder."""
-        real = os.path.realpath(path)
+        real = system.real_path(path)
         if real not in self._read:
             self._read[real] = self._configuration(os.path.normpath(path), top)
         return self._read[real]
@@ -180,7 +181,7 @@ class Copies:
         if not contains_path(top, path):
             return None
         origin, repository = self._origin(top).lower(), address.repository.lower()
-        same_name = os.path.basename(os.path.realpath(top)).lower().endswith(repository.rpartition("/")[2])
+        same_name = os.path.basename(system.real_path(top)).lower().endswith(repository.rpartition("/")[2])
         if origin == repository or (not origin and (address.folder or same_name)):
             return Own(display_path(path), certain=bool(origin))
         return None

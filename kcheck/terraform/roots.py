@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
+from kcheck.files import system
 from kcheck.files.tree import contains_path
 from kcheck.source.findings import Skipped
 from kcheck.source.values import Known, Origin
@@ -73,7 +74,7 @@ class Loader:
         for environment in self.config.environments:
             if not self.tree.disk.is_folder(environment.root):
                 raise ConfigError(f"clusters: there is no folder {environment.root}")
-            by_root.setdefault(os.path.realpath(environment.root), []).append(environment)
+            by_root.setdefault(system.real_path(environment.root), []).append(environment)
         roots: list[Module] = []
         called: set[str] = set()
         if self.tree.units:
@@ -85,9 +86,9 @@ class Loader:
             self.skipped += units.skipped
         parts = [part.configuration for root in roots for part in root.all() if not part.configuration.skeleton]
         self.variables.check([*configurations, *(part.configuration for root in roots for part in root.all())])
-        called |= {os.path.realpath(p) for c in (*configurations, *parts) for p in self._called(c) if p != c.folder}
+        called |= {system.real_path(p) for c in (*configurations, *parts) for p in self._called(c) if p != c.folder}
         for configuration in configurations:
-            real = os.path.realpath(configuration.folder)
+            real = system.real_path(configuration.folder)
             environments = by_root.get(real, ())
             roots += [self._root(configuration, environment) for environment in environments]
             if real not in called and not environments:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError, nearest
+from kcheck.files import system
 from kcheck.files.tree import display_path
 from kcheck.source.text import Source
 from kcheck.source.values import Datum, Known, Origin
@@ -176,6 +177,5 @@ def _flag(name: str, text: str) -> Source:
 
 
 def _environment() -> Iterator[tuple[str, Source]]:
-    for name, text in sorted(os.environ.items()):
-        if name.startswith(_PREFIX):
-            yield name.removeprefix(_PREFIX), Source(name, text.encode("utf-8", "replace"), derived=True)
+    for name, text in system.variables(_PREFIX):
+        yield name.removeprefix(_PREFIX), Source(name, text.encode("utf-8", "replace"), derived=True)

@@ -124,6 +124,62 @@ def test_numbers_of_clouds_are_in_profiles(module: str) -> None:
     assert {number for number in numbers if number > 3} <= UNITS
 
 
+ASKED = {
+    *(f"os.path.{name}" for name in ("exists", "getmtime", "getsize", "isdir", "isfile", "islink", "lexists", "realpath", "samefile")),
+    *(f"os.{name}" for name in ("access", "environ", "getenv", "listdir", "lstat", "readlink", "scandir", "stat", "urandom", "walk")),
+    "open", "os.open", "os.path.expanduser", "pathlib.Path", "sys.stdin", "subprocess.run", "subprocess.Popen",
+}  # fmt: skip
+"""What a stored result must know of: asked by itself it goes unseen."""
+UNSEEN = {
+    "files.system": "the one place that asks, and notes it",
+    "commands.result_cache": "where results are is none of a result",
+    "commands.group": "mistakes are not stored",
+    **dict.fromkeys(
+        ("source.bundled", "config.schemas", "engine.rule", "terraform.registry", "kubernetes.images", "numbers.profiles",
+         "numbers.machines", "numbers.retirements", "numbers.versions", "numbers.dates", "numbers.fabrics"),
+        "files of kcheck itself: a result is of one version of them",
+    ),
+    **dict.fromkeys(
+        ("commands.check", "commands.comparison_options", "files.save", "gate.git", "kubernetes.render", "report.github", "simulate.recording.read"),
+        "writes or runs something, and says that it cannot be repeated",
+    ),
+}  # fmt: skip
+"""Modules that may ask by themselves, and why."""
+NEVER_STORED = (
+    "generate",
+    "gate.setup",
+    "engine.new_rule",
+    "fix.rule_examples",
+    "commands.init",
+    "commands.baseline",
+    "commands.generate",
+)
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in MODULES if name not in UNSEEN and not name.startswith(NEVER_STORED)]
+)
+def test_the_system_is_asked_where_answers_are_recorded(module: str) -> None:
+    assert asked(module) == set()
+
+
+@pytest.mark.parametrize(("module", "why"), UNSEEN.items())
+def test_what_asks_by_itself_has_a_reason(module: str, why: str) -> None:
+    assert asked(module)
+    assert (
+        "repeated" not in why
+        or "system.cannot_repeat()" in MODULES[module].read_text()
+        or "files.save" in imports(module)
+    )
+
+
+def asked(module: str) -> set[str]:
+    """What a module asks the system by itself."""
+    nodes = list(ast.walk(ast.parse(MODULES[module].read_text())))
+    used = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)}
+    return ASKED & (used | {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)})
+
+
 READERS = {"source", "syntax", "files"}
 """They alone know how bytes are to be read."""
 BYTES_PATTERNS = {"engine.suppressions"}

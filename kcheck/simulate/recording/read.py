@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from kcheck.files import system
 from kcheck.files.disk import MAX_BYTES
 from kcheck.simulate.recording import events, metrics, rows
 from kcheck.simulate.recording.model import Recording, RecordingError
@@ -60,10 +61,10 @@ def read_text(text: str, loops: str | None = None) -> Recording:
 def _text(path: str) -> str:
     try:
         if path == "-":
+            system.cannot_repeat()
             data = sys.stdin.buffer.read(MOST_BYTES + 1)
         else:
-            with open(path, "rb") as file:
-                data = file.read(MOST_BYTES + 1)
+            data = system.head(path, MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise RecordingError("no such file, or it cannot be read") from error
     if len(data) > MOST_BYTES:
@@ -78,7 +79,7 @@ def _loops_beside(path: str) -> str | None:
     """The text of NAME.loops.csv beside NAME.csv."""
     stem, suffix = os.path.splitext(path)
     beside = f"{stem}.loops.csv"
-    return _text(beside) if suffix == ".csv" and not stem.endswith(".loops") and os.path.isfile(beside) else None
+    return _text(beside) if suffix == ".csv" and not stem.endswith(".loops") and system.is_file(beside) else None
 
 
 def _read_json(text: str) -> Recording:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from kcheck.config.config import Environment
+from kcheck.files import system
 from kcheck.files.tree import STACK, UNIT, contains_path, display_path
 from kcheck.source.findings import Skipped
 from kcheck.source.regex import regex
@@ -157,9 +158,9 @@ class Terragrunt:
         self.skipped: list[Skipped] = []
         self._configs: dict[tuple[str, str, str, bool], Config] = {}
         self._included: set[str] = set()
-        self.top = os.path.realpath(loader.tree.repository(os.path.dirname(loader.tree.units[0]) or "."))
+        self.top = system.real_path(loader.tree.repository(os.path.dirname(loader.tree.units[0]) or "."))
         self.units: dict[str, Unit] = {}
-        paths = [os.path.realpath(path) for path in loader.tree.units]
+        paths = [system.real_path(path) for path in loader.tree.units]
         stacks = {path: list(self._made(path)) for path in paths if os.path.basename(path) == STACK}
         made = [unit for path, found in stacks.items() if path not in self._included for unit in found]
         self.units |= {unit.folder: unit for unit in made}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kcheck.files import system
 from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, Unset, Value, known, number
 from kcheck.words.derive import money
@@ -104,7 +105,7 @@ def applied_again_by(workload: Workload, world: World) -> Value[str]:
     if workload.place.source.path.endswith((".tf", ".tf.json")):
         return computed(workload, "Terraform")
     own = world.inventory.scope_of.get(workload) or os.path.dirname(workload.place.source.path)
-    folder = f"{os.path.realpath(own)}/"
+    folder = f"{system.real_path(own)}/"
     found = (name for name, folders in world.inventory.synced if folders.match(folder))
     return computed(workload, next(found, None))
 

@@ -1,0 +1,278 @@
+"""All that a run asks of the system: files, folders, links, variables, the day. Recorded answers can be compared."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+try:
+    from _blake2 import blake2b  # hashlib brings OpenSSL, whose import takes half as long as starting Python: 8 ms
+except ImportError:
+    from hashlib import blake2b
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+
+class Recording:
+    """The questions of a run, each with its answer.
+
+    What a run prints depends on its code, its arguments and these answers: where all are the same, so is the rest.
+    `is_result` says that the run came to print one, `is_complete` that it did nothing but ask and print.
+    """
+
+    def __init__(self) -> None:
+        self.answers: dict[tuple[str, str], str] = {}
+        self.is_complete = True
+        self.is_result = False
+
+    def add(self, question: str, about: str, answer: str) -> None:
+        """Note an answer; one question with two answers is a file that changed during the run."""
+        if self.answers.setdefault((question, about), answer) != answer:
+            self.is_complete = False
+
+
+_recording: Recording | None = None
+
+
+def record() -> Recording:
+    """Record from here on what the run asks."""
+    global _recording  # noqa: PLW0603 - a process is one run
+    _recording = Recording()
+    return _recording
+
+
+def stop_recording() -> None:
+    """Record nothing from here on."""
+    global _recording  # noqa: PLW0603 - a process is one run
+    _recording = None
+
+
+def may_repeat() -> None:
+    """Say that what this run prints is a result, which may be printed again."""
+    if _recording is not None:
+        _recording.is_result = True
+
+
+def cannot_repeat() -> None:
+    """Say that this run does more than ask and print: it runs a program, writes a file, or draws a random number."""
+    if _recording is not None:
+        _recording.is_complete = False
+
+
+def is_same(answers: Iterable[tuple[str, str, str]]) -> bool:
+    """Whether every question has the answer again that it had."""
+    return all(_QUESTIONS[question](about) == answer for question, about, answer in answers)
+
+
+def digest(data: bytes) -> str:
+    """A short text that other bytes do not have."""
+    return blake2b(data, digest_size=20).hexdigest()
+
+
+# --- files and folders
+
+
+def exists(path: str) -> bool:
+    """Whether there is anything at a path, links followed."""
+    return _kind(path) != ""
+
+
+def is_file(path: str) -> bool:
+    """Whether there is a regular file, links followed."""
+    return _kind(path) == "file"
+
+
+def is_folder(path: str) -> bool:
+    """Whether there is a folder, links followed."""
+    return _kind(path) == "folder"
+
+
+def is_link(path: str) -> bool:
+    """Whether a path is a symbolic link."""
+    return _asked("link", path, os.path.islink(path), _flag)
+
+
+def is_read_only(path: str) -> bool:
+    """Whether an existing file is read-only."""
+    return _asked("read-only", path, _is_read_only(path), _flag)
+
+
+def real_path(path: str) -> str:
+    """The path with its links resolved."""
+    return _asked("real path", path, os.path.realpath(path), str)
+
+
+def size(path: str) -> int | None:
+    """The bytes of a regular file; None if there is none."""
+    return _asked("size", path, _size(path), str)
+
+
+def read(path: str) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return _attempt("content", path, _read, digest)
+
+
+def head(path: str, most: int) -> bytes:
+    """The first bytes of a file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return _attempt("head", f"{most} {path}", _head, digest)
+
+
+def entries(folder: str) -> list[tuple[str, bool]]:
+    """The readable entries of a folder, sorted: the name, and whether it is a folder, links followed.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return _attempt("entries", folder, _entries, _digest_of_entries)
+
+
+# --- what surrounds the run
+
+
+def variable(name: str) -> str | None:
+    """An environment variable; None if it is not set."""
+    return _asked("variable", name, os.environ.get(name), repr)
+
+
+def variables(prefix: str) -> list[tuple[str, str]]:
+    """The environment variables whose names begin so, sorted."""
+    return _asked("variables", prefix, _variables(prefix), repr)
+
+
+def day() -> datetime.date:
+    """Today in UTC."""
+    import datetime
+
+    return datetime.date.fromisoformat(_asked("day", "", _day(), str))
+
+
+# --- asking
+
+
+def _asked(question: str, about: str, answer: T, text: Callable[[T], str]) -> T:
+    if _recording is not None:
+        _recording.add(question, about, text(answer))
+    return answer
+
+
+def _attempt(question: str, about: str, action: Callable[[str], T], text: Callable[[T], str]) -> T:
+    """Ask what may fail; a failure is an answer, too."""
+    try:
+        answer = action(about)
+    except (OSError, ValueError) as error:
+        if _recording is not None:
+            _recording.add(question, about, _failure(error))
+        raise
+    if _recording is not None:
+        _recording.add(question, about, text(answer))
+    return answer
+
+
+def _again(action: Callable[[str], T], text: Callable[[T], str]) -> Callable[[str], str]:
+    """The answer to a question, a failure included, as text."""
+
+    def ask(about: str) -> str:
+        try:
+            return text(action(about))
+        except (OSError, ValueError) as error:
+            return _failure(error)
+
+    return ask
+
+
+def _failure(error: Exception) -> str:
+    return f"{type(error).__name__} {error.errno}" if isinstance(error, OSError) else type(error).__name__
+
+
+def _kind(path: str) -> str:
+    return _asked("kind", path, _kind_of(path), str)
+
+
+def _kind_of(path: str) -> str:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return ""
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
+
+
+def _is_read_only(path: str) -> bool:
+    return os.path.exists(path) and not (os.stat(path).st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
+
+
+def _size(path: str) -> int | None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _head(about: str) -> bytes:
+    most, _, path = about.partition(" ")
+    with open(path, "rb") as file:
+        return file.read(int(most))
+
+
+def _entries(folder: str) -> list[tuple[str, bool]]:
+    found = []
+    with os.scandir(folder) as listed:
+        for entry in listed:
+            try:
+                found.append((entry.name, entry.is_dir()))
+            except OSError:
+                continue
+    return sorted(found)
+
+
+def _variables(prefix: str) -> list[tuple[str, str]]:
+    return sorted((name, text) for name, text in os.environ.items() if name.startswith(prefix))
+
+
+def _day() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
+def _flag(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _digest_of_entries(found: list[tuple[str, bool]]) -> str:
+    text = "".join(f"{name}/{is_folder:d}/" for name, is_folder in found)
+    return digest(text.encode("utf-8", "surrogatepass"))
+
+
+_QUESTIONS: dict[str, Callable[[str], str]] = {
+    "kind": _kind_of,
+    "link": _again(os.path.islink, _flag),
+    "read-only": _again(_is_read_only, _flag),
+    "real path": _again(os.path.realpath, str),
+    "size": _again(_size, str),
+    "content": _again(_read, digest),
+    "head": _again(_head, digest),
+    "entries": _again(_entries, _digest_of_entries),
+    "variable": _again(os.environ.get, repr),
+    "variables": _again(_variables, repr),
+    "day": lambda _: _day(),
+}
+"""How each question is asked again: the answer as text."""
