@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from kcheck.engine import rule_words
 from kcheck.model import Input
 from kcheck.numbers.clouds import owners
 from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
@@ -236,6 +235,8 @@ class Evaluator:
 
         `each` is the record that the text stands for, and the list that it is of.
         """
+        from kcheck.engine import rule_words  # types of expressions: only where something is found
+
         parts: list[str] = []
         complete, single = True, False
         for part in cel.holes(text):

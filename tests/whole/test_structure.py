@@ -151,6 +151,13 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
 
 
+def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    modules = loaded("check", "pod.yaml", cwd=tmp_path)
+    assert "kcheck.syntax.cel" in modules
+    assert not modules & {"kcheck.engine.rule_words", "kcheck.engine.expression_types", "kcheck.engine.rule_checks"}
+
+
 def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text('resource "azurerm_resource_group" "a" {\n  name = "a"\n}\n')
     modules = loaded("check", ".", cwd=tmp_path)
