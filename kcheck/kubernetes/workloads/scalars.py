@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.source.units import as_text, quantity
@@ -55,9 +55,9 @@ def text(node: yaml.Node, *path: str) -> Value[str]:
 
 def written(node: yaml.Node, *path: str) -> Value[str]:
     """The scalar at a path as text, including placeholders."""
-    found = yaml.get(node, *path)
     value = scalar(node, *path)
-    if isinstance(value, Unknown) and isinstance(found, yaml.Scalar) and not isinstance(found, yaml.Computed):
+    found = yaml.get(node, *path) if isinstance(value, Unknown) else None
+    if isinstance(found, yaml.Scalar) and not isinstance(found, yaml.Computed):
         raw = found.span.text
         return Known(raw.strip("\"'") if "{{" in raw else found.text, Origin((found.span,)))
     return mapped(value, as_text)
@@ -129,8 +129,9 @@ def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Va
     if unknown is not None:
         return unknown
     found = yaml.get(node, name)
-    origin = Origin((found.span,)) if found is not None else absent(node, name).origin
-    return Known(tuple(map(read, items(node, name))), origin)
+    if found is None:
+        return Known((), absent(node, name).origin)
+    return Known(tuple(map(read, items(node, name))), Origin((found.span,)))
 
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
@@ -147,7 +148,7 @@ def _typed(node: yaml.Node, path: tuple[str, ...], kind: type[T], why: str) -> V
         return value
     if not isinstance(value.value, kind) or (kind is int and isinstance(value.value, bool)):
         return Unknown(f"`{'.'.join(path)}` {why}", value.origin)
-    return Known(value.value, value.origin)
+    return cast("Known[T]", value)
 
 
 def _wrong(found: yaml.Target, path: tuple[str, ...], wanted: str) -> Unknown:
