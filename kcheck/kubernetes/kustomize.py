@@ -81,7 +81,7 @@ class _Renderer:
 
     def load(self, folder: str) -> Fields | None:
         """The kustomization in a folder, read once; None if missing or unreadable."""
-        key = os.path.realpath(folder)
+        key = self.tree.disk.real(folder)
         if key not in self.loaded:
             found = (self.tree.source(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
             source = next(filter(None, found), None)
@@ -109,7 +109,7 @@ class _Renderer:
     def references(self, own: Fields) -> list[str]:
         """The folders of other kustomizations that one refers to."""
         paths = [os.path.join(own.folder, node.text) for node in own.resources + own.texts("components")]
-        return [os.path.realpath(path) for path in paths if self.tree.disk.is_folder(path)]
+        return [self.tree.disk.real(path) for path in paths if self.tree.disk.is_folder(path)]
 
     # --- rendering
 
