@@ -1,23 +1,50 @@
-"""Compile the rules and profiles for a wheel, as kcheck/source/bundled.py reads them: no run needs to parse YAML."""
+"""Compile the rules and profiles for a wheel, as kcheck/source/bundled.py reads them, and the CEL in them."""
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from kcheck.engine import rules
+from kcheck.engine import rule_words, rules
+from kcheck.engine.evaluator import joined_condition, records_expression
 from kcheck.source import bundled
+from kcheck.syntax import cel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.engine.rule import Rule
 
 
 def compile_data(folder: Path) -> None:
-    """Write what is compiled into a folder: a file a profile, and one of all rules."""
+    """Write what is compiled into a folder: a file a profile, one of all rules, one of the expressions of a subject."""
     for path in sorted(Path(bundled.PROFILES).rglob("*.yaml")):
         count = path.read_bytes().count(b"\n---\n") + 1
         documents = [bundled.load(str(path), number) for number in range(count)]
         _write(folder, str(path.relative_to(bundled.ROOT)), documents)
     _write(folder, "rules", rules.entries())
+    runtime = f"cel_expr_python-{version('cel-expr-python')}.dist-info"
+    found: dict[tuple[str, ...], dict[str, bytes]] = {}
+    for rule in rules.load():
+        for one in expressions(rule):
+            found.setdefault(one.variables, {})[one.text] = cel.serialized(one)
+    for variables, texts in found.items():
+        _write(folder, f"expressions/{'-'.join(variables)}", (runtime, texts))
 
 
-def _write(folder: Path, name: str, data: object) -> None:
-    path = folder / f"{name}.marshal"
+def expressions(rule: Rule) -> Iterator[cel.Expression]:
+    """All that a run may ask of a rule: its condition, the expressions in it, and the records of its places."""
+    yield joined_condition(rule.when, rule.problem, (rule.subject, "limits"))
+    for one in rule_words.texts(rule):
+        variables = rule_words.names(one, rule.subject)
+        text = cel.split_place(one.text)[0] if one.is_place else one.text
+        yield cel.compile(text, variables)
+        if one.kind in ("place", "records"):
+            yield cel.compile(records_expression(text), variables)
+
+
+def _write(folder: Path, name: str, data: Any) -> None:
+    path = folder / f"{name}.msgpack"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bundled.packed(data))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec.structs import replace
-
 from kcheck.clouds import karpenter_machines
 from kcheck.clouds.karpenter_machines import Requirement
 from kcheck.clouds.reader import has_accelerator
@@ -14,7 +12,7 @@ from kcheck.model import NOTHING, KarpenterPool
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.fields import Fields
 from kcheck.source.units import seconds
-from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, with_origin
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -110,7 +108,7 @@ def _limits(fields: Fields) -> Value[tuple[str, ...]]:
 def _placed(value: Value[T], fields: Fields) -> Value[T]:
     """The place of an unset value is its object's."""
     origin = value.origin
-    return value if origin is None or origin.missing is None else replace(value, origin=Origin((fields.record.span,)))
+    return value if origin is None or origin.missing is None else with_origin(value, Origin((fields.record.span,)))
 
 
 def _policy(fields: Fields, place: Origin) -> Value[str]:
@@ -122,7 +120,7 @@ def _policy(fields: Fields, place: Origin) -> Value[str]:
         path = ("spec", "disruption", "consolidationPolicy")
         missing = Missing(own.origin.missing.container, path)
         why = "its disruption needs consolidateAfter too"
-        return replace(own, origin=Origin((fields.record.span,), missing=missing, why=why))
+        return with_origin(own, Origin((fields.record.span,), missing=missing, why=why))
     on = fields.flag("consolidation")
     if isinstance(on, Unknown):
         return on

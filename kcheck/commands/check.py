@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-from msgspec.structs import replace
 
 from kcheck.commands import comparison_options, options, progress
 from kcheck.commands.first_look import NOTHING
@@ -63,6 +62,7 @@ def command(
         raise click.UsageError(f"--statistics prints text; remove --format {format_}")
     if prune and (comparison is None or comparison.baseline is None):
         raise click.UsageError("--prune needs --baseline")
+    from msgspec.structs import replace
 
     format_ = format_ or ("github" if system.variable("GITHUB_ACTIONS") == "true" and not statistics else "text")
     outputs = [_output(text) for text in files]

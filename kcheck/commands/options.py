@@ -10,7 +10,6 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from msgspec.structs import replace
 
 from kcheck.commands import first_look
 from kcheck.commands.first_look import THRESHOLDS
@@ -168,10 +167,18 @@ def effective_config(
     Raises:
         ConfigError: the file or a flag makes no sense.
     """
-    from kcheck.config import settings
-    from kcheck.config.config import ConfigError, parse_nodes, parse_price, parse_variables
+    from msgspec.structs import replace
 
-    config = settings.load(paths, file, disk)
+    from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
+    from kcheck.config.locations import find_file
+    from kcheck.files.disk import Disk
+
+    disk = disk or Disk()
+    config = Config()
+    if named := file or find_file(paths, disk):
+        from kcheck.config import settings  # with JSON and the schemas: 8 ms
+
+        config = settings.load(paths, named, disk)
     given = {name: value for name, value in flags.items() if value}
     places = config.places | {name: f"--{_FLAGS.get(name, name)}" for name in given}
     nodes = parse_nodes(given.pop("nodes", ()))
@@ -223,6 +230,8 @@ def check_rule_names(names: tuple[str, ...], config: Config) -> None:
     Raises:
         ConfigError: there is no such rule or group.
     """
+    from msgspec.structs import replace
+
     from kcheck.engine import rules
 
     rules.selected(replace(config, select=names))

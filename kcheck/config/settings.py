@@ -11,9 +11,9 @@ from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment
 from kcheck.config.locations import TABLE, find_file
 from kcheck.files.disk import Disk, TooLargeError
-from kcheck.source.elements import possible
+from kcheck.source.elements import possible, wrap
 from kcheck.source.text import Source
-from kcheck.source.values import Known, Origin, plain, wrap
+from kcheck.source.values import Known, Origin, plain
 from kcheck.syntax.toml_scan import find_table, key_line
 
 if TYPE_CHECKING:

@@ -59,6 +59,11 @@ def joined_condition(when: str, problem: str, variables: tuple[str, ...]) -> cel
     return cel.conjunction(when, problem, variables) if when else cel.compile(problem, variables)
 
 
+def records_expression(expression: str) -> str:
+    """An expression for the numbers of the records that another one gives."""
+    return f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
+
+
 class Evaluator:
     """Decides rules on one subject; expressions share one activation."""
 
@@ -207,8 +212,7 @@ class Evaluator:
 
     def records(self, expression: str) -> list[int]:
         """The numbers of the records that an expression gives: one, or a list of them."""
-        text = f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
-        found = self.value(text, self.numbered_activation)
+        found = self.value(records_expression(expression), self.numbered_activation)
         return found if isinstance(found, list) else []
 
     @cached_property

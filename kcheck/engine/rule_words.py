@@ -102,7 +102,7 @@ def usages(rule: Rule) -> Iterator[tuple[Text, Usage]]:
     """The expressions of a rule, its places aside, with what they use."""
     for one in texts(rule):
         if not one.is_place:
-            yield one, cel.usage(cel.compile(one.text, _names(one, rule.subject)))
+            yield one, cel.usage(cel.compile(one.text, names(one, rule.subject)))
 
 
 def limits(rule: Rule) -> set[str]:
@@ -140,7 +140,7 @@ def _used_words(one: Text, subject: str) -> set[str]:
     if one.kind == "broken":
         cel.holes(one.text)
     prefix, name = cel.split_place(one.text) if one.is_place else (one.text, "")
-    usage = cel.usage(cel.compile(prefix, _names(one, subject)))
+    usage = cel.usage(cel.compile(prefix, names(one, subject)))
     found = set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if name else set())
     if not one.each:
         return found
@@ -149,7 +149,7 @@ def _used_words(one: Text, subject: str) -> set[str]:
     return found - own | {f"{base}.{path.partition('.')[2]}".rstrip(".") for path in own for base in lists}
 
 
-def _names(one: Text, subject: str) -> tuple[str, ...]:
+def names(one: Text, subject: str) -> tuple[str, ...]:
     """The variables of an expression."""
     return (subject, "limits", "each") if one.each else (subject, "limits")
 

@@ -6,8 +6,6 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from kcheck.files import configurations, encrypted, folders, system
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.files.patterns import matches
@@ -78,17 +76,18 @@ class PathError(Exception):
     """A PATH that does not exist or cannot be read."""
 
 
-class Folder(Struct):
+class Folder:
     """The Terraform files of one folder, sorted by name; some cannot be read if it is `incomplete`.
 
     `links` has the names of those files that are links to others.
     """
 
-    path: str
-    terraform: list[Source] = []
-    variables: list[Source] = []
-    incomplete: bool = False
-    links: dict[Source, str] = {}
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.terraform: list[Source] = []
+        self.variables: list[Source] = []
+        self.incomplete = False
+        self.links: dict[Source, str] = {}
 
     def name(self, source: Source) -> str:
         """The name of a file in this folder."""
@@ -124,6 +123,7 @@ class Tree:
         self.folders: list[Folder] = []
         self.skipped: list[Skipped] = []
         self.count = 0
+        self._manifests: set[Source] = set()  # those of the list: it would be searched 20,000 times in a large tree
         self._sources: dict[str, Source | None] = {}
         self._real: dict[int, str] = {}
         self._loaded: dict[str, Folder] = {}
@@ -364,7 +364,8 @@ class Tree:
         if self._add_configuration(path):
             return
         source = self.source(path)
-        if source is not None and source not in self.manifests and holds_objects(source.data):
+        if source is not None and source not in self._manifests and holds_objects(source.data):
+            self._manifests.add(source)
             self.manifests.append(source)
             self.note_encrypted(source)
 

@@ -50,7 +50,7 @@ class FixResult(Struct):
         return self.result.findings
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
     """Files as they are after some fixes, and what is found in them."""
 
     overlay: dict[str, bytes]
@@ -87,10 +87,10 @@ class _Fixer:
         self.fixed: list[Finding] = []
         self.refused: list[Refused] = []
 
-    def read(self, overlay: dict[str, bytes]) -> _State:
+    def read(self, overlay: dict[str, bytes]) -> State:
         tree = Tree(self.paths, overlay, self.config.exclude)
         self.runs += 1
-        return _State(overlay, tree, linter.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
+        return State(overlay, tree, linter.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
 
     def fixable(self, result: Result) -> list[Finding]:
         """What is to be mended and was not tried in vain."""
@@ -113,8 +113,8 @@ class _Fixer:
         """Whether fixes of its class are asked for, and of its severity."""
         return finding.fix is not None and finding.fix.safety in self.safeties and finding.severity >= self.least
 
-    def run(self) -> FixResult:
-        state = self.read({})
+    def run(self, start: State | None) -> FixResult:
+        state = start or self.read({})
         if self.comparison is not None:
             self.known = self.comparison.find_known(state.result.findings)
         for _ in range(MAX_ROUNDS):
@@ -154,7 +154,7 @@ class _Fixer:
                 changes |= touched
         return chosen
 
-    def attempt(self, state: _State, chosen: list[Finding]) -> _State:
+    def attempt(self, state: State, chosen: list[Finding]) -> State:
         """The state with as many of the fixes as check out; some are left out where not all do."""
         if not chosen:
             return state
@@ -190,7 +190,7 @@ class _Fixer:
         # where places have moved, the others have their turn in the next round
         return self.attempt(state, suspects) if half is state else half
 
-    def edited(self, state: _State, chosen: list[Finding]) -> dict[str, bytes]:
+    def edited(self, state: State, chosen: list[Finding]) -> dict[str, bytes]:
         """The new bytes of the files that some fixes touch, by their paths on disk."""
         changes: dict[Source, list[Change]] = {}
         for finding in chosen:
@@ -203,7 +203,7 @@ class _Fixer:
             result[real] = edit.apply_edits(source, edit.edits(own))
         return result
 
-    def ineffective(self, before: _State, after: _State, chosen: list[Finding]) -> list[Refused]:
+    def ineffective(self, before: State, after: State, chosen: list[Finding]) -> list[Refused]:
         """The fixes that do not do what they are for."""
         found = {key for finding in after.result.findings for key in finding.keys}
         found |= {(check.rule, check.object) for check in after.result.undecided}
@@ -217,7 +217,7 @@ class _Fixer:
                 vain.append(Refused(finding, "the finding would still be there", bug=True))
         return vain
 
-    def regression(self, before: _State, after: _State, chosen: list[Finding]) -> _Worse | None:
+    def regression(self, before: State, after: State, chosen: list[Finding]) -> _Worse | None:
         """What is worse after some fixes than before; None if nothing is."""
         for subject in {change.subject for f in chosen for change in f.changes} & SUBJECTS.keys():
             if len(things(subject, after.result.world)) < len(things(subject, before.result.world)):
@@ -247,13 +247,15 @@ class _Fixer:
 def fix(
     paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
     least: Severity = Severity.INFO, comparison: Comparison | None = None,
-    tell: Callable[[str], None] = linter.no_progress,
+    tell: Callable[[str], None] = linter.no_progress, start: State | None = None,
 ) -> FixResult:  # fmt: skip
     """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
 
-    Only findings of the `least` severity, or worse, are mended, and none that the comparison knows.
+    Only findings of the `least` severity, or worse, are mended, and none that the comparison knows. `start` is what
+    was found in the files as they are, where somebody has looked already.
     """
-    return _Fixer(paths, config, safeties=safeties, names=rules, least=least, comparison=comparison, tell=tell).run()
+    fixer = _Fixer(paths, config, safeties=safeties, names=rules, least=least, comparison=comparison, tell=tell)
+    return fixer.run(start)
 
 
 _UNREADABLE = "unreadable-file"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from kcheck.engine import linter, rules
 from kcheck.engine.rule_words import looked_at
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
-from kcheck.reading import inventory
-from kcheck.scale.world import World
 from kcheck.simulate import comparison, results, scenario
 from kcheck.source.values import Known, known
 from kcheck.words.derive.basics import cluster_of
@@ -53,15 +53,18 @@ def savings(paths: list[str], config: Config, base: SimulationResult) -> list[Fi
     """
     base = base.without_wall or base
     able = {rule.name: rule for rule in rules.selected(config) if rule.subject in _SUBJECTS}
-    found_before = linter.run(Tree(paths, exclude=config.exclude), config)
+    tree = Tree(paths, exclude=config.exclude)
+    found_before = linter.run(tree, config)
+    start = fix.State({}, tree, found_before)
+    # what the findings in fixed files say is never printed; conditions of the user's own rules may ask for savings
+    silent = replace(config, run=replace(config.run, savings=bool(config.rules)))
 
     def fixed(names: tuple[str, ...]) -> FixSaving | None:
         """What fixes of some rules save; None if they change nothing of the run."""
-        outcome = fix.fix(paths, config, safeties=SAFETIES, rules=names)
+        outcome = fix.fix(paths, silent, safeties=SAFETIES, rules=names, start=start)
         if not outcome.files:
             return None
-        overlay = {file.real: file.new for file in outcome.files}
-        world = World(inventory.read(Tree(paths, overlay, config.exclude), config).inventory, config)
+        world = outcome.result.world
         cluster = next((one for one in world.inventory.clusters if one.id == base.scenario.cluster.id), None)
         found = "it is gone" if cluster is None else scenario.build_scenario(world, cluster)
         if isinstance(found, str) or found.without_wall.case == base.scenario.case:

@@ -15,8 +15,9 @@ from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.model.image_names import parse
 from kcheck.reading import inventory
 from kcheck.scale.world import World
+from kcheck.source.elements import wrap
 from kcheck.source.units import minor_version
-from kcheck.source.values import Known, Origin, known, number, wrap
+from kcheck.source.values import Known, Origin, known, number
 from kcheck.terraform.resource import BlockRecord
 
 if TYPE_CHECKING:

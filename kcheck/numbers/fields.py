@@ -27,6 +27,7 @@ from kcheck.source.values import (
     candidates,
     mapped,
     plain,
+    with_origin,
 )
 from kcheck.source.versions import ANY
 
@@ -113,7 +114,7 @@ class Fields:
             return mapped(self.texts(name), lambda texts: len(set(texts)))
         found = [Known(number, Origin(())) for number in numbers]
         place = (datum.origin or Origin(())).outside(self.record.span)
-        return agreed(datum, found) if type(datum) is Either else replace(found[0], origin=place)
+        return agreed(datum, found) if type(datum) is Either else with_origin(found[0], place)
 
     def mapping(self, name: str) -> Value[dict[str, str]]:
         """The value of a field that is a map of texts."""
@@ -141,10 +142,10 @@ class Fields:
         value = self._value(name)
         origin = value.origin
         if origin is not None and origin.spans and origin.spans[0].source.bundled:
-            value = replace(value, origin=origin.outside(self.record.span))
+            value = with_origin(value, origin.outside(self.record.span))
         elif origin is not None and origin.missing and self.resource.startswith("azapi_"):
             keys = tuple(self._table[name]["path"].partition(" | ")[0].split("."))
-            value = replace(value, origin=Origin((self.record.span,), within=keys))  # a body is not set in parts
+            value = with_origin(value, Origin((self.record.span,), within=keys))  # a body is not set in parts
         return value
 
     def _value(self, name: str) -> Value[object]:
@@ -166,11 +167,11 @@ class Fields:
             why = (
                 "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
             )
-            found = replace(found, origin=found.origin._replace(why=found.origin.why or why))
+            found = with_origin(found, found.origin._replace(why=found.origin.why or why))
         origin = found.origin if found is not None else None
         place = origin.missing if origin else None
         if found is not None and origin and place and place.path and entry.keys() & {"conflicts", "needs"}:
-            found = replace(found, origin=origin._replace(why=origin.why or self._obstacle(entry, place.path[-1])))
+            found = with_origin(found, origin._replace(why=origin.why or self._obstacle(entry, place.path[-1])))
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)

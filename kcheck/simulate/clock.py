@@ -1,4 +1,4 @@
-"""The events of a run in time order, and the count of those at which nothing else happens."""
+"""The events of a run in time order."""
 
 from __future__ import annotations
 
@@ -29,25 +29,3 @@ class Clock:
             if now > horizon:
                 return
             act(now, *arguments)
-
-
-class Tally:
-    """Counts times that have passed.
-
-    Half of what happens to a node only changes numbers that loops read. Events for that took a third of a run.
-    """
-
-    def __init__(self) -> None:
-        self._times: list[float] = []
-
-    def add(self, time: float) -> None:
-        """Count one more at a time."""
-        heappush(self._times, time)
-
-    def passed(self, now: float) -> int:
-        """How many passed since the last call."""
-        times, number = self._times, 0
-        while times and times[0] <= now:
-            heappop(times)
-            number += 1
-        return number

@@ -31,21 +31,22 @@ class Provider:
         self._boot, self._tail = draws(f"{seed}/boot"), draws(f"{seed}/tail")
         self._spot, self._call = draws(f"{seed}/spot"), draws(f"{seed}/call")
         self._free = 0.0
+        self._launch_gap = 1 / cloud.launch_rate
 
     def launch(self, group: Group, now: float) -> float:
         """When the next machine of a pool starts, and is paid for."""
-        start = max(now, group.next_launch) + 1 / self.cloud.launch_rate
+        start = max(now, group.next_launch) + self._launch_gap
         group.next_launch = start
         return start
 
     def boot(self) -> float | None:
         """Seconds until the next machine is ready; None if it never joins."""
-        draw = self._boot
+        cloud, draw = self.cloud, self._boot
         lost, straggler, late, noise = draw.random(), draw.random(), draw.random(), draw.gauss(0, 1)
-        if lost < self.cloud.lost:
+        if lost < cloud.lost:
             return None
-        extra = -self.cloud.straggler_mean * log(max(late, 1e-12)) if straggler < self.cloud.stragglers else 0.0
-        return self.cloud.boot * exp(self.cloud.boot_sigma * noise) + extra
+        extra = -cloud.straggler_mean * log(max(late, 1e-12)) if straggler < cloud.stragglers else 0.0
+        return cloud.boot * exp(cloud.boot_sigma * noise) + extra
 
     def interruption(self) -> float:
         """Seconds until a spot machine is taken away."""

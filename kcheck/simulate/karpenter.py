@@ -12,16 +12,17 @@ from kcheck.simulate.scaler import Scaler, Step
 
 if TYPE_CHECKING:
     from kcheck.simulate.nodes import Node
+    from kcheck.simulate.pods import Pods
 
 
 class Karpenter(Scaler):
     """Karpenter's settings: `scan_interval` of its loops, `batch` nodes allowed by budgets."""
 
-    def scale_up(self, now: float, pending: int, old: int, oldest: float) -> Step:  # noqa: ARG002 - as of every autoscaler
+    def scale_up(self, now: float, pods: Pods) -> Step:
         """Begin a round: nodes for all pods that have none."""
         fleet, settings = self.fleet, self.settings
         asked = []
-        want = pending - fleet.coming
+        want = pods.unschedulable() - fleet.coming
         if self.case.ceiling is not None and want > 0:
             room = self.case.ceiling - fleet.target - self.case.system_nodes
             if room < want:

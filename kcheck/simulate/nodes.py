@@ -6,11 +6,11 @@ https://github.com/kubernetes-sigs/cluster-autoscaler/blob/main/pkg/clusterstate
 from __future__ import annotations
 
 from collections import deque
+from heapq import heappop
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kcheck.simulate.clock import Tally
 from kcheck.simulate.model import PHASES
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Group(Struct):
     last_increase: float = -NEVER
     last_deletion: float = -NEVER
     kept: list[Node] = []
-    joins: Tally = field(default_factory=Tally)
+    joins: list[float] = []
 
     @property
     def coming(self) -> int:
@@ -151,33 +151,47 @@ class Fleet(Struct):
     deleting: int = 0
     launched: int = 0
     gone: int = 0
-    launches: Tally = field(default_factory=Tally)
-    leaves: Tally = field(default_factory=Tally)
-    losses: Tally = field(default_factory=Tally)
-    stops: Tally = field(default_factory=Tally)
-    clears: Tally = field(default_factory=Tally)
+    launches: list[float] = []
+    leaves: list[float] = []
+    losses: list[float] = []
+    stops: list[float] = []
+    clears: list[float] = []
 
     def count(self, now: float) -> None:
-        """Count what happened to nodes since the last loop."""
-        self.launched += self.launches.passed(now)
-        left = self.leaves.passed(now)
-        self.gone += left + self.losses.passed(now)
-        self.ready -= left
-        self.deleting -= left
-        self.registered -= left
-        self.unready += self.stops.passed(now) - self.clears.passed(now)
+        """Count what happened to nodes since the last loop: as events these moments took a quarter of a run."""
+        launches, leaves, losses, stops, clears = self.launches, self.leaves, self.losses, self.stops, self.clears
+        while launches and launches[0] <= now:
+            heappop(launches)
+            self.launched += 1
+        while leaves and leaves[0] <= now:
+            heappop(leaves)
+            self.gone += 1
+            self.ready -= 1
+            self.deleting -= 1
+            self.registered -= 1
+        while losses and losses[0] <= now:
+            heappop(losses)
+            self.gone += 1
+        while stops and stops[0] <= now:
+            heappop(stops)
+            self.unready += 1
+        while clears and clears[0] <= now:
+            heappop(clears)
+            self.unready -= 1
         for group in self.groups:
-            joined = group.joins.passed(now)
-            group.waiting -= joined
-            group.young += joined
-            self.registered += joined
+            joins = group.joins
+            while joins and joins[0] <= now:
+                heappop(joins)
+                group.waiting -= 1
+                group.young += 1
+                self.registered += 1
 
     @property
     def target(self) -> int:
         """Nodes that are asked for."""
-        return sum(group.target for group in self.groups)
+        return sum([group.target for group in self.groups])
 
     @property
     def coming(self) -> int:
         """Nodes that are expected to become ready."""
-        return sum(group.coming for group in self.groups)
+        return sum([group.coming for group in self.groups])

@@ -62,6 +62,7 @@ class Pods:
     def __init__(self, case: Case, fleet: Fleet, clock: Clock, hold: Callable[[str, float], None]) -> None:
         self.case, self.cloud, self.fleet, self.clock, self.hold = case, case.cloud, fleet, clock, hold
         self.works = [Work(job) for job in case.jobs]
+        self._pod_gap = 1 / self.cloud.pod_rate if self.cloud.pod_rate else 0
         self.waiting = {number: deque[Pod]() for number in sorted({job.priority for job in case.jobs}, reverse=True)}
         self._every = case.pods
         self.finished = self.failed = self.refused = 0
@@ -88,7 +89,7 @@ class Pods:
 
     def unschedulable(self) -> int:
         """Pods that wait for a node."""
-        return sum(map(len, self.waiting.values()))
+        return sum([len(pods) for pods in self.waiting.values()])
 
     def older_than(self, time: float) -> int:
         """Pods among them that were created until a time."""
@@ -96,7 +97,7 @@ class Pods:
 
     def first_created(self) -> float:
         """When the first one of them was created."""
-        return min((pod.created for pods in self.waiting.values() for pod in pods), default=NEVER)
+        return min([pod.created for pods in self.waiting.values() for pod in pods], default=NEVER)
 
     def next_one(self, since: float, now: float) -> float:
         """Seconds until another pod becomes unschedulable; 0 if one did `since` a time (loop/trigger.go)."""
@@ -107,14 +108,12 @@ class Pods:
     # --- admission and creation: the Job controller in a burst and at a rate, the scheduler at its own
 
     def _later(self, time: float, act: Callable[..., None], *arguments: object) -> None:
+        """Have something done; what that is takes one off `awaited`."""
         self.awaited += 1
-        self.clock.at(time, self._now, act, arguments)
-
-    def _now(self, now: float, act: Callable[..., None], arguments: tuple[object, ...]) -> None:
-        self.awaited -= 1
-        act(now, *arguments)
+        self.clock.at(time, act, *arguments)
 
     def _submit(self, now: float, work: Work) -> None:
+        self.awaited -= 1
         if work.job.queue in self._queues:
             self._admit(now, self._queues[work.job.queue])
         else:
@@ -167,13 +166,14 @@ class Pods:
         for pod in work.pods:
             if pod.done:
                 continue
-            pod.created, _ = self._create.send(now, 1)
-            seen, _ = self._schedule.send(pod.created, 1)
+            pod.created = self._create.send_one(now)
+            seen = self._schedule.send_one(pod.created)
             self._coming.append(seen)
             self._later(seen, self._seen, pod, pod.life)
 
     def _expire(self, now: float, work: Work, tries: int) -> None:
         """A job that is not done at its deadline fails, with the pods that still wait."""
+        self.awaited -= 1
         if not work.admitted or work.tries != tries:
             return
         work.failed = True
@@ -184,6 +184,7 @@ class Pods:
 
     def _seen(self, now: float, pod: Pod, life: int) -> None:
         """The scheduler sees a pod: it gets a free node, one of a pod that matters less, or waits."""
+        self.awaited -= 1
         self._coming.popleft()
         if pod.life != life:
             return
@@ -231,21 +232,23 @@ class Pods:
     def _bind(self, now: float, node: Node, pod: Pod) -> None:
         self.fleet.busy += 1
         pod.node, node.pod = node, pod
-        if pod.work.job in node.images:
+        job = pod.work.job
+        if job in node.images:
             self._later(now, self._started, pod, pod.life)
         else:
-            node.images.append(pod.work.job)
+            node.images.append(job)
             self._later(now + self.cloud.pull, self._start, pod, pod.life)
 
     def _start(self, now: float, pod: Pod, life: int) -> None:
         """Start a pod as soon as its turn comes, and its images can be pulled."""
+        self.awaited -= 1
         if pod.life != life:
             return
         begin = max(now, self._next_start)
         if self.case.pulls:
             begin = max(begin, self._pull(begin))
             self.refused += now < self._limited_until
-        self._next_start = begin + (1 / self.cloud.pod_rate if self.cloud.pod_rate else 0)
+        self._next_start = begin + self._pod_gap
         self._later(begin, self._started, pod, life)
 
     def _pull(self, now: float) -> float:
@@ -263,6 +266,7 @@ class Pods:
         return now
 
     def _started(self, now: float, pod: Pod, life: int) -> None:
+        self.awaited -= 1
         if pod.life != life:
             return
         work = pod.work
@@ -272,14 +276,20 @@ class Pods:
         together = work.job.gang
         if together and work.started < len(work.pods):
             return
-        for one in work.pods if together else (pod,):
+        pods = work.pods if together else [pod]
+        for one in pods:
             one.place.spend("wait", now)
             one.working = now
-            self._later(now + work.job.duration, self._finish, one, one.life)
+        self._later(now + work.job.duration, self._finish, [(one, one.life) for one in pods])
 
-    def _finish(self, now: float, pod: Pod, life: int) -> None:
-        if pod.life != life:
-            return
+    def _finish(self, now: float, pods: list[tuple[Pod, int]]) -> None:
+        self.awaited -= 1
+        for pod, life in pods:
+            if pod.life == life:
+                self._end(now, pod)
+
+    def _end(self, now: float, pod: Pod) -> None:
+        """The work of a pod is done."""
         node, work = self._take_away(now, pod), pod.work
         pod.working, pod.done = NEVER, True
         self.finished += 1

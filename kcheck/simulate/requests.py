@@ -32,23 +32,26 @@ class Client:
         if not self.qps:
             return now, number
         self._drain(now)
-        end, used, sent = now, self._used, 0
-        while sent < number and end < until:  # the generic cell rate algorithm
+        end, sent = now, 0
+        while sent < number and end < until:
             if self._events >= 1 and sent % workers == 0:
                 self._events -= 1
-                used = max(used, end) + self._gap
-            used = max(used, end) + self._gap
-            end = max(end, used - self._ahead)
+                self.send_one(end)
+            end = self.send_one(end)
             sent += 1
-        self._used = used
         return end, sent
+
+    def send_one(self, now: float) -> float:
+        """Send a request and no events: when it passes (the generic cell rate algorithm)."""
+        self._used = max(self._used, now) + self._gap
+        return max(now, self._used - self._ahead)
 
     def _drain(self, now: float) -> None:
         """Send the events that the budget allowed since the last time."""
         if not self.qps:
             self._events = 0
             return
-        if self._events > 0:
+        if self._events:
             since = max(self._used, self._sent)
             able = max(0.0, (now + self._ahead - since) * self.qps)
             number = min(self._events, able)

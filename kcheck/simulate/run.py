@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heappush
 from typing import TYPE_CHECKING
 
 from kcheck.simulate.clock import Clock
@@ -42,7 +43,7 @@ class _Simulation:
         self.scaler = (Karpenter if case.settings.karpenter else Scaler)(case, self.fleet, self._hold)
         self.provider = Provider(case.cloud, case.seed)
         self.client = Client(case.settings.client_qps, case.settings.client_burst)
-        self.productive = False
+        self.eager, self.productive = case.settings.eager, False
         self.interrupted = 0
         self.timeline: list[Point] = []
         self.events: list[Event] = []
@@ -53,7 +54,7 @@ class _Simulation:
                 self._exist(group)
         settings = self.case.settings
         first = draws(f"{self.case.seed}/phase").random() * settings.scan_interval
-        if settings.eager:
+        if self.eager:
             first = min(first, self.case.job.at + _MOMENT)
         self.clock.at(first, self._loop)
         self.clock.run(self.case.horizon)
@@ -87,7 +88,7 @@ class _Simulation:
         for _ in range(number):
             launched, boot = self.provider.launch(group, now), self.provider.boot()
             node = self._new(group, launched)
-            self.fleet.launches.add(launched)
+            heappush(self.fleet.launches, launched)
             if boot is None:
                 self.clock.at(launched + settings.provision_time, self._lose, node)
                 continue
@@ -96,7 +97,7 @@ class _Simulation:
                 self.clock.at(launched + settings.provision_time, self._lose, node)
                 continue
             node.registered = registered
-            group.joins.add(registered)
+            heappush(group.joins, registered)
             if ready - launched > settings.startup_time:
                 self.clock.at(max(registered, launched + settings.startup_time), self._age, node)
             self.clock.at(ready, self._ready, node)
@@ -201,8 +202,8 @@ class _Simulation:
             latency = self.provider.latency()
             if asks and now + latency / 2 - node.registered > settings.startup_time:
                 stopped = now + latency / 2  # from then on it is not ready, and its cloud still has it
-                fleet.stops.add(stopped)
-                fleet.clears.add(min(now + latency, stopped + self.cloud.linger))
+                heappush(fleet.stops, stopped)
+                heappush(fleet.clears, min(now + latency, stopped + self.cloud.linger))
             self._go(now + latency, node)
 
     def _go(self, time: float, node: Node) -> None:
@@ -212,17 +213,14 @@ class _Simulation:
         node.spend("delete", time)
         node.gone = time
         fleet = self.fleet
-        (fleet.leaves if node.registered < NEVER else fleet.losses).add(time)
+        heappush(fleet.leaves if node.registered < NEVER else fleet.losses, time)
 
     # --- loops
 
     def _loop(self, now: float) -> None:
-        pods, settings, scaler = self.pods, self.case.settings, self.scaler
+        scaler = self.scaler
         self.fleet.count(now)
-        pending = pods.unschedulable()
-        old = pods.older_than(now - settings.new_pod_delay) if settings.new_pod_delay else pending
-        oldest = now - pods.first_created() if pending else 0
-        step = scaler.scale_up(now, pending, old, oldest)
+        step = scaler.scale_up(now, self.pods)
         if scaler.events:
             self.events += [Event(now, *event) for event in scaler.events]
             scaler.events.clear()
@@ -256,7 +254,7 @@ class _Simulation:
             return
         wait = settings.scan_interval
         productive = bool(step.asked or deleted)
-        if settings.eager:
+        if self.eager:
             if productive or (self.productive and settings.minor >= 33):
                 wait = 0
             else:
@@ -302,12 +300,14 @@ class _Simulation:
         paid_of: dict[int, list[float]] = {id(group): [] for group in self.fleet.groups}
         until = max(end, done, self.timeline[-1].time if self.timeline else 0)
         for node in nodes:
-            last = node.gone if node.gone < NEVER else until
+            last = node.gone
+            if last == NEVER:
+                last = until
+                node.close(last, self.case.settings.unneeded_time)
             if node.launched >= last:
                 continue
-            node.close(last, self.case.settings.unneeded_time)
-            for name in PHASES:
-                phases[name] += node.spent[name]
+            for name, seconds in node.spent.items():
+                phases[name] += seconds
             paid_of[id(node.pool)].append(self.provider.paid(last - node.launched))
         uses = tuple(Use(len(paid_of[id(group)]), sum(paid_of[id(group)])) for group in self.fleet.groups)
         paid = sum(use.paid for use in uses)

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.simulate.model import Case
+    from kcheck.simulate.pods import Pods
 
 _FRESH, _FRESH_GPU = 2, 30
-"""Pods younger than that many seconds start no scale-up: all of them, or the oldest of those with GPUs."""
+"""Pods younger than that many seconds start no scale-up, nor is anything deleted: all of them, or the oldest of those
+with GPUs."""
 
 
 class Step(NamedTuple):
@@ -35,6 +37,7 @@ class Scaler:
     def __init__(self, case: Case, fleet: Fleet, hold: Callable[[str, float], None]) -> None:
         self.case, self.settings, self.cloud, self.fleet, self.hold = case, case.settings, case.cloud, fleet, hold
         self.local = self.settings.local_delays and self.settings.minor >= 29
+        self.modern = self.settings.modern
         self.last_scale_up = self.last_delete = self.last_failure = -NEVER
         self.in_progress = 0
         self.shortest = NEVER
@@ -44,14 +47,15 @@ class Scaler:
         self._noise = draws(f"{case.seed}/loop")
         self.events: list[tuple[str, str, int]] = []
 
-    def scale_up(self, now: float, pending: int, old: int, oldest: float) -> Step:
-        """Begin a loop: `pending` pods wait, `old` of them long enough to count; the first is `oldest` seconds old."""
+    def scale_up(self, now: float, pods: Pods) -> Step:
+        """Begin a loop: ask for nodes for pods that wait."""
         fleet, settings, cloud = self.fleet, self.settings, self.cloud
         period = self.period = now - self.last_loop if self.last_loop > -NEVER else 0
         self.last_loop = now
         registered = fleet.registered + self.case.system_nodes
         work = (cloud.loop + cloud.loop_per_node * registered) * exp(cloud.loop_sigma * self._noise.gauss(0, 1))
-        work *= cloud.loop_deleting if self.in_progress else 1
+        if self.in_progress:
+            work *= cloud.loop_deleting
         self._timeouts(now)
         if fleet.unready > settings.unready_count and fleet.unready > settings.unready_percentage / 100 * registered:
             while fleet.unneeded:
@@ -61,32 +65,36 @@ class Scaler:
             self.events.append(("unhealthy", "", fleet.unready))
             self.hold("max-total-unready-percentage", period)
             return Step(work, [], deletes=False)
-        asked, simulated = self._up(now, period, pending, old, oldest)
+        asked: list[tuple[Group, int]] = []
+        simulated, fresh = 0.0, False
+        coming = self._coming
+        if pods.unschedulable() > coming:
+            fresh = now - pods.first_created() < (_FRESH_GPU if self.case.job.gpu else _FRESH)
+            asked, simulated = self._up(now, pods, coming, fresh=fresh)
         if asked:
             self.last_scale_up = now
-        if settings.scale_down and not (asked and settings.minor <= 28):
+        rests = bool(asked) and settings.minor <= 28
+        if settings.scale_down and not rests:
             self._clocks(now)
-        waits = pending > self._coming and oldest < self._fresh
-        return Step(work + simulated, asked, deletes=not waits and not (asked and settings.minor <= 28))
+        return Step(work + simulated, asked, deletes=not fresh and not rests)
 
     def scale_down(self, now: float) -> list[Node]:
         """End a loop that began `now`: the nodes to delete, as deletions in progress allow by then."""
         settings, fleet = self.settings, self.fleet
-        removable = bool(fleet.unneeded) and now - fleet.unneeded[0].since > settings.unneeded_time
-        if not removable or not settings.scale_down:
+        if not fleet.unneeded or now - fleet.unneeded[0].since <= settings.unneeded_time or not settings.scale_down:
             return []
         held = "" if self.local else self._cooling(now, self.last_scale_up, self.last_delete)
         if held:
             self.hold(held, self.period)
             return []
-        return self.removable_nodes(
-            now, max(0, settings.batch - self.in_progress) if settings.modern else settings.batch
-        )
+        return self.removable_nodes(now, max(0, settings.batch - self.in_progress) if self.modern else settings.batch)
 
     def _timeouts(self, now: float) -> None:
         """Fail requests whose nodes are late, and back off their pools."""
         settings = self.settings
         for group in self.fleet.groups:
+            if group.deadline == NEVER:
+                continue
             if group.coming == 0:
                 group.increase, group.deadline = 0, NEVER
             elif now >= group.deadline:
@@ -99,28 +107,19 @@ class Scaler:
     @property
     def _coming(self) -> int:
         """Upcoming nodes for pods: from 1.36 on without abandoned ones."""
-        groups = self.fleet.groups
-        return sum(group.coming for group in groups if group.deadline < NEVER or self.settings.minor < 36)
+        late = self.settings.minor < 36
+        return sum([group.coming for group in self.fleet.groups if late or group.deadline < NEVER])
 
-    @property
-    def _fresh(self) -> float:
-        """Minimum age of the first pod for a scale-up; until then nothing is deleted either."""
-        return _FRESH_GPU if self.case.job.gpu else _FRESH
-
-    def _up(
-        self, now: float, period: float, pending: int, old: int, oldest: float
-    ) -> tuple[list[tuple[Group, int]], float]:
-        settings, fleet = self.settings, self.fleet
-        coming = self._coming
-        want = pending - coming
+    def _up(self, now: float, pods: Pods, coming: int, *, fresh: bool) -> tuple[list[tuple[Group, int]], float]:
+        """Nodes for pods that have none on its way, if they wait long enough, and the seconds that takes."""
+        settings, fleet, period = self.settings, self.fleet, self.period
+        delay = settings.new_pod_delay
+        want = (pods.older_than(now - delay) if delay else pods.unschedulable()) - coming
         if want <= 0:
-            return [], 0
-        if old - coming <= 0:
             self.hold("new-pod-scale-up-delay", period)
             return [], 0
-        if oldest < self._fresh:
+        if fresh:
             return [], 0
-        want = old - coming
         most = settings.nodes_per_scale_up if settings.minor >= 24 else 0  # before, an estimate ran to its end
         limit = min(want, most or want)
         for name, total in (("max-nodes-total", settings.nodes_total), ("walls", self.case.ceiling)):
@@ -240,7 +239,7 @@ class Scaler:
         """
         settings, fleet = self.settings, self.fleet
         number = len(fleet.idle)
-        if settings.modern and settings.minor >= 27:
+        if self.modern and settings.minor >= 27:
             if self.last_update > -NEVER:
                 self.shortest = min(self.shortest, now - self.last_update)
             batch, there = settings.batch, len(fleet.unneeded)

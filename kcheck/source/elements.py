@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kcheck.source.values import Either, Known, Origin, Partial, Unknown
 
@@ -82,3 +83,16 @@ def choices(datum: Datum) -> Either | None:
     rows = product(*found)
     branches = (row[0] if datum is first else Known(row, origin) for row in rows)
     return Either(first.reason, origin, first.symbol, branches=tuple(branches))
+
+
+def wrap(value: Any, origin: Origin) -> Datum:
+    """Plain Python data as a datum whose parts all have the same origin."""
+    if isinstance(value, dict):
+        return Known({str(key): wrap(item, origin) for key, item in value.items()}, origin)
+    if isinstance(value, list | tuple):
+        return Known(tuple(wrap(item, origin) for item in value), origin)
+    if isinstance(value, float):
+        value = Fraction(repr(value))
+    if isinstance(value, Fraction) and value.denominator == 1:
+        value = int(value)
+    return Known(value, origin)

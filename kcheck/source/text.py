@@ -6,8 +6,6 @@ from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -21,21 +19,32 @@ class Position(NamedTuple):
     column: int
 
 
-class Source(Struct, eq=False, dict=True):
+class Source:
     """One file as it was read.
 
     `path` is as findings print it: relative to the working directory, with forward slashes. A `bundled` one is
     part of kcheck; nothing is ever reported in it. A `derived` one holds a part of a file in another form, on the
     same lines; it cannot be edited. Of a `private` one, only what a finding is about is ever shown. `syntax` is
     the name of what it was read as.
+
+    No Struct: who looks whether there is anything to check does not wait 25 ms for the import of msgspec.
     """
 
-    path: str
-    data: bytes
-    bundled: bool = False
-    derived: bool = False
-    private: bool = False
-    syntax: str = ""
+    def __init__(
+        self,
+        path: str,
+        data: bytes,
+        bundled: bool = False,
+        derived: bool = False,
+        private: bool = False,
+        syntax: str = "",
+    ) -> None:
+        self.path = path
+        self.data = data
+        self.bundled = bundled
+        self.derived = derived
+        self.private = private
+        self.syntax = syntax
 
     def __repr__(self) -> str:
         return f"Source({self.path!r})"

@@ -16,7 +16,11 @@ Plain: TypeAlias = str | int | float | bool | None
 
 
 # Nodes never change; `frozen` would take 0.8 us more for each. Compared by identity: bombs are not walked.
-class _Node(Struct, eq=False):
+class _Spanned(Struct, eq=False, kw_only=True):
+    _span: Span | None = None
+
+
+class _Node(_Spanned, eq=False):
     source: Source
     start: int
     end: int
@@ -24,8 +28,10 @@ class _Node(Struct, eq=False):
 
     @property
     def span(self) -> Span:
-        """The bytes of the node, without its anchor and tag."""
-        return Span(self.source, self.start, self.end)
+        """The bytes of the node, without its anchor and tag; made once, and shared by all values that are there."""
+        if self._span is None:
+            self._span = Span(self.source, self.start, self.end)
+        return self._span
 
 
 class Scalar(_Node):

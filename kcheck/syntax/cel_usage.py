@@ -39,6 +39,10 @@ class Usage(Struct, frozen=True):
     numbers: tuple[int | float, ...]  # literals, from left to right
 
 
+SETS = Usage.__struct_fields__[:-1]
+"""The fields that are sets of paths, or of functions."""
+
+
 def usage(expr: bytes, variables: tuple[str, ...]) -> Usage:
     """What an expression uses."""
     walker = _Walker(variables)
@@ -85,7 +89,7 @@ _NONE: _Refs = frozenset()
 class _Walker:
     def __init__(self, variables: tuple[str, ...]) -> None:
         self.variables = variables
-        self.sets: dict[str, set[str]] = {name: set() for name in Usage.__struct_fields__ if name != "numbers"}
+        self.sets: dict[str, set[str]] = {name: set() for name in SETS}
         self.numbers: list[int | float] = []
 
     def note(self, kind: str, refs: _Refs) -> None:

@@ -6,7 +6,6 @@ Aliases stay references to nodes that are built once; nothing here copies what a
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from bisect import bisect_left
@@ -395,7 +394,7 @@ def literal(value: Plain, style: Style = "plain") -> str:
         ValueError: an int that does not fit 64 bits would be read as something else.
     """
     if value is None or isinstance(value, bool):
-        return json.dumps(value)
+        return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int):
         if not -(2**63) <= value < 2**64:
             raise ValueError(f"{value} does not fit 64 bits")
@@ -408,6 +407,8 @@ def literal(value: Plain, style: Style = "plain") -> str:
     safe = value.isprintable() and _SAFE.fullmatch(value) and not _ELSEWHERE.fullmatch(value)
     if style != "double" and safe and _resolved(value) is value:
         return value
+    import json
+
     # JSON leaves DEL, C1 and the line ends of Unicode as they are.
     quoted = json.dumps(value, ensure_ascii=False)
     return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.numbers import profiles
 from kcheck.source import versions
 from kcheck.source.bundled import PROFILES
+from kcheck.source.elements import wrap
 from kcheck.source.regex import regex
 from kcheck.source.text import Source
-from kcheck.source.values import Origin, wrap
+from kcheck.source.values import Origin
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.configuration import Configuration

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.numbers import profiles
+from kcheck.source.elements import wrap
 from kcheck.source.findings import Skipped
 from kcheck.source.regex import regex
-from kcheck.source.values import Origin, wrap
+from kcheck.source.values import Origin
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.copies import parse_address
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.source import scalars
+from kcheck.source.elements import wrap
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Data, Known, Missing, Origin, wrap
+from kcheck.source.values import Data, Known, Missing, Origin
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.types import convert_to
 

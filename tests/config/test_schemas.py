@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.config import schemas
+from kcheck.source.elements import wrap
 from kcheck.source.text import Source
-from kcheck.source.values import Known, Origin, wrap
+from kcheck.source.values import Known, Origin
 from kcheck.syntax import yaml
 
 PLACE = Origin((Source("a.yaml", b"a").span(0, 1),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kcheck.cli import cli
 from kcheck.config.config import Config
+from kcheck.engine import linter, rules
 from kcheck.files.tree import Tree
 from kcheck.numbers.machines import Price
 from kcheck.reading import inventory
@@ -20,6 +21,7 @@ from kcheck.simulate import comparison, parameters, results, scenario
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.simulate.run import simulate
 from kcheck.source.units import between, rough
+from kcheck.words.subjects import SUBJECTS
 from tests.simulate.test_command import CLUSTER, JOB
 
 if TYPE_CHECKING:
@@ -237,6 +239,37 @@ def test_what_a_person_has_to_change_is_shown_too(write: Callable[[Mapping[str, 
     assert "--select slow-node-deletion" not in out
     (run,) = json.loads(ran("simulate", ".", "--what-if", "--format", "json"))["runs"]
     assert "by hand" in {one["safety"] for one in run["what_if"]}
+
+
+def test_what_if_reads_and_simulates_nothing_twice(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files as they are count once for all fixes, and the findings in fixed files are not priced: nobody reads them."""
+    write(TREES["aks with a job"])
+    read: list[Tree] = []
+    runs: list[Case] = []
+    monkeypatch.setattr(linter, "run", _noting(linter.run, read.append))
+    monkeypatch.setattr(comparison, "simulate", _noting(simulate, runs.append))
+    comparison._summary.cache_clear()
+    CliRunner().invoke(cli, ["simulate", ".", "--what-if"])
+    assert [bool(tree.disk.overlay) for tree in read].count(False) == 1
+    settings = {(case.settings, case.pools) for case in runs}
+    assert len(settings) <= 1 + 4 + 1, "as it is, with each of four savings, with all fixes"
+
+
+def _noting(function: Callable[..., object], note: Callable[[Any], None]) -> Callable[..., object]:
+    def called(first: object, *others: object, **named: object) -> object:
+        note(first)
+        return function(first, *others, **named)
+
+    return called
+
+
+def test_no_condition_of_a_rule_waits_for_a_simulated_run() -> None:
+    """What-if leaves savings out while it looks whether fixes work."""
+    for rule in rules.all_rules(()):
+        words = {word.name for word in SUBJECTS.get(rule.subject, ()) if word.type == "saving"}
+        assert not [word for word in words if word in f"{rule.when} {rule.problem} {rule.grade}"], rule.name
 
 
 def test_autoscaler_outside_of_the_code_is_why_no_fix_helps(write: Callable[[Mapping[str, str]], Path]) -> None:

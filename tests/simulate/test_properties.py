@@ -10,8 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kcheck.simulate.clock import Clock
 from kcheck.simulate.model import PHASES, Case, Cloud, Job, Pool, Run, Settings
 from kcheck.simulate.nodes import Fleet, Group, Node
+from kcheck.simulate.pods import Pods
 from kcheck.simulate.run import simulate
 from kcheck.simulate.scaler import Scaler
 from tests.places import LONG
@@ -510,7 +512,11 @@ def test_nothing_is_deleted_while_all_pods_are_fresh(oldest: float, gpu: bool, d
     fleet.unneeded.append(node)
     one = replace(case(2, minor=37, delay_after_add=0), job=Job(2, 600, gpu=gpu))
     scaler = Scaler(one, fleet, lambda _name, _seconds: None)
-    step = scaler.scale_up(1000, 1, 1, oldest)
+    pods = Pods(one, fleet, Clock(), scaler.hold)
+    pod = pods.works[0].pods[0]
+    pod.created = 1000 - oldest
+    pods.waiting[0].append(pod)
+    step = scaler.scale_up(1000, pods)
     assert (len(scaler.scale_down(1000)) if step.deletes else 0) == deleted
 
 

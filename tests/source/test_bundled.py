@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import marshal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ from compile_data import compile_data
 
 from kcheck.engine import rules
 from kcheck.source import bundled
+from kcheck.syntax import cel
 
 PROFILES = sorted(str(path) for path in Path(bundled.PROFILES).rglob("*.yaml"))
+SUBJECTS = sorted({rule.subject for rule in rules.load()})
+EXAMPLE = Path(bundled.ROOT) / "examples" / "own-rules"
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +44,42 @@ def test_profiles_are_what_is_written(folder: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.usefixtures("wheel")
 def test_rules_are_what_is_written() -> None:
-    assert bundled.compiled("rules") == rules.entries()
+    assert bundled.compiled("rules") == [list(entry) for entry in rules.entries()]
     assert rules.load.__wrapped__() == rules.load()
     assert not any({"why", "examples"} & table.keys() for _, _, table in rules.entries())
+
+
+@pytest.mark.usefixtures("wheel")
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_expressions_are_what_is_written(subject: str) -> None:
+    variables = (subject, "limits")
+    stored = cel.serialized_expressions.__wrapped__(variables)
+    assert stored
+    for text, content in stored.items():
+        written = cel.compile(text, variables)
+        found = cel.Expression(text, variables, bundled.unpacked(content))
+        assert cel.usage(found) == cel.usage(written)
+        assert cel.tree(found) == cel.tree(written)
+        nothing = cel.activation({}, variables)
+        assert cel.evaluate(found, nothing) == cel.evaluate(written, nothing)
+
+
+def test_expressions_of_another_runtime_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "expressions" / "pool-limits.msgpack"
+    path.parent.mkdir()
+    path.write_bytes(bundled.packed(("cel_expr_python-0.0.1.dist-info", {"1 + 1": b""})))
+    monkeypatch.setattr(bundled, "COMPILED", str(tmp_path))
+    assert not cel.serialized_expressions.__wrapped__(("pool", "limits"))
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_wheel_says_the_same(form: str, folder: Path) -> None:
+    def output(compiled: object) -> str:
+        code = f"from kcheck.source import bundled; bundled.COMPILED = {str(compiled)!r}; import kcheck.cli; kcheck.cli.main()"
+        command = [sys.executable, "-c", code, "check", ".", "--fail-on=never", f"--format={form}"]
+        return subprocess.run(command, cwd=EXAMPLE, capture_output=True, text=True, check=True).stdout
+
+    assert output(folder) == output("nowhere")
 
 
 def test_yaml_is_read_in_a_checkout() -> None:
@@ -51,18 +88,11 @@ def test_yaml_is_read_in_a_checkout() -> None:
 
 @pytest.mark.parametrize(
     "damaged",
-    [b"", b"kch", bundled.packed({"a": 1})[:-1], bundled.packed({"a": 1})[:-1] + b"x", b"\0\0\0\0" + marshal.dumps(1)],
+    [b"", b"kch", bundled.packed({"a": 1})[:-1], bundled.packed({"a": 1})[:-1] + b"x", b"\0\0\0\0\1"],
 )
 def test_a_damaged_file_is_left_alone(damaged: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "profiles" / "mechanisms.yaml.marshal"
+    path = tmp_path / "profiles" / "mechanisms.yaml.msgpack"
     path.parent.mkdir()
     path.write_bytes(damaged)
     monkeypatch.setattr(bundled, "COMPILED", str(tmp_path))
     assert bundled.load(f"{bundled.PROFILES}/mechanisms.yaml")["subnet"]
-
-
-@pytest.mark.parametrize(("version", "read"), [(3, False), (4, True), (6, True), (7, False)])
-def test_data_is_read_by_known_formats_only(version: int, read: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = bundled.packed({"a": ["b", 1, 2.5, None, True]})
-    monkeypatch.setattr(marshal, "version", version)
-    assert (bundled.unpacked(file) is not None) == read

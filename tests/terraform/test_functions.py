@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcheck.source.elements import wrap
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.text import Source, Span
-from kcheck.source.values import Known, Origin, SetData, Symbol, Unknown, plain, wrap
+from kcheck.source.values import Known, Origin, SetData, Symbol, Unknown, plain
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform import convert
 from kcheck.terraform.evaluator import evaluate

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.source.elements import wrap
 from kcheck.source.keys import Reference
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.text import Source
-from kcheck.source.values import Either, Known, Origin, Partial, Symbol, Unknown, wrap
+from kcheck.source.values import Either, Known, Origin, Partial, Symbol, Unknown
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.evaluator import evaluate, value_of
 from kcheck.terraform.scope import Scope

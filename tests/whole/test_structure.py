@@ -60,6 +60,7 @@ HEAVY = {
     "json",
     "hashlib",
     "dataclasses",
+    "msgspec",
     "importlib.metadata",
 }
 MANIFEST = (
@@ -83,8 +84,9 @@ CHOICES = {
     "kcheck.numbers.clouds",
     "kcheck.source",
     "kcheck.source.bundled",
+    "kcheck.source.regex",
 }
-"""Names of formats and clouds, which help lists; these modules import nothing else of kcheck."""
+"""Names of formats and clouds, which help lists, and late patterns; these modules import nothing else of kcheck."""
 
 
 def test_help_loads_no_command(tmp_path: Path) -> None:
@@ -145,6 +147,7 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "yaml" in modules
     assert not modules & {"tree_sitter", "tree_sitter_hcl", "jsonschema_rs", "ruamel", "jinja2", "kcheck.generate"}
+    assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
 
 
 def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import NOTHING, Cni
 from kcheck.numbers import profiles
-from kcheck.source.values import (
-    Json,
-    Known,
-    Missing,
-    Origin,
-    Unknown,
-    Unset,
-    Value,
-    encoded,
-    equals,
-    mapped,
-    wrap,
-)
+from kcheck.source.elements import wrap
+from kcheck.source.values import Json, Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

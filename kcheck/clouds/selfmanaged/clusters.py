@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kcheck.model import NOTHING, Addresses, NodePool, PodRange, Size, Subnet, Surge, Upgrade
 from kcheck.numbers import profiles
 from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.values import Item, Known, Origin, Unknown, Unset, Value, mapped
+from kcheck.source.values import Item, Known, Origin, Unknown, Unset, Value, mapped, with_origin
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory
@@ -106,7 +106,7 @@ def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Valu
     if not listed or origin is None or origin.missing is None or within not in origin.missing.path:
         return value
     *outer, last = origin.missing.path
-    return replace(value, origin=origin._replace(missing=origin.missing._replace(path=(*outer, Item(last), "value"))))
+    return with_origin(value, origin._replace(missing=origin.missing._replace(path=(*outer, Item(last), "value"))))
 
 
 def quota(written: int) -> int:

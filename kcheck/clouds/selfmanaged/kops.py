@@ -27,7 +27,7 @@ from kcheck.model import (
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
 from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of, with_origin
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class _Cluster:
 def _bare(value: Value[int]) -> Value[int]:
     """A number that kops accepts only without quotes."""
     why = "kops needs a number here, without quotes"
-    return replace(value, origin=value.origin._replace(why=why)) if value.origin is not None else value
+    return with_origin(value, value.origin._replace(why=why)) if value.origin is not None else value
 
 
 def _written(size: Value[int]) -> Value[int]:

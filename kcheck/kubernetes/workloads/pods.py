@@ -51,6 +51,7 @@ from kcheck.source.values import (
     mapped,
     reason_of,
     total,
+    with_origin,
 )
 from kcheck.syntax import yaml
 
@@ -124,7 +125,7 @@ def fixed(one: PodTemplate, why: str) -> PodTemplate:
 def _fixed(one: T, why: str) -> T:
     found = {name: getattr(one, name) for name in one.__struct_fields__}
     changed: dict[str, Any] = {
-        name: replace(value, origin=value.origin._replace(why=why))
+        name: with_origin(value, value.origin._replace(why=why))
         for name, value in found.items()
         if isinstance(value, Known | Unset) and value.origin.missing is not None
     }

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.source.units import as_text, quantity
-from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, mapped
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, mapped
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
+
+_PATHS: dict[tuple[str, ...], tuple[str, ...]] = {}
+"""The paths of absent values, which are few: equal ones are kept once."""
 
 
 def scalar(node: yaml.Node, *path: str) -> Value[object]:
@@ -33,7 +36,8 @@ def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Un
                 return here.datum
             own = above.own(path[at - 1]) if isinstance(above, yaml.Mapping) else None
             place = own.key.span if own is not None else node.span
-            return Unset(Origin((place,), missing=Missing(here.span, path[at:])))
+            rest = path[at:]
+            return Unset(place, here.span, _PATHS.setdefault(rest, rest))
         here, above = inner, here
     return here
 

@@ -104,7 +104,7 @@ def _by_settings(autoscaler: Autoscaler, world: World, change: Callable[[Setting
 
 def _saved(autoscaler: Autoscaler, world: World, change: Callable[[Case], Case]) -> Value[Saving]:
     """What a change saves of the cluster's run, which `kcheck simulate` shows; null where that may be nothing."""
-    base = _run(autoscaler, world)
+    base = _run(autoscaler, world) if world.config.run.savings else "savings are not asked for"
     if isinstance(base, str):
         return Unknown(base, Origin((autoscaler.place,)))
     found = comparison.compare(base, replace(base, case=change(base.case)))

@@ -1,0 +1,97 @@
+"""scripts/bench: a load for each goal, and a profile that adds up. No test asks how long anything takes."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import subprocess
+import sys
+from functools import reduce
+from importlib.machinery import SourceFileLoader
+from typing import TYPE_CHECKING, Any
+
+import bench_phases
+import pytest
+
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PEERS: dict[str, list[str]] = {name: [name] for name in ("kubeconform", "kube-score", "tflint", "checkov")}
+
+
+@pytest.fixture(scope="module")
+def bench() -> Any:
+    """The script as a module."""
+    loader = SourceFileLoader("bench", str(ROOT / "scripts" / "bench"))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        loader.exec_module(module)
+        yield module
+
+
+def test_every_goal_has_a_load(bench: Any, tmp_path: Path) -> None:
+    loads = bench.all_loads(tmp_path, PEERS, tmp_path, cache=True)
+    ratios = {(load.name, beside.name, beside.most) for load in loads for beside in load.beside if beside.most}
+    large = "2,000 manifests and 200 .tf"
+    assert ratios >= {
+        ("--version", "python", 3),
+        ("check, nothing relevant", "python", 4),
+        ("check, one manifest", "python", 7),
+        ("check, examples/eks-training", "tflint", 1.5),
+        ("check, examples/eks-training", "python", 15),
+        ("check, kubeflow/manifests", "kubeconform", 0.4),
+        (f"check, {large}", "kubeconform", 2),
+        ("the same on two cores", "kubeconform", 1),
+        ("check, ten times as many", large, 11),
+        (f"again, {large}", "first run", 0.1),
+        ("fix --diff, eks-training", "check", 1.5),
+    }
+    assert {load.name: load.most_memory for load in loads if load.most_memory} == {"check, ten times as many": 250}
+    limits = {(load.name.partition(",")[0], load.most_ms) for load in loads if load.most_ms}
+    assert limits == {("again", 150), ("simulate --what-if", 1000), ("init", 1000)}
+    assert [load.cores for load in loads if load.name == "the same on two cores"] == [2]
+
+
+def test_only_the_last_loads_use_kept_results(bench: Any, tmp_path: Path) -> None:
+    for load in bench.all_loads(tmp_path, {}, None, cache=True):
+        if load.command[1] in ("check", "fix") and load.name.partition(",")[0] not in ("again", "--help", "hook"):
+            assert "--no-cache" in load.command, load.name
+    assert not any("--no-cache" in load.command for load in bench.all_loads(tmp_path, {}, None, cache=False))
+
+
+def test_a_load_is_printed_with_its_goals(bench: Any, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "pass"]
+    beside = (bench.Beside("python", command, 10_000), bench.Beside("itself", command))
+    load = bench.Load("nothing", command, tmp_path, beside, most_ms=0, most_memory=10_000)
+    first, *others = bench.rows(load, 1)
+    assert first.startswith("nothing ")
+    assert [line.split()[-1] for line in others if "goal" in line] == ["met", "MISSED", "met"]
+    assert len(others) == 4
+
+
+def test_phases_add_up(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a/b:1}]}\n"
+    )
+    out = tmp_path / "phases.json"
+    command = [sys.executable, str(ROOT / "scripts" / "bench_phases.py"), str(out), "check", "pod.yaml", "--exit-zero"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "1 workload checked" in run.stdout
+    found = json.loads(out.read_text())
+    total = found.pop("total")
+    assert tuple(found) == bench_phases.PHASES
+    assert sum(found.values()) == pytest.approx(total)
+    assert all(time > 0 for time in found.values())
+    assert found[bench_phases.REST] < total / 2
+
+
+@pytest.mark.parametrize("seam", [seam for seams in bench_phases.SEAMS.values() for seam in seams])
+def test_seams_are_functions_of_kcheck(seam: str) -> None:
+    module, _, name = seam.partition(":")
+    assert callable(reduce(getattr, name.split("."), importlib.import_module(f"kcheck.{module}")))
