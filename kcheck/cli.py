@@ -36,16 +36,15 @@ def main() -> None:
     if arguments and arguments[0] in _STORED and not _HELP.intersection(arguments):
         from kcheck.commands import result_cache
 
-        result_cache.run(arguments, _run)
-    else:
+        result_cache.run(arguments, _is_answered, _run)
+    elif not _is_answered(arguments):
         _run()
 
 
 def _run() -> None:
-    if not _is_answered(sys.argv[1:]):
-        from kcheck.commands import group
+    from kcheck.commands import group
 
-        group.run()
+    group.run()
 
 
 def _is_answered(arguments: list[str]) -> bool:

@@ -45,6 +45,8 @@ def record() -> Recording:
     """Record from here on what the run asks."""
     global _recording  # noqa: PLW0603 - a process is one run
     _recording = Recording()
+    if hasattr(os, "register_at_fork"):  # Windows has none: what a worker reads, its parent does not see
+        os.register_at_fork(after_in_parent=cannot_repeat)
     return _recording
 
 

@@ -77,10 +77,13 @@ class Run(NamedTuple):
 def kcheck(*arguments: str, during: Callable[[], object] = lambda: None) -> Run:
     """Run the command line in this process, and something else beside it."""
     ran = []
-    run = cli._run
+    answer, run = cli._is_answered, cli._run
+
+    def is_answered(words: list[str]) -> bool:
+        ran.append(True)
+        return answer(words)
 
     def command() -> None:
-        ran.append(True)
         during()
         run()
 
@@ -90,6 +93,7 @@ def kcheck(*arguments: str, during: Callable[[], object] = lambda: None) -> Run:
     status: object = 0
     try:
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cli, "_is_answered", is_answered)
             patch.setattr(cli, "_run", command)
             cli.main()
     except SystemExit as stop:
@@ -346,7 +350,7 @@ def test_the_oldest_results_go(top: Path, cache: Path, monkeypatch: pytest.Monke
 
 def test_readers_see_whole_results_whoever_writes(cache: Path) -> None:
     path = str(cache / "kcheck-result-a")
-    results = [(i % 2, [("kind", f"{i}", "x" * i)], [("stdout", bytes([i]) * 10_000 * i)]) for i in range(1, 9)]
+    results = [("", i % 2, [("kind", f"{i}", "x" * i)], [("stdout", bytes([i]) * 10_000 * i)]) for i in range(1, 9)]
     wrong = []
 
     def write_and_read(seed: int) -> None:
@@ -375,6 +379,21 @@ def test_processes_at_once_print_the_same(top: Path, cache: Path) -> None:
     last = start()
     assert printed == {(*last.communicate(), last.returncode)}
     assert len(list(cache.iterdir())) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_what_workers_read_is_not_seen(top: Path, cache: Path) -> None:
+    code = (
+        "import os, sys\n"
+        "from kcheck import cli\n"
+        "run = cli._run\n"
+        "cli._run = lambda: (os.fork() or os._exit(0), os.wait(), run())\n"
+        "sys.argv = ['kcheck', 'check', '.']\n"
+        "cli.main()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert run.stdout
+    assert list(cache.iterdir()) == []
 
 
 def test_what_could_not_be_printed_is_not_stored(top: Path, cache: Path) -> None:
