@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
 pytest.importorskip("pre_commit", reason="pre-commit is not installed")
 
-PARTS = ("kcheck", "rules", "profiles", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
+PARTS = (
+    "kcheck",
+    "rules",
+    "profiles",
+    "scripts",
+    "hatch_build.py",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    ".pre-commit-hooks.yaml",
+)
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 NO_NETWORK = re.compile(
     r"no matching distribution|could not find a version|connection|name resolution|network|timed out|temporary failure",

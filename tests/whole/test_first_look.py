@@ -107,7 +107,7 @@ def test_a_tree_is_read_once(
 
 
 @pytest.mark.parametrize("command", ["--version", "check .", "check -q --hook", "check --hook README.md mkdocs.yml"])
-def test_click_is_not_imported(command: str, tmp_path: Path) -> None:
+def test_neither_click_nor_a_library_is_imported(command: str, tmp_path: Path) -> None:
     (tmp_path / "mkdocs.yml").write_text(SITE)
     (tmp_path / ".git").mkdir()
     code = (
@@ -117,4 +117,4 @@ def test_click_is_not_imported(command: str, tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", code, command], capture_output=True, text=True, check=True, cwd=tmp_path
     )
-    assert "click" not in run.stderr.split()
+    assert not {"click", "msgspec", "yaml", "json", "hashlib", "inspect"} & set(run.stderr.split())
