@@ -301,10 +301,11 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         if item.span.source not in reading.asked
         or not deployed.intersection(map(_label, _add_objects([item], Inventory(), charts, wanted)))
     ]
-    _add_objects(rest, reading.inventory, charts, wanted)
     reading.problems += manifests.problems
     reading.templates = manifests.template_folders()
     reading.sources += tree.manifests
+    del manifests, kustomized  # which hold the objects too
+    _add_objects(rest, reading.inventory, charts, wanted)
 
 
 def _objects_of_clusters(objects: list[Object], inventory: Inventory, kernel: Iterable[Source] = ()) -> None:
@@ -337,15 +338,22 @@ def _label(thing: Thing) -> str:
 
 
 def _add_objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> list[Thing]:
-    """Add the things that objects describe, and the raw objects that rules need."""
+    """Add the things that objects describe, and the raw objects that rules need.
+
+    The list is emptied: the tree of an object, twice as large as what is made of it, is dropped before the next one.
+    """
     from kcheck.kubernetes import releases, syncs
     from kcheck.kubernetes.workloads import jobs, queues
     from kcheck.reading import autoscalers
 
     result: list[Thing] = []
-    workloads = dict(jobs.read(objects))
-    for item in objects:
-        workload = [workloads[item]] if item in workloads else []
+    workloads = jobs.Workloads(objects)
+    inventory.synced += syncs.read(objects, charts.top)
+    watchers = list(queues.watchers(objects))
+    objects.reverse()
+    while objects:
+        item = objects.pop()
+        workload = list(filter(None, [workloads.of(item)]))
         found = list(autoscalers.of_object(item))
         addons = list(_installed_products(item))
         services = list(jobs.services([item]))
@@ -361,16 +369,14 @@ def _add_objects(objects: list[Object], inventory: Inventory, charts: Charts, wa
             for release in releases.read([item], charts.find, charts.named)
             for thing in _add_releases(charts.expanded(release), inventory)
         ]
-        raw = [Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)]
-        if wanted.kinds is not None and item.kind not in wanted.kinds:
-            raw = []
+        raw = []
+        if wanted.kinds is None or item.kind in wanted.kinds:
+            raw = [Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)]
         inventory.objects += raw
         own = [*raw, *workload, *found, *addons, *services, *others, *released]
         if item.scope:
             inventory.scope_of |= dict.fromkeys(own, item.scope)
         result += own
-    inventory.synced += syncs.read(objects, charts.top)
-    watchers = list(queues.watchers(objects))
     inventory.watchers += watchers
     return [*result, *watchers]
 

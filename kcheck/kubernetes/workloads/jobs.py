@@ -51,22 +51,25 @@ def kind_of(item: Object) -> str:
     return f"{group}/{item.kind}" if group else item.kind
 
 
-def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
+class Workloads:
     """The workloads among some objects, with settings from other objects."""
-    known_kinds = profiles.workloads()
-    found = list(objects)
-    named = runtimes.by_name(found)
-    groups = {str(known(written(one.root, "metadata", "name"))): one for one in found if one.kind == "PodGroup"}
-    signed = accounts.with_secrets(found)
-    grown = scaled.targets(found)
-    others = _Others(groups, devices.Devices(found))
-    for item in found:
-        kind = kind_of(item)
-        if kind in known_kinds or unlisted.has_pods(item):
-            workload = _workload(mpi_v1alpha1.by_roles(item), kind, known_kinds.get(kind, unlisted.KIND), others)
-            workload = mpi_v1alpha1.kept(gangs.with_group(workload, groups), item)
-            workload = scaled.with_most(accounts.signed_in(workload, item, signed), item, grown)
-            yield item, runtimes.with_runtime(workload, item, named) if kind == runtimes.USER else workload
+
+    def __init__(self, objects: list[Object]) -> None:
+        groups = {str(known(written(one.root, "metadata", "name"))): one for one in objects if one.kind == "PodGroup"}
+        self._others = _Others(groups, devices.Devices(objects))
+        self._runtimes = runtimes.by_name(objects)
+        self._signed = accounts.with_secrets(objects)
+        self._grown = scaled.targets(objects)
+
+    def of(self, item: Object) -> Workload | None:
+        """The workload that one of the objects describes."""
+        kinds, kind = profiles.workloads(), kind_of(item)
+        if kind not in kinds and not unlisted.has_pods(item):
+            return None
+        workload = _workload(mpi_v1alpha1.by_roles(item), kind, kinds.get(kind, unlisted.KIND), self._others)
+        workload = mpi_v1alpha1.kept(gangs.with_group(workload, self._others.groups), item)
+        workload = scaled.with_most(accounts.signed_in(workload, item, self._signed), item, self._grown)
+        return runtimes.with_runtime(workload, item, self._runtimes) if kind == runtimes.USER else workload
 
 
 class _Others(NamedTuple):
