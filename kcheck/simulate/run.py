@@ -316,7 +316,7 @@ class _Simulation:
         end = max([0.0, *(node.gone for node in nodes if node.gone < NEVER)])
         done = pods.last_done
         finished = pods.finished == self.case.pods and self._over()
-        phases = dict.fromkeys(PHASES, 0.0)
+        paid_nodes: list[Node] = []
         paid_of: dict[int, list[float]] = {id(group): [] for group in self.fleet.groups}
         until = max(end, done, self.last_loop)
         for node in nodes:
@@ -326,9 +326,9 @@ class _Simulation:
                 node.close(last, self.case.settings.unneeded_time)
             if node.launched >= last:
                 continue
-            for name, seconds in node.spent.items():
-                phases[name] += seconds
+            paid_nodes.append(node)
             paid_of[id(node.pool)].append(self.provider.paid(last - node.launched))
+        phases = {phase: sum([node.spent[phase] for node in paid_nodes], 0.0) for phase in PHASES}
         uses = tuple(Use(len(paid_of[id(group)]), sum(paid_of[id(group)])) for group in self.fleet.groups)
         paid = sum(use.paid for use in uses)
         readies = [node.ready for node in nodes if node.ready < NEVER]
