@@ -25,8 +25,8 @@ def __getattr__(name: str) -> object:
     return getattr(group, name)
 
 
-_STORED = frozenset({"check", "capacity", "show", "simulate"})
-"""Commands that only read and print: what they print is stored."""
+_STORED = frozenset({"check", "fix", "capacity", "show", "simulate"})
+"""Commands whose output is stored where they only read and print."""
 _HELP = frozenset({"-h", "--help"})
 
 

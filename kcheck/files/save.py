@@ -149,6 +149,7 @@ def copies(files: Iterable[File], folder: str) -> None:
     Raises:
         SaveError: one cannot be written.
     """
+    system.cannot_repeat()
     for file in files:
         target = os.path.join(folder, os.path.normpath(file.path).replace("..", "__").lstrip("/"))
         try:

@@ -136,8 +136,8 @@ UNSEEN = {
     "commands.group": "mistakes are not stored",
     **dict.fromkeys(
         ("source.bundled", "config.schemas", "engine.rule", "terraform.registry", "kubernetes.images", "numbers.profiles",
-         "numbers.machines", "numbers.retirements", "numbers.versions", "numbers.dates", "numbers.fabrics"),
-        "files of kcheck itself: a result is of one version of them",
+         "numbers.machines", "numbers.retirements", "numbers.versions", "numbers.dates", "numbers.fabrics", "syntax.cel"),
+        "files of kcheck and its libraries: a result is of one version of them",
     ),
     **dict.fromkeys(
         ("commands.check", "commands.comparison_options", "files.save", "gate.git", "kubernetes.render", "report.github", "simulate.recording.read"),

@@ -130,7 +130,7 @@ ARGUMENTS = ("check", ".", "--rules", "policies", "--env-vars")
 @pytest.mark.parametrize("arguments", [
     *(("check", ".", "--format", name) for name in FORMATS if name != "github"),
     ("check", ".", "--statistics"), ("check", "--info", "--show-undecided", "--fail-on", "never"), ("check", "-q", "infra"),
-    ("check", "--hook", "deploy/pod.yaml"), ("capacity",), ("show",), ("simulate", "--nodes", "30"),
+    ("check", "--hook", "deploy/pod.yaml"), ("capacity",), ("show",), ("fix", "--diff"), ("simulate", "--nodes", "30"),
 ], ids=" ".join)  # fmt: skip
 def test_the_same_again(arguments: tuple[str, ...], top: Path) -> None:
     first, second = kcheck(*arguments), kcheck(*arguments)
@@ -242,7 +242,7 @@ def test_a_file_that_changes_while_it_is_read_stores_nothing(top: Path, cache: P
 
 @pytest.mark.parametrize("arguments", [
     ("check", "--output-file", "json=report.json"), ("check", "--add-ignores", "known"), ("check", "--format", "github"),
-    ("check", "--nodes", "x"), ("check", "missing"), ("check", "--help"), ("check", "--hook", "NOTES.md"), ("fix",), ("rules",), ("--version",),
+    ("check", "--nodes", "x"), ("check", "missing"), ("check", "--help"), ("check", "--hook", "NOTES.md"), ("fix",), ("fix", "--output", "fixed"), ("rules",), ("--version",),
 ], ids=" ".join)  # fmt: skip
 def test_what_is_not_stored(arguments: tuple[str, ...], top: Path, cache: Path) -> None:
     kcheck(*arguments)
@@ -436,6 +436,7 @@ def test_any_edit_is_seen(edits: list[tuple[str, str | None]], tmp_path_factory:
         for edit in [("main.tf", MODULE), *edits]:
             make(folder, *edit)
             fresh = kcheck("check", str(folder), "--no-cache")
+            assert fresh.status != 3, fresh.err
             assert kcheck("check", str(folder))._replace(was_stored=False) == fresh
             assert kcheck("check", str(folder))._replace(was_stored=False) == fresh
 
