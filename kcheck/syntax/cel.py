@@ -17,6 +17,7 @@ from cel_expr_python import cel as _cel
 from cel_expr_python.ext import ext_strings
 from msgspec import Struct
 
+from kcheck.files import system
 from kcheck.source import bundled
 from kcheck.source.regex import regex
 
@@ -162,7 +163,7 @@ def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
     """
     runtime, found = bundled.compiled(f"expressions/{'-'.join(variables)}") or ("", {})
     installed = os.path.dirname(os.path.dirname(_cel.__file__))
-    return found if os.path.exists(os.path.join(installed, runtime)) else {}
+    return found if system.exists(os.path.join(installed, runtime)) else {}
 
 
 def serialized(expression: Expression) -> bytes:
