@@ -27,12 +27,13 @@ def __getattr__(name: str) -> object:
 
 _STORED = frozenset({"check", "fix", "capacity", "show", "simulate"})
 """Commands whose output is stored where they only read and print."""
+_HELP = frozenset({"-h", "--help"})
 
 
 def main() -> None:
     """Run kcheck. Exits with 0 clean, 1 findings, 2 wrong use, 3 a bug in kcheck."""
     arguments = sys.argv[1:]
-    if arguments and arguments[0] in _STORED:
+    if arguments and arguments[0] in _STORED and not _HELP.intersection(arguments):
         from kcheck.commands import result_cache
 
         result_cache.run(arguments, _is_answered, _run)

@@ -18,7 +18,7 @@ NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload i
 THRESHOLDS = ("error", "warning", "info", "undecided", "never")
 """What a gate can fail on."""
 _QUIET = frozenset({"-q", "--quiet"})
-_FLAGS = _QUIET | {"--hook", "--exit-zero", "--info", "--show-undecided"}
+_FLAGS = _QUIET | {"--hook", "--no-cache", "--exit-zero", "--info", "--show-undecided"}
 _VALUES = {"--fail-on": THRESHOLDS, "--format": ("text",)}
 """Options that change nothing where there is nothing to check."""
 

@@ -252,6 +252,8 @@ def fails_undecided(result: Result, threshold: str) -> bool:
 
 def tell_bugs(result: Result) -> None:
     """Say what failed in kcheck itself, and which rules of the user's own did."""
+    if not result.bugs:
+        return
     from kcheck.engine.rule_checks import failed_at, located
     from kcheck.engine.rule_words import Mistake
 

@@ -55,7 +55,7 @@ def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
     """The rules of a folder; what is wrong with them is told as a compiler does, a line each."""
     from kcheck.config.config import ConfigError
     from kcheck.engine import rules
-    from kcheck.engine.rule_files import RuleError
+    from kcheck.engine.rule import RuleError
 
     try:
         own = rules.read(folder)

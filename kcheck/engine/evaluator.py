@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from kcheck.engine import rule_words
 from kcheck.model import Input
 from kcheck.numbers.clouds import owners
 from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
@@ -87,6 +86,13 @@ class Evaluator:
             return holds
         missing = self.view.lacks(cel.usage(condition)) or ((error,) if error else ())
         return Undecided(rule.name, self.view.thing.id, self.view.place(), missing)
+
+    def is_false(self, condition: cel.Expression) -> bool:
+        """Whether a condition is false for certain."""
+        try:
+            return cel.condition(condition, self.activation) is False
+        except cel.ExpressionError:
+            return False
 
     def truth(self, condition: cel.Expression) -> tuple[bool | None, str]:
         """The truth of a condition, None where it is undecided; what it stumbled over in an open view."""
@@ -229,6 +235,8 @@ class Evaluator:
 
         `each` is the record that the text stands for, and the list that it is of.
         """
+        from kcheck.engine import rule_words  # types of expressions: only where something is found
+
         parts: list[str] = []
         complete, single = True, False
         for part in cel.holes(text):

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import judged, may_change, merging, rules, several_clusters
+from kcheck.engine import judged, may_change, merging, rules, several_clusters, together
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
@@ -24,10 +24,11 @@ from kcheck.words.subjects import things
 from kcheck.words.views import wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.config.config import Config
     from kcheck.engine.rule import Rule
+    from kcheck.engine.together import Together
     from kcheck.files.tree import Tree
     from kcheck.model import Cluster, Inventory
     from kcheck.source.text import Span
@@ -173,12 +174,12 @@ def _inputs(
 
 
 def _decide(subject: str, matching: list[Rule], world: World, result: Result) -> list[Finding]:
-    """Decide the rules of one subject; `unless` rules come first, so that one cause gives one finding."""
+    """Decide the rules of one subject."""
     findings: list[Finding] = []
     found = things(subject, world)
     if not found:
         return findings
-    ordered = sorted(matching, key=lambda rule: (len(rule.unless), rule.name))
+    ordered = together.in_order(matching)
     variables = (subject, "limits")
     conditions: dict[str, cel.Expression] = {}
     for rule in list(ordered):
@@ -188,6 +189,7 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
             result.bugs.append(_bug(rule, subject, error))
             ordered.remove(rule)
     fields = wanted(*conditions.values()).get(subject, {})
+    groups = list(together.grouped(ordered, conditions, alone=subject in raw_views.SUBJECTS))
     for thing in found:
         try:
             evaluator = Evaluator(raw_views.view(subject, thing, world, fields))
@@ -195,8 +197,11 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
             result.bugs.append(Bug("", thing.id, f"the view of the {subject} cannot be built: {error!r}"))
             continue
         fired: set[str] = set()
-        for rule in ordered:
+        for rule, is_false in _with_sure_ones(groups, evaluator):
             if fired.intersection(rule.unless):
+                continue
+            if is_false:
+                result.decided += 1
                 continue
             try:
                 verdict = evaluator.verdict(rule, conditions[rule.name])
@@ -216,6 +221,14 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
             except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
                 result.bugs.append(_bug(rule, thing.id, error))
     return findings
+
+
+def _with_sure_ones(groups: list[Together], evaluator: Evaluator) -> Iterator[tuple[Rule, bool]]:
+    """The rules, with whether it is known before they are evaluated that a condition does not hold."""
+    for group in groups:
+        is_false = group.any is not None and evaluator.is_false(group.any)
+        for rule in group.rules:
+            yield rule, is_false
 
 
 def _bug(rule: Rule, where: str, error: Exception) -> Bug:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.numbers import profiles, retirements
+from kcheck.config.config import ConfigError
 from kcheck.source import bundled
 
 if TYPE_CHECKING:
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
     from kcheck.engine import rule_files
     from kcheck.numbers.profiles import ProfileValue
+
+
+class RuleError(ConfigError):
+    """A rule file that is not a rule: what is wrong, with its path."""
 
 
 class Grade(NamedTuple):
@@ -128,6 +132,8 @@ def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
     """What a source of a rule is: an address, or numbers of the profiles; empty if it is neither."""
     if text.startswith(("https://", "http://")):
         return {text: None}
+    from kcheck.numbers import profiles, retirements
+
     return profiles.entries(text) or retirements.entries(text)
 
 

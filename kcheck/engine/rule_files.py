@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from msgspec import Struct
 
-from kcheck.config.config import ConfigError
+from kcheck.engine.rule import RuleError
 from kcheck.files import system
 from kcheck.files.tree import display_path
 from kcheck.source.regex import regex
@@ -24,10 +24,6 @@ SUFFIXES = (".yaml", ".yml")
 NAME = regex(r"[a-z0-9]+(-[a-z0-9]+)*")
 _ESCAPES = {"x": 4, "u": 6, "U": 10}
 """How long the escapes of a double-quoted text are that have a number."""
-
-
-class RuleError(ConfigError):
-    """A rule file that is not a rule: what is wrong, with its path."""
 
 
 class GradeTable(TypedDict, total=False):

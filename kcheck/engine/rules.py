@@ -7,9 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import rule_files, rule_words
-from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, Sentence, Setting
-from kcheck.engine.rule_files import RuleError
+from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, RuleError, Sentence, Setting
 from kcheck.files import system
 from kcheck.model import Raw
 from kcheck.numbers import profiles
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.config import Config
+    from kcheck.engine import rule_files  # what reads rules of the user's own is imported where there are some
 
 RuleEntry: TypeAlias = "tuple[str, str, rule_files.RuleTable]"
 """The group of a rule, its path below the folder of rules, and what is written."""
@@ -38,6 +37,8 @@ def load() -> tuple[Rule, ...]:
 
 def entries() -> list[RuleEntry]:
     """Kcheck's own rules as they are written; the second document is for people and tests only."""
+    from kcheck.engine import rule_files
+
     found = rule_files.find(RULES)
     return [(group, os.path.relpath(path, RULES), bundled.load(path)) for group, path in found]
 
@@ -49,6 +50,8 @@ def read(folder: str) -> list[Rule]:
         ConfigError: there is no such folder, or no rule in it.
         RuleError: files are not rules; all that is wrong, a line each.
     """
+    from kcheck.engine import rule_files, rule_words
+
     if not system.is_folder(folder):
         raise ConfigError(f"rules: there is no folder {folder}")
     result: list[Rule] = []

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.engine import rule_words
 from kcheck.engine.evaluator import Evaluator
 from kcheck.model import Autoscaler, Container, Image, KarpenterPool, PodTemplate
 from kcheck.source.findings import Related, Undecided
@@ -78,6 +77,8 @@ def _placed(thing: Thing, cluster: Cluster) -> Thing:
 
 
 def _finding(rule: Rule, thing: Thing, world: World) -> Finding | None:
-    evaluator = Evaluator(raw_views.view(rule.subject, thing, world, rule_words.looked_at(rule)))
+    from kcheck.engine.rule_words import looked_at
+
+    evaluator = Evaluator(raw_views.view(rule.subject, thing, world, looked_at(rule)))
     severity = evaluator.severity(rule)
     return evaluator.finding(rule, severity) if severity is not None else None

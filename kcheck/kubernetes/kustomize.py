@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.files import system
 from kcheck.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.kubernetes import transforms
 from kcheck.kubernetes.fields import Fields, UnreadableError
@@ -82,7 +81,7 @@ class _Renderer:
 
     def load(self, folder: str) -> Fields | None:
         """The kustomization in a folder, read once; None if missing or unreadable."""
-        key = system.real_path(folder)
+        key = self.tree.disk.real(folder)
         if key not in self.loaded:
             found = (self.tree.source(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
             source = next(filter(None, found), None)
@@ -110,7 +109,7 @@ class _Renderer:
     def references(self, own: Fields) -> list[str]:
         """The folders of other kustomizations that one refers to."""
         paths = [os.path.join(own.folder, node.text) for node in own.resources + own.texts("components")]
-        return [system.real_path(path) for path in paths if self.tree.disk.is_folder(path)]
+        return [self.tree.disk.real(path) for path in paths if self.tree.disk.is_folder(path)]
 
     # --- rendering
 

@@ -21,6 +21,10 @@ class Clock:
         self._number += 1
         heappush(self._queue, (time, self._number, act, arguments))
 
+    def clear(self) -> None:
+        """Forget what is left to do."""
+        self._queue.clear()
+
     def run(self, horizon: float) -> None:
         """Do everything until nothing is left to do, or the horizon is reached."""
         queue = self._queue

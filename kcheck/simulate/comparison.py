@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from kcheck.simulate.results import cost, is_priced
-from kcheck.simulate.run import simulate
+from kcheck.simulate.run import summarize
 from kcheck.simulate.scenario import seeds
 from kcheck.source.units import rough
 
@@ -141,4 +141,4 @@ def _part(number: int, each: int) -> int:
 @lru_cache(maxsize=1024)
 def _summary(case: Case) -> Summary:
     """The result of a run; the same one is compared with several."""
-    return simulate(case).summary
+    return summarize(case)

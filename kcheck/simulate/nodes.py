@@ -158,8 +158,8 @@ class Fleet(Struct):
     clears: list[float] = []
 
     def count(self, now: float) -> None:
-        """Count what happened to nodes since the last loop: as events these moments took a quarter of a run."""
-        launches, leaves, losses, stops, clears = self.launches, self.leaves, self.losses, self.stops, self.clears
+        """Count what happened to nodes since the last time: as events these moments took a quarter of a run."""
+        launches, leaves, losses = self.launches, self.leaves, self.losses
         while launches and launches[0] <= now:
             heappop(launches)
             self.launched += 1
@@ -172,6 +172,10 @@ class Fleet(Struct):
         while losses and losses[0] <= now:
             heappop(losses)
             self.gone += 1
+
+    def count_health(self, now: float) -> None:
+        """Count which nodes joined and were stopped since the last time; only the beginning of a loop asks for that."""
+        stops, clears = self.stops, self.clears
         while stops and stops[0] <= now:
             heappop(stops)
             self.unready += 1

@@ -95,9 +95,9 @@ class Pods:
         """Pods among them that were created until a time."""
         return sum(pod.created <= time for pods in self.waiting.values() for pod in pods)
 
-    def first_created(self) -> float:
-        """When the first one of them was created."""
-        return min([pod.created for pods in self.waiting.values() for pod in pods], default=NEVER)
+    def are_younger(self, seconds: float, now: float) -> bool:
+        """Whether all of them are younger than that: the first one that is asked seldom is."""
+        return all(now - pod.created < seconds for pods in self.waiting.values() for pod in pods)
 
     def next_one(self, since: float, now: float) -> float:
         """Seconds until another pod becomes unschedulable; 0 if one did `since` a time (loop/trigger.go)."""

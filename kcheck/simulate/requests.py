@@ -31,7 +31,8 @@ class Client:
         """
         if not self.qps:
             return now, number
-        self._drain(now)
+        if self._events:
+            self._drain(now)
         end, sent = now, 0
         while sent < number and end < until:
             if self._events >= 1 and sent % workers == 0:
@@ -51,7 +52,7 @@ class Client:
         if not self.qps:
             self._events = 0
             return
-        if self._events:
+        if self._events > 0:
             since = max(self._used, self._sent)
             able = max(0.0, (now + self._ahead - since) * self.qps)
             number = min(self._events, able)

@@ -30,22 +30,38 @@ _MOMENT = 1e-6
 
 def simulate(case: Case) -> Run:
     """What happens to a job and its nodes: the same for the same case."""
-    return _Simulation(case).run()
+    simulation = _Simulation(case)
+    result = simulation.run()
+    simulation.dissolve()
+    return result
+
+
+def summarize(case: Case) -> Summary:
+    """What comes of a run, without its timeline: that takes a tenth of its time."""
+    simulation = _Simulation(case, timeline=False)
+    result = simulation.run().summary
+    simulation.dissolve()
+    return result
 
 
 class _Simulation:
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, *, timeline: bool = True) -> None:
         self.case, self.cloud = case, case.cloud
         self.clock = Clock()
         self.fleet = Fleet([Group(pool) for pool in case.pools])
-        self.held: dict[str, float] = {}
-        self.pods = Pods(case, self.fleet, self.clock, self._hold)
-        self.scaler = (Karpenter if case.settings.karpenter else Scaler)(case, self.fleet, self._hold)
+        self.held = held = dict[str, float]()
+
+        def hold(name: str, seconds: float) -> None:
+            held[name] = held.get(name, 0) + seconds
+
+        self.pods = Pods(case, self.fleet, self.clock, hold)
+        self.scaler = (Karpenter if case.settings.karpenter else Scaler)(case, self.fleet, hold)
         self.provider = Provider(case.cloud, case.seed)
         self.client = Client(case.settings.client_qps, case.settings.client_burst)
         self.eager, self.productive = case.settings.eager, False
         self.interrupted = 0
         self.timeline: list[Point] = []
+        self.has_timeline, self.last_loop = timeline, 0.0
         self.events: list[Event] = []
 
     def run(self) -> Run:
@@ -61,8 +77,13 @@ class _Simulation:
         readies = [node.ready for node in self.fleet.nodes if node.ready < NEVER]
         return Run(self._summary(), self.timeline, self.events, readies)
 
-    def _hold(self, name: str, seconds: float) -> None:
-        self.held[name] = self.held.get(name, 0) + seconds
+    def dissolve(self) -> None:
+        """Break the rings of objects: no garbage collector looks for them, and a run of 300 nodes leaves 380 KiB."""
+        self.clock.clear()
+        for work in self.pods.works:
+            work.pods.clear()
+        for group in self.fleet.groups:
+            group.kept.clear()
 
     # --- nodes
 
@@ -220,6 +241,7 @@ class _Simulation:
     def _loop(self, now: float) -> None:
         scaler = self.scaler
         self.fleet.count(now)
+        self.fleet.count_health(now)
         step = scaler.scale_up(now, self.pods)
         if scaler.events:
             self.events += [Event(now, *event) for event in scaler.events]
@@ -244,12 +266,10 @@ class _Simulation:
         if settings.soft_taints and not settings.karpenter:
             end = self._taint_softly(end)
             end, _ = self.client.send(end, _STATUS_REQUESTS)
-        self.timeline.append(
-            Point(
-                now, fleet.target, fleet.launched - fleet.gone, fleet.ready, fleet.busy,
-                len(fleet.idle) + len(fleet.unneeded), fleet.deleting,
-            )
-        )  # fmt: skip
+        self.last_loop = now
+        if self.has_timeline:
+            there, empty = fleet.launched - fleet.gone, len(fleet.idle) + len(fleet.unneeded)
+            self.timeline.append(Point(now, fleet.target, there, fleet.ready, fleet.busy, empty, fleet.deleting))
         if self._over():
             return
         wait = settings.scan_interval
@@ -298,7 +318,7 @@ class _Simulation:
         finished = pods.finished == self.case.pods and self._over()
         phases = dict.fromkeys(PHASES, 0.0)
         paid_of: dict[int, list[float]] = {id(group): [] for group in self.fleet.groups}
-        until = max(end, done, self.timeline[-1].time if self.timeline else 0)
+        until = max(end, done, self.last_loop)
         for node in nodes:
             last = node.gone
             if last == NEVER:

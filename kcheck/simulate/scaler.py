@@ -38,6 +38,7 @@ class Scaler:
         self.case, self.settings, self.cloud, self.fleet, self.hold = case, case.settings, case.cloud, fleet, hold
         self.local = self.settings.local_delays and self.settings.minor >= 29
         self.modern = self.settings.modern
+        self.limited = self.modern and self.settings.minor >= 27
         self.last_scale_up = self.last_delete = self.last_failure = -NEVER
         self.in_progress = 0
         self.shortest = NEVER
@@ -69,7 +70,7 @@ class Scaler:
         simulated, fresh = 0.0, False
         coming = self._coming
         if pods.unschedulable() > coming:
-            fresh = now - pods.first_created() < (_FRESH_GPU if self.case.job.gpu else _FRESH)
+            fresh = pods.are_younger(_FRESH_GPU if self.case.job.gpu else _FRESH, now)
             asked, simulated = self._up(now, pods, coming, fresh=fresh)
         if asked:
             self.last_scale_up = now
@@ -213,7 +214,7 @@ class Scaler:
         settings, fleet = self.settings, self.fleet
         result: list[Node] = []
         later: list[Node] = []
-        last = {id(group): group.last_deletion for group in fleet.groups}
+        last = {id(group): group.last_deletion for group in fleet.groups} if self.local else {}
         while fleet.unneeded and len(result) < most and now - fleet.unneeded[0].since > settings.unneeded_time:
             node = fleet.unneeded.popleft()
             group = node.pool
@@ -238,14 +239,16 @@ class Scaler:
         core/scaledown/planner/planner.go
         """
         settings, fleet = self.settings, self.fleet
+        if self.limited and self.last_update > -NEVER:
+            self.shortest = min(self.shortest, now - self.last_update)
+        self.last_update = now
+        if not fleet.idle:
+            return
         number = len(fleet.idle)
-        if self.modern and settings.minor >= 27:
-            if self.last_update > -NEVER:
-                self.shortest = min(self.shortest, now - self.last_update)
+        if self.limited:
             batch, there = settings.batch, len(fleet.unneeded)
             loops = int(settings.unneeded_time / self.shortest) if self.shortest not in (0, NEVER) else 0
             number = max(0, min(there + 2 * batch, batch * max(1, loops) + batch) - there)
-        self.last_update = now
         for _ in range(min(number, len(fleet.idle))):
             node = fleet.idle.popleft()
             node.since = now

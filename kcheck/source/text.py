@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
+from io import BytesIO
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -52,12 +54,9 @@ class Source:
     @cached_property
     def line_starts(self) -> list[int]:
         """Byte offset of the start of each line."""
-        starts = [0]
-        find = self.data.find
-        at = find(b"\n")
-        while at != -1:
-            starts.append(at + 1)
-            at = find(b"\n", at + 1)
+        starts = [0, *accumulate(map(len, BytesIO(self.data)))]
+        if self.data[-1:] not in (b"", b"\n"):
+            starts.pop()  # its last line has no end, after which another would begin
         return starts
 
     def line_number(self, offset: int) -> int:

@@ -71,14 +71,14 @@ class Mapping(_Node):
 
     entries: tuple[Pair, ...]
     flow: bool
-    _index: dict[str, Pair] | None = None
+    indexed: dict[str, Pair] | None = None  # asked for first where time counts: a property takes as long as a look-up
 
     @property
     def index(self) -> dict[str, Pair]:
         """The last entry of each key, merge keys not followed."""
-        if self._index is None:
-            self._index = {entry.key.text: entry for entry in self.entries}
-        return self._index
+        if self.indexed is None:
+            self.indexed = {entry.key.text: entry for entry in self.entries}
+        return self.indexed
 
     def own(self, name: str) -> Pair | None:
         """The last entry of that key, merge keys not followed."""

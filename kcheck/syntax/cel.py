@@ -19,13 +19,12 @@ from msgspec import Struct
 
 from kcheck.source import bundled
 from kcheck.source.regex import regex
-from kcheck.syntax import cel_tree, cel_usage
-from kcheck.syntax.cel_usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.syntax.cel_tree import Node
+    from kcheck.syntax.cel_usage import Usage
 
 
 class Undecided(Enum):
@@ -38,7 +37,7 @@ UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value 
 Activation: TypeAlias = _cel.Activation
 Result: TypeAlias = object  # UNDECIDED or plain Python data
 Serialized: TypeAlias = list[Any]
-"""The syntax tree of an expression as bytes, and the sets and numbers of its usage."""
+"""The syntax tree of an expression as bytes, and its usage as `cel_usage.packed` has it."""
 
 _ERROR = _cel.Type.ERROR
 _NULL = _cel.Type.NULL
@@ -85,10 +84,9 @@ class Expression:
 
     def __init__(self, text: str, variables: tuple[str, ...], compiled: _cel.Expression | Serialized) -> None:
         self.text, self.variables = text, variables
+        self.packed_usage: list[Any] = []
         if isinstance(compiled, list):
-            self.serialized, used, numbers = compiled
-            sets = dict(zip(cel_usage.SETS, map(frozenset, used), strict=True))
-            self.used = Usage(**sets, numbers=tuple(numbers))
+            self.serialized, self.packed_usage = compiled
         else:
             self.program = compiled
 
@@ -105,6 +103,10 @@ class Expression:
     @cached_property
     def used(self) -> Usage:
         """What it uses."""
+        from kcheck.syntax import cel_tree, cel_usage
+
+        if self.packed_usage:
+            return cel_usage.unpacked(self.packed_usage)
         return cel_usage.usage(cel_tree.root(self.serialized), self.variables)
 
 
@@ -164,9 +166,10 @@ def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
 
 
 def serialized(expression: Expression) -> bytes:
-    """What a wheel has of an expression."""
-    sets = [sorted(getattr(expression.used, name)) for name in cel_usage.SETS]
-    return bundled.packed([expression.serialized, sets, expression.used.numbers])
+    """What a wheel has of an expression, the same in each build."""
+    from kcheck.syntax import cel_tree, cel_usage
+
+    return bundled.packed([cel_tree.stable(expression.serialized), cel_usage.packed(expression.used)])
 
 
 def _plain(error: str) -> str:
@@ -236,11 +239,15 @@ def usage(expression: Expression) -> Usage:
 
 def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
     """The values of a path for which a condition can hold; None if it can hold with any."""
+    from kcheck.syntax import cel_tree, cel_usage
+
     return cel_usage.required_texts(cel_tree.root(expression.serialized), path)
 
 
 def tree(expression: Expression) -> Node:
     """The syntax tree."""
+    from kcheck.syntax import cel_tree
+
     return cel_tree.tree(expression.serialized)
 
 

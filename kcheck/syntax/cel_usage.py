@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
@@ -39,8 +39,18 @@ class Usage(Struct, frozen=True):
     numbers: tuple[int | float, ...]  # literals, from left to right
 
 
-SETS = Usage.__struct_fields__[:-1]
-"""The fields that are sets of paths, or of functions."""
+_SETS = Usage.__struct_fields__[:-1]
+
+
+def packed(used: Usage) -> list[list[str] | tuple[int | float, ...]]:
+    """A usage as plain data, the same in each run."""
+    return [*(sorted(getattr(used, name)) for name in _SETS), used.numbers]
+
+
+def unpacked(data: list[Any]) -> Usage:
+    """The usage that plain data stands for."""
+    sets = dict(zip(_SETS, map(frozenset, data), strict=False))
+    return Usage(**sets, numbers=tuple(data[-1]))
 
 
 def usage(expr: bytes, variables: tuple[str, ...]) -> Usage:
@@ -89,7 +99,7 @@ _NONE: _Refs = frozenset()
 class _Walker:
     def __init__(self, variables: tuple[str, ...]) -> None:
         self.variables = variables
-        self.sets: dict[str, set[str]] = {name: set() for name in SETS}
+        self.sets: dict[str, set[str]] = {name: set() for name in _SETS}
         self.numbers: list[int | float] = []
 
     def note(self, kind: str, refs: _Refs) -> None:

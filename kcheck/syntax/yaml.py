@@ -258,7 +258,7 @@ def get(node: Node | None, *path: str | int) -> Target | None:
     for step in path:
         node = node.target if isinstance(node, Alias) else node
         if isinstance(node, Mapping) and isinstance(step, str):
-            index = node.index
+            index = node.indexed or node.index
             entry = index.get(step)
             if entry is None and "<<" in index:
                 entry = next(filter(None, (layer.own(step) for layer in layers(node))), None)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.engine import rules
-from kcheck.engine.rule_files import RuleError
+from kcheck.engine.rule import RuleError
 from tests.places import ROOT
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from kcheck.reading import inventory
 from kcheck.scale.world import World
 from kcheck.simulate import comparison, parameters, results, scenario
 from kcheck.simulate.model import Case, Job, Pool, Settings
-from kcheck.simulate.run import simulate
+from kcheck.simulate.run import simulate, summarize
 from kcheck.source.units import between, rough
 from kcheck.words.subjects import SUBJECTS
 from tests.simulate.test_command import CLUSTER, JOB
@@ -249,7 +249,7 @@ def test_what_if_reads_and_simulates_nothing_twice(
     read: list[Tree] = []
     runs: list[Case] = []
     monkeypatch.setattr(linter, "run", _noting(linter.run, read.append))
-    monkeypatch.setattr(comparison, "simulate", _noting(simulate, runs.append))
+    monkeypatch.setattr(comparison, "summarize", _noting(summarize, runs.append))
     comparison._summary.cache_clear()
     CliRunner().invoke(cli, ["simulate", ".", "--what-if"])
     assert [bool(tree.disk.overlay) for tree in read].count(False) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +15,7 @@ from kcheck.simulate.clock import Clock
 from kcheck.simulate.model import PHASES, Case, Cloud, Job, Pool, Run, Settings
 from kcheck.simulate.nodes import Fleet, Group, Node
 from kcheck.simulate.pods import Pods
-from kcheck.simulate.run import simulate
+from kcheck.simulate.run import simulate, summarize
 from kcheck.simulate.scaler import Scaler
 from tests.places import LONG
 
@@ -301,6 +302,24 @@ def test_same_case_same_run(one: Case) -> None:
         return run.summary, run.timeline, run.events
 
     assert told(simulate(one)) == told(simulate(one))
+
+
+@given(one=runs)
+@slow
+def test_summary_needs_no_timeline(one: Case) -> None:
+    assert summarize(one) == simulate(one).summary
+
+
+def test_run_leaves_no_rings_of_objects() -> None:
+    """kcheck runs without a garbage collector."""
+    gc.collect()
+    gc.disable()
+    try:
+        for one in (case(20), replace(case(20), pools=(Pool("p", 30, least=5, existing=5),)), case(20, batch=0)):
+            simulate(one)
+            assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_seeds_differ_and_settings_do_not_move_the_draw() -> None:

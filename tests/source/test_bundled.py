@@ -64,6 +64,16 @@ def test_expressions_are_what_is_written(subject: str) -> None:
         assert cel.evaluate(found, nothing) == cel.evaluate(written, nothing)
 
 
+def test_expressions_are_the_same_in_each_build() -> None:
+    texts = ["pool.a.exists(x, x.b == 1) && has(pool.c)", "pool.map(x, x.a > 1 ? 'b' : \"c\" + x.d)"]
+    for text in texts:
+        once, again = (cel.compile.__wrapped__(text, ("pool", "limits")) for _ in range(2))
+        assert cel.serialized(once) == cel.serialized(again)
+        stored = cel.Expression(text, once.variables, bundled.unpacked(cel.serialized(once)))
+        assert cel.tree(stored) == cel.tree(once)
+        assert len(stored.serialized) == len(once.serialized)
+
+
 def test_expressions_of_another_runtime_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "expressions" / "pool-limits.msgpack"
     path.parent.mkdir()

@@ -32,7 +32,7 @@ TREES: dict[str, dict[str, str]] = {
 COMMANDS = (
     "check",
     "check .",
-    "check . -q",
+    "check . -q --no-cache",
     "check . --fail-on never --format text --info --exit-zero",
     "check . --fail-on nothing",
     "check . --fail-on",

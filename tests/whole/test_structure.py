@@ -38,10 +38,10 @@ def loaded(*arguments: str, cwd: Path) -> set[str]:
     """The modules that a run of kcheck imports, by their first name, or kcheck's own in full."""
     code = (
         "import sys\n"
-        "from kcheck.cli import cli\n"
-        f"try: cli({list(arguments)!r}, standalone_mode=False)\n"
+        "from kcheck.cli import main\n"
+        f"sys.argv = ['kcheck', *{list(arguments)!r}]\n"
+        "try: main()\n"
         "except SystemExit: pass\n"
-        "except Exception as error: print(error)\n"
         "print('\\n'.join(sorted(sys.modules)), file=sys.stderr)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=cwd)
@@ -117,9 +117,10 @@ def test_help_of_a_command_loads_its_options_only(tmp_path: Path, command: str) 
 def test_completion_loads_no_more_than_help(tmp_path: Path, words: str, found: str) -> None:
     code = (
         "import sys, atexit\n"
-        "from kcheck.cli import cli\n"
+        "from kcheck.cli import main\n"
+        "sys.argv = ['kcheck']\n"
         "atexit.register(lambda: print(*sys.modules, sep='\\n', file=sys.stderr))\n"
-        "cli(prog_name='kcheck')\n"
+        "main()\n"
     )
     line = {
         "COMP_WORDS": f"kcheck {words}",
@@ -148,6 +149,13 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     assert "yaml" in modules
     assert not modules & {"tree_sitter", "tree_sitter_hcl", "jsonschema_rs", "ruamel", "jinja2", "kcheck.generate"}
     assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
+
+
+def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    modules = loaded("check", "pod.yaml", cwd=tmp_path)
+    assert "kcheck.syntax.cel" in modules
+    assert not modules & {"kcheck.engine.rule_words", "kcheck.engine.expression_types", "kcheck.engine.rule_checks"}
 
 
 def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:

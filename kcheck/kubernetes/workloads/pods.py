@@ -80,6 +80,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
     spec = yaml.get(item, "spec") or item
     found = tuple(container(node, group, identity, i) for i, (group, node) in enumerate(containers(spec)))
     shared = [_request(spec, "cpu", 1000), _request(spec, "memory", 1)]
+    labels = written_map(item, "metadata", "labels")
     return PodTemplate(
         identity,
         place,
@@ -91,11 +92,11 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         shares=any(isinstance(one.gpu, Known) and one.gpu.value not in CARDS for one in found),
         priority=text(spec, "priorityClassName"),
         scheduler=text(spec, "schedulerName"),
-        labels=written_map(item, "metadata", "labels"),
+        labels=labels,
         annotations=written_map(item, "metadata", "annotations"),
         selection=_selection(spec),
         tolerations=_tolerations(spec),
-        spread=_spread(spec, written_map(item, "metadata", "labels")),
+        spread=_spread(spec, labels),
         host_network=boolean(spec, "hostNetwork"),
         host_ipc=boolean(spec, "hostIPC"),
         dns_policy=text(spec, "dnsPolicy"),
@@ -112,7 +113,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         asks_as_one=not all(isinstance(value, Unset) for value in shared),
         claims=listed(spec, "resourceClaims", _claim),
         node_devices=_node_devices(spec),
-        packed_by=_packed_by(spec, written_map(item, "metadata", "labels")),
+        packed_by=_packed_by(spec, labels),
         devices=_devices(spec),
     )
 
@@ -171,6 +172,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
     name = written(node, "name")
     resource = _gpu(node)
     request, limit = _cards(node, resource or CARDS[0])
+    named, words = dict.fromkeys(_resources(node)), _words(node)
     return Container(
         f"{owner}/{known(name) or at}",
         node.span if not isinstance(name, Known) else name.origin.written,
@@ -185,12 +187,12 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         gpu=Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
         gpu_request=request,
         gpu_limit=limit,
-        rdma=any(RDMA.search(name) for name in _resources(node)),
+        rdma=any(map(RDMA.search, named)),
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
-        starters=tuple(dict.fromkeys(STARTERS.findall(_words(node)))),
-        text=_words(node),
+        starters=tuple(dict.fromkeys(STARTERS.findall(words))),
+        text=words,
         claims=tuple(str(known(text(one, "name"))) for one in items(node, "resources", "claims")),
-        extended=tuple((name, _asked(node, name)) for name in dict.fromkeys(_resources(node)) if _is_extended(name)),
+        extended=tuple((name, _asked(node, name)) for name in named if _is_extended(name)),
     )
 
 
@@ -199,7 +201,9 @@ def _cards(node: yaml.Target, resource: str) -> list[Value[str]]:
     paths = [("resources", side, resource) for side in ("requests", "limits")]
     found = [written(node, *path) for path in paths]
     same = known(found[0]) is not None and known(found[0]) == known(found[1])
-    return found if same else [mapped(scalar(node, *path), as_text) for path in paths]
+    if same or all(isinstance(one, Unset) for one in found):
+        return found
+    return [mapped(scalar(node, *path), as_text) for path in paths]
 
 
 def _image_name(node: yaml.Target) -> Value[str]:

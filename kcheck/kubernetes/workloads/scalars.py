@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.source.units import as_text, quantity
@@ -55,9 +56,9 @@ def text(node: yaml.Node, *path: str) -> Value[str]:
 
 def written(node: yaml.Node, *path: str) -> Value[str]:
     """The scalar at a path as text, including placeholders."""
-    found = yaml.get(node, *path)
     value = scalar(node, *path)
-    if isinstance(value, Unknown) and isinstance(found, yaml.Scalar) and not isinstance(found, yaml.Computed):
+    found = yaml.get(node, *path) if isinstance(value, Unknown) else None
+    if isinstance(found, yaml.Scalar) and not isinstance(found, yaml.Computed):
         raw = found.span.text
         return Known(raw.strip("\"'") if "{{" in raw else found.text, Origin((found.span,)))
     return mapped(value, as_text)
@@ -84,9 +85,14 @@ def in_units(value: Value[object], name: str, times: int) -> Value[int]:
     if not isinstance(value, Known):
         return value
     try:
-        return Known(-(-quantity(as_text(value.value)) * times // 1), value.origin)
+        return Known(_rounded_up(as_text(value.value), times), value.origin)
     except ValueError as error:
         return Unknown(f"`{name}`: {error}", value.origin)
+
+
+@lru_cache(maxsize=1024)  # a tree has few different quantities, and fractions took a tenth of reading a workload
+def _rounded_up(text: str, times: int) -> int:
+    return -(-quantity(text) * times // 1)
 
 
 def written_map(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
@@ -108,9 +114,11 @@ def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict
     result = {}
     for key, entry in yaml.entries(found).items():
         inner = yaml.resolve(entry.value)
-        value: Value[object] = _wrong(inner, (*path, key), "a single value")
+        value: Value[object]
         if isinstance(inner, yaml.Scalar):
             value = written(inner) if as_written else value_of(inner)
+        else:
+            value = _wrong(inner, (*path, key), "a single value")
         if isinstance(value, Unknown):
             return value
         result[key] = as_text(value.value) if isinstance(value, Known) else ""
@@ -129,8 +137,9 @@ def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Va
     if unknown is not None:
         return unknown
     found = yaml.get(node, name)
-    origin = Origin((found.span,)) if found is not None else absent(node, name).origin
-    return Known(tuple(map(read, items(node, name))), origin)
+    if found is None:
+        return Known((), absent(node, name).origin)
+    return Known(tuple(map(read, items(node, name))), Origin((found.span,)))
 
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
@@ -147,7 +156,7 @@ def _typed(node: yaml.Node, path: tuple[str, ...], kind: type[T], why: str) -> V
         return value
     if not isinstance(value.value, kind) or (kind is int and isinstance(value.value, bool)):
         return Unknown(f"`{'.'.join(path)}` {why}", value.origin)
-    return Known(value.value, value.origin)
+    return cast("Known[T]", value)
 
 
 def _wrong(found: yaml.Target, path: tuple[str, ...], wanted: str) -> Unknown:
