@@ -269,7 +269,9 @@ class _Simulation:
         self.last_loop = now
         if self.has_timeline:
             there, empty = fleet.launched - fleet.gone, len(fleet.idle) + len(fleet.unneeded)
-            self.timeline.append(Point(now, fleet.target, there, fleet.ready, fleet.busy, empty, fleet.deleting))
+            self.timeline.append(
+                Point(now, fleet.target, there, fleet.ready, fleet.busy, empty=empty, deleting=fleet.deleting)
+            )
         if self._over():
             return
         wait = settings.scan_interval

@@ -162,7 +162,7 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
             if style in ("literal", "folded") and b"+" not in file[start + 1 : start + 3]:
                 # PyYAML takes in the empty lines that follow.
                 end = file.find(b"\n", start + len(file[start:end].rstrip(b"\r\n")), end) + 1 or end
-            node = Scalar(source, start, end, anchor, event.value, style, tag)
+            node = Scalar(source, start, end, anchor, event.value, style=style, tag=tag)
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             anchor, flow = event.anchor, event.flow_style
             if anchor or event.tag:

@@ -60,11 +60,7 @@ def test_every_goal_has_a_load(bench: Any, tmp_path: Path) -> None:
 
 def test_only_the_last_loads_use_kept_results(bench: Any, tmp_path: Path) -> None:
     for load in bench.all_loads(tmp_path, {}, None, cache=True):
-        if load.command[1] in ("check", "fix", "simulate") and load.name.partition(",")[0] not in (
-            "again",
-            "--help",
-            "hook",
-        ):
+        if load.command[1] in ("check", "fix", "simulate") and load.name.partition(",")[0] not in ("again", "--help"):
             assert "--no-cache" in load.command, load.name
     assert not any("--no-cache" in load.command for load in bench.all_loads(tmp_path, {}, None, cache=False))
 
