@@ -90,15 +90,36 @@ def _difference(before: Case, after: Case) -> _Difference | None:
     Not of those of one seed: which batches of deletions just miss a loop is not what a setting decides.
     """
     (one, each), (other, _) = _coarse(before), _coarse(after)
-    runs = [[_summary(replace(case, seed=seed)) for seed in seeds(one)] for case in (one, other)]
-    if not all(run.finished for own in runs for run in own):
+    own = [_summary(replace(one, seed=seed)) for seed in seeds(one)]
+    others = own if _are_equal(one, other, own) else [_summary(replace(other, seed=seed)) for seed in seeds(one)]
+    if not all(run.finished for run in own + others):
         return None
-    pairs = list(product(*runs))
+    pairs = list(product(own, others))
     return (
         median(a.total - b.total for a, b in pairs),
         median(a.paid - b.paid for a, b in pairs) * each,
         median(cost(before, a) - cost(after, b) for a, b in pairs) * 1000 * each,
     )
+
+
+def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:
+    """Whether another case only has larger settings of those that stopped nothing in the runs of the one.
+
+    That holds for half of what rules compare, and a run takes 20 ms.
+    """
+    own, new = one.settings, other.settings
+    larger = replace(
+        own,
+        batch=max(own.batch, new.batch),
+        unready_count=max(own.unready_count, new.unready_count),
+        unready_percentage=max(own.unready_percentage, new.unready_percentage),
+    )
+    if own.karpenter or new != larger or replace(other, settings=own) != one:
+        return False
+    changed = set() if new.batch == own.batch else {"batch"}
+    if (new.unready_count, new.unready_percentage) != (own.unready_count, own.unready_percentage):
+        changed.add("unready_count")
+    return not any(changed & run.bound for run in runs)
 
 
 def _coarse(case: Case) -> tuple[Case, int]:

@@ -238,7 +238,8 @@ class Summary(Struct):
     `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
     setting held the run up. `uses` are those of the pools of its case. `lost` seconds of work were done in vain, on
     `interrupted` spot nodes and for other jobs. `failed` pods were not done at the deadline of their job; `refused`
-    ones had to wait for the pull limit of a registry.
+    ones had to wait for the pull limit of a registry. `bound` are the settings of which a larger one would have changed
+    the run, as far as that is told: batch, unready_count.
     """
 
     total: float
@@ -253,6 +254,7 @@ class Summary(Struct):
     phases: dict[str, float]
     uses: tuple[Use, ...]
     held: dict[str, float] = {}
+    bound: frozenset[str] = frozenset()
     jobs: tuple[JobTimes, ...] = ()
     interrupted: int = 0
     lost: float = 0

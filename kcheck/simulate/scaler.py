@@ -32,7 +32,10 @@ class Step(NamedTuple):
 
 
 class Scaler:
-    """The autoscaler of a run. `hold` records which setting delayed it, and for how long."""
+    """The autoscaler of a run. `hold` records which setting delayed it, and for how long.
+
+    `bound` are the settings, batch and unready_count, of which a larger one would have changed what it did.
+    """
 
     def __init__(self, case: Case, fleet: Fleet, hold: Callable[[str, float], None]) -> None:
         self.case, self.settings, self.cloud, self.fleet, self.hold = case, case.settings, case.cloud, fleet, hold
@@ -47,6 +50,7 @@ class Scaler:
         self.period = 0.0
         self._noise = draws(f"{case.seed}/loop")
         self.events: list[tuple[str, str, int]] = []
+        self.bound: set[str] = set()
 
     def scale_up(self, now: float, pods: Pods) -> Step:
         """Begin a loop: ask for nodes for pods that wait."""
@@ -63,6 +67,7 @@ class Scaler:
                 node = fleet.unneeded.pop()
                 node.since = NEVER
                 fleet.idle.appendleft(node)
+            self.bound.add("unready_count")
             self.events.append(("unhealthy", "", fleet.unready))
             self.hold("max-total-unready-percentage", period)
             return Step(work, [], deletes=False)
@@ -138,6 +143,8 @@ class Scaler:
                 reason = "initial-node-group-backoff-duration"
             elif group.healthy(settings.unready_count, settings.unready_percentage):
                 able.append(group)
+            else:
+                self.bound.add("unready_count")
         if not able:
             self.hold(reason, period)
             return [], 0
@@ -230,6 +237,7 @@ class Scaler:
                 result.append(node)
         fleet.unneeded.extendleft(reversed(later))
         if len(result) == most and fleet.unneeded and now - fleet.unneeded[0].since > settings.unneeded_time:
+            self.bound.add("batch")
             self.hold(settings.batch_flag, settings.scan_interval)
         return result
 
@@ -249,6 +257,8 @@ class Scaler:
             batch, there = settings.batch, len(fleet.unneeded)
             loops = int(settings.unneeded_time / self.shortest) if self.shortest not in (0, NEVER) else 0
             number = max(0, min(there + 2 * batch, batch * max(1, loops) + batch) - there)
+            if number < len(fleet.idle):
+                self.bound.add("batch")
         for _ in range(min(number, len(fleet.idle))):
             node = fleet.idle.popleft()
             node.since = now

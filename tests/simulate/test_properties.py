@@ -11,8 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kcheck.simulate import comparison
 from kcheck.simulate.clock import Clock
-from kcheck.simulate.model import PHASES, Case, Cloud, Job, Pool, Run, Settings
+from kcheck.simulate.model import PHASES, Case, Cloud, Job, Pool, Run, Settings, Summary
 from kcheck.simulate.nodes import Fleet, Group, Node
 from kcheck.simulate.pods import Pods
 from kcheck.simulate.run import simulate, summarize
@@ -576,3 +577,53 @@ def test_clocks_of_two_batches_start_where_a_loop_is_longer_than_they_run(unneed
     scaler.last_update = 0.0
     scaler._clocks(600.0)
     assert len(fleet.unneeded) == 20
+
+
+# --- what a run is compared with
+
+
+@given(
+    runs, st.sampled_from([0, 1, 3, 100]), st.sampled_from([0.0, 5.0, 45.0]), st.integers(0, 100), st.integers(0, 100),
+    st.sampled_from([0, 30.0]),
+)  # fmt: skip
+@settings(max_examples=200 if LONG else 60)
+def test_a_larger_setting_that_stopped_nothing_changes_nothing(
+    one: Case, count: int, percentage: float, more: int, share: int, boot: float
+) -> None:
+    own = replace(
+        one.settings, unready_count=count, unready_percentage=percentage, startup_time=boot or one.settings.startup_time
+    )
+    one = replace(one, settings=own)
+    summary = summarize(one)
+    batch = replace(one, settings=replace(own, batch=own.batch + more))
+    tolerant = replace(one, settings=replace(own, unready_count=count + more, unready_percentage=percentage + share))
+    for name, other in (("batch", batch), ("unready_count", tolerant)):
+        if name not in summary.bound:
+            assert replace(summarize(other), bound=summary.bound) == summary
+
+
+@pytest.mark.parametrize(
+    ("changed", "equal"),
+    [
+        ({"batch": 500}, False),  # of 300 nodes, 10 go at a time
+        ({"unready_count": 10**7}, True),
+        ({"unready_percentage": 50.0}, False),  # it is less
+        ({"unready_count": 10**7, "unneeded_time": 60}, False),
+        ({"unneeded_time": 60}, False),
+    ],
+)
+def test_a_comparison_runs_again_what_may_differ(
+    changed: dict[str, Any], equal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[Case] = []
+
+    def summary(one: Case) -> Summary:
+        ran.append(one)
+        return summarize(one)
+
+    monkeypatch.setattr(comparison, "_summary", summary)
+    one = case(300, cloud=IDEAL)
+    other = replace(one, settings=replace(one.settings, **changed))
+    found = comparison._difference(one, other)
+    assert {run.settings for run in ran} == ({one.settings} if equal else {one.settings, other.settings})
+    assert (found == (0, 0, 0)) == (equal or changed == {"unready_percentage": 50.0})
