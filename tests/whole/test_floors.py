@@ -136,7 +136,7 @@ UNSEEN = {
     "commands.group": "mistakes are not stored",
     **dict.fromkeys(
         ("source.bundled", "config.schemas", "engine.rule", "terraform.registry", "kubernetes.images", "numbers.profiles",
-         "numbers.machines", "numbers.retirements", "numbers.versions", "numbers.dates", "numbers.fabrics", "syntax.cel"),
+         "numbers.machines", "numbers.retirements", "numbers.versions", "numbers.dates", "numbers.fabrics"),
         "files of kcheck and its libraries: a result is of one version of them",
     ),
     **dict.fromkeys(
