@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from kcheck.source.text import Source
 
 
+_API_SERVER = b"kube-apiserver"
+
+
 class SelfManaged(Cloud):
     """Clusters by kubeadm, in manifests, by kops and by kubespray."""
 
@@ -32,9 +35,13 @@ class SelfManaged(Cloud):
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read kubeadm's configurations, the static pods of control planes, and the clusters of kops."""
+        own = list(objects)
+        if all(
+            item.kind == "Pod" and _API_SERVER not in item.span.source.data for item in own if item.kind in self.objects
+        ):
+            return  # pods are common, control planes are not: to import what reads them takes 15 ms
         from kcheck.clouds.selfmanaged import kops, reader
 
-        own = list(objects)
         reader.read(own, inventory)
         kops.read(own, inventory)
 
@@ -50,9 +57,10 @@ class SelfManaged(Cloud):
 
     def read_kernel(self, sources: Iterable[Source], inventory: Inventory) -> None:
         """Read sysctl settings."""
-        from kcheck.clouds.selfmanaged import reader
+        if found := list(sources):
+            from kcheck.clouds.selfmanaged import reader
 
-        reader.tune(sources, inventory)
+            reader.tune(found, inventory)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """Those of Kubernetes itself, of etcd and of the API server."""

@@ -11,7 +11,6 @@ from kcheck.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.numbers import machines
 from kcheck.scale.growth import surge_nodes
-from kcheck.scale.walls import limits
 from kcheck.source.units import round_up
 from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.words.derive.basics import anyone, cluster_of, computed
@@ -26,6 +25,8 @@ def counted(pool: NodePool, world: World) -> Value[int]:
     nodes = world.sizes.of_pool(pool)
     if not isinstance(nodes, Known):
         return nodes
+    from kcheck.scale.walls import limits
+
     many = limits.counted(pool, nodes.value, world)
     return Known(many.value, nodes.origin) if isinstance(many, Known) else many
 

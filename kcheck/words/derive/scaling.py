@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kcheck.numbers import flags
 from kcheck.scale import deletion, unready
-from kcheck.simulate import scenario
 from kcheck.source.units import minor_version
 from kcheck.source.values import Known, Unknown, Unset, Value, all_known, combined, known, mapped, number, reason_of
 from kcheck.words.derive.basics import anyone, computed, is_default, unknown_size
@@ -114,6 +113,8 @@ def tainting_time(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
     """Seconds from one batch to the next at least, the time to taint nodes aside."""
+    from kcheck.simulate import scenario
+
     settings, _ = scenario.autoscaler_settings(autoscaler, known(autoscaler.cluster))
     delay = ceil(settings.taint_delay)
     return mapped(autoscaler.scan_interval, lambda own: min(own, delay) if settings.eager else own)
