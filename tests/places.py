@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 
 LONG = bool(os.environ.get("KCHECK_LONG"))
 """Whether tests that draw their cases at random take their time."""
+
+
+def load_script(name: str) -> Any:
+    """A file of scripts/ as a module; nothing is compiled beside it."""
+    loader = SourceFileLoader(name.replace("-", "_"), str(ROOT / "scripts" / name))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        patch.setitem(sys.modules, loader.name, module)  # where data classes look for it
+        loader.exec_module(module)
+    return module

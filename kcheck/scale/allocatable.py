@@ -65,8 +65,10 @@ def _room(node: Node, vcpus: int, usual: Reserved, pool: NodePool) -> Room:
     """What a node leaves, by what its kubelet is configured to reserve, else by what is usual."""
     own = pool.kubelet
     nothing = Interval(0, 0)
-    cpu = _sum(_written(own.kube_reserved, "cpu", usual.cpu, 1000), _written(own.system_reserved, "cpu", nothing, 1000))
-    memory = _sum(
+    cpu = total(
+        _written(own.kube_reserved, "cpu", usual.cpu, 1000), _written(own.system_reserved, "cpu", nothing, 1000)
+    )
+    memory = total(
         _written(own.kube_reserved, "memory", usual.memory, 1),
         _written(own.system_reserved, "memory", nothing, 1),
         _written(own.eviction_hard, _THRESHOLD, usual.eviction, 1, node.memory),
@@ -93,7 +95,8 @@ def _amount(text: str, whole: int) -> Fraction | None:
         return None
 
 
-def _sum(*parts: Interval) -> Interval:
+def total(*parts: Interval) -> Interval:
+    """Amounts together; without a bound where one of them has none."""
     highs = [part.high for part in parts if part.high is not None]
     return Interval(sum(part.low for part in parts), sum(highs) if len(highs) == len(parts) else None)
 

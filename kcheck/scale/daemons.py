@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.scale import placement
-from kcheck.scale.allocatable import Taken
+from kcheck.scale.allocatable import Taken, total
 from kcheck.source.interval import Interval
 from kcheck.source.values import known, number
 
@@ -77,7 +77,8 @@ def _sum(daemons: Iterable[_Daemon]) -> _OfPool:
     for one in daemons:
         groups[one.name].append(one)
     each = {name: _of_group(group) for name, group in groups.items()}
-    return _OfPool(Taken(_total(one.cpu for one in each.values()), _total(one.memory for one in each.values())), each)
+    taken = Taken(total(*(one.cpu for one in each.values())), total(*(one.memory for one in each.values())))
+    return _OfPool(taken, each)
 
 
 def _of_group(group: list[_Daemon]) -> Taken:
@@ -85,11 +86,6 @@ def _of_group(group: list[_Daemon]) -> Taken:
     cpu, memory = [one.cpu for one in group], [one.memory for one in group]
     sure = all(one.sure for one in group)
     return Taken(Interval(min(cpu) if sure else 0, max(cpu)), Interval(min(memory) if sure else 0, max(memory)))
-
-
-def _total(amounts: Iterable[Interval]) -> Interval:
-    found = list(amounts)
-    return Interval(sum(one.low for one in found), sum(one.high or 0 for one in found))
 
 
 def _less(every: Taken, own: Taken) -> Taken:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 import json
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -21,7 +19,7 @@ from kcheck.reading import inventory
 from kcheck.report import simulation
 from kcheck.scale.world import World
 from kcheck.simulate import parameters, results, scenario
-from tests.places import ROOT
+from tests.places import ROOT, load_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -310,18 +308,9 @@ def test_parameters_are_inside_of_their_bounds_and_say_where_they_are_from(cloud
         assert bool(one.sources) == (one.kind == "documented"), one.name
 
 
-def calibrate() -> Any:
-    loader = importlib.machinery.SourceFileLoader("calibrate", str(ROOT / "scripts" / "calibrate"))
-    spec = importlib.util.spec_from_loader("calibrate", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize(("table", "columns"), [("table", (5,)), ("recorded_table", (4, 6))])
 def test_published_and_recorded_runs_are_met_within_15_percent(table: str, columns: tuple[int, ...]) -> None:
-    lines = getattr(calibrate(), table)()
+    lines = getattr(load_script("calibrate"), table)()
     assert "\n".join(lines) in (ROOT / "docs" / "simulate.md").read_text(), "scripts/calibrate --write"
     assert len(lines) > 4
     for line in lines[2:]:
@@ -332,7 +321,7 @@ def test_published_and_recorded_runs_are_met_within_15_percent(table: str, colum
 
 def test_recorded_dribbles_are_those_of_the_model() -> None:
     """Batches of 10 come as 10, 7, 3 ...: deletions in progress count, and productive loops follow each other."""
-    module = calibrate()
+    module = load_script("calibrate")
     settings, rows = module.recorded_runs()["1.36-unneeded1m-batch10-200"]
     events = module.recorded_again(settings, len(rows), parameters.loop_times(36)[1])[0].events
     sizes = [event.nodes for event in events if event.what == "scale-down"]

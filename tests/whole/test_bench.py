@@ -8,13 +8,12 @@ import json
 import subprocess
 import sys
 from functools import reduce
-from importlib.machinery import SourceFileLoader
 from typing import TYPE_CHECKING, Any
 
 import bench_phases
 import pytest
 
-from tests.places import ROOT
+from tests.places import ROOT, load_script
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,14 +24,7 @@ PEERS: dict[str, list[str]] = {name: [name] for name in ("kubeconform", "kube-sc
 @pytest.fixture(scope="module")
 def bench() -> Any:
     """The script as a module."""
-    loader = SourceFileLoader("bench", str(ROOT / "scripts" / "bench"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "dont_write_bytecode", True)
-        loader.exec_module(module)
-        yield module
+    return load_script("bench")
 
 
 def test_every_goal_has_a_load(bench: Any, tmp_path: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
 import shutil
 import sys
-from importlib.machinery import SourceFileLoader
 from typing import TYPE_CHECKING
 
 import click
@@ -21,7 +19,7 @@ from kcheck.engine import rules
 from kcheck.report import limit, page
 from kcheck.report import rule as rule_page
 from kcheck.report.page import Code, Facts, Name, Part, Point, Prose, Title
-from tests.places import ROOT
+from tests.places import ROOT, load_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -265,12 +263,7 @@ def test_drift_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         shutil.copytree(ROOT / name, tmp_path / name)
     for name in ("README.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, tmp_path)
-    loader = SourceFileLoader("print_docs", str(ROOT / "scripts" / "print-docs"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    script = importlib.util.module_from_spec(spec)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    loader.exec_module(script)
+    script = load_script("print-docs")
     monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", ["print-docs", "--check"])
     printed = script.printed()

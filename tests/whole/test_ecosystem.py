@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from importlib.machinery import SourceFileLoader
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.places import ROOT, TESTS
+from tests.places import ROOT, TESTS, load_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,15 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def script() -> Any:
     """The script as a module."""
-    loader = SourceFileLoader("ecosystem", str(ROOT / "scripts" / "ecosystem"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "dont_write_bytecode", True)
-        patch.setitem(sys.modules, "ecosystem", module)
-        loader.exec_module(module)
-        yield module
+    return load_script("ecosystem")
 
 
 CLUSTER = """
