@@ -33,11 +33,12 @@ def is_nothing(arguments: list[str]) -> bool:
         return False
     paths, flags = given
     from kcheck.config.locations import find_file
+    from kcheck.files.boundary import around
     from kcheck.files.disk import Disk
 
     touched = [path for path in paths if "--hook" in flags and not system.is_folder(path)]
     folders = tuple(path for path in paths if path not in touched)
-    disk = Disk()
+    disk = Disk(boundary=around(folders or (".",)))
     if find_file(folders, disk) is not None:
         return False
     if touched:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.today import today
 from kcheck.engine.annotations import IGNORE, parse, read
+from kcheck.files.boundary import contains_path
 from kcheck.files.patterns import matches
-from kcheck.files.tree import contains_path
 from kcheck.source.regex import regex
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ def savings(paths: list[str], config: Config, base: SimulationResult) -> list[Fi
     """
     base = base.without_wall or base
     able = {rule.name: rule for rule in rules.selected(config) if rule.subject in _SUBJECTS}
-    tree = Tree(paths, exclude=config.exclude)
+    tree = Tree(paths, None, config.exclude, config.boundary)
     found_before = linter.run(tree, config)
     start = fix.State({}, tree, found_before)
     # what the findings in fixed files say is never printed; conditions of the user's own rules may ask for savings

@@ -173,7 +173,7 @@ class _Renderer:
             return result
         source = self.file(own, node.text)
         if source is None:
-            own.missing(node)
+            own.missing(node, self.tree.disk)
             return []
         return [Resource(item, (name_of(item.root),)) for item in self.objects(own, source)]
 
@@ -185,7 +185,7 @@ class _Renderer:
             if self.tree.disk.is_folder(path):
                 own.gap(f"`{node.text}` has no kustomization that can be read", node.span)
             else:
-                own.missing(node)
+                own.missing(node, self.tree.disk)
         elif inner.key in above:
             own.complete = False
             message = f"`{node.text}` leads back to {display_path(inner.folder)}: the kustomizations are circular"
@@ -270,7 +270,7 @@ class _Renderer:
         if isinstance(path, yaml.Scalar) and path.text:
             source = self.file(own, path.text)
             if source is None:
-                own.missing(path)
+                own.missing(path, self.tree.disk)
             elif (source, whole) in self.patches:
                 return self.patches[source, whole]
             else:

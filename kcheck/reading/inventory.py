@@ -56,12 +56,17 @@ class Reading(Struct):
     skipped: list[Skipped] = []
 
 
+_HELM_ASKED = "settings of a repository do not run helm"
+
+
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
     """Read the Terraform and manifests of a tree into one inventory, with the `wanted` raw things."""
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans or tree.units or BLUEPRINT in tree.configurations:
         _terraform(tree, config, reading, wanted)
-    rendered = _render_charts(tree, config, reading) if tree.charts and config.render else []
+    rendered = (
+        _render_charts(tree, config, reading) if tree.charts and config.render and not config.render_refused else []
+    )
     if tree.manifests or tree.kustomizations or rendered:
         _manifests(tree, reading, rendered, wanted)
     if tree.configurations:
@@ -74,6 +79,10 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
     assignment.assign_clusters(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.clouds.karpenter").read(reading.inventory)
+    if tree.charts and config.render_refused:
+        from kcheck.source.findings import Skipped
+
+        reading.skipped.append(Skipped(config.places["render"], _HELM_ASKED, remedy="--render helm does"))
     reading.skipped = list(dict.fromkeys((*tree.skipped, *reading.skipped)))
     reading.problems = list(dict.fromkeys(reading.problems))
     reading.sources += sorted(reading.asked, key=lambda source: source.path)

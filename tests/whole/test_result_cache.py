@@ -120,6 +120,7 @@ def top(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder above the working directory, which is a repository."""
     written(tmp_path, TREE)
     (tmp_path / "repo" / "linked.yaml").symlink_to("../other/pod.yaml")
+    (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path / "repo")
     return tmp_path
 
