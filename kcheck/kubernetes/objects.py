@@ -12,7 +12,7 @@ from kcheck.files.tree import holds_objects
 from kcheck.source import placeholders
 from kcheck.source.values import Known, Origin, Piece, Unknown, Unset, pieces_of
 from kcheck.syntax import texts, yaml
-from kcheck.syntax.yaml_scan import kinds_named
+from kcheck.syntax.yaml_scan import every_kind, kinds_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -123,6 +123,15 @@ def may_hold(data: bytes, kinds: Kinds) -> bool:
     if not own or any(kind.endswith("List") for kind in own):
         own = {kind for _, kind in found}
     return any(kinds.includes(kind, data) or kind.endswith("List") for kind in own)
+
+
+def holds_only(data: bytes, kinds: Kinds, alone: frozenset[str]) -> bool:
+    """Whether a file holds objects of the kinds in `alone`, and no others that are read, without parsing.
+
+    False is always right.
+    """
+    named = every_kind(data)
+    return bool(named) and all(kind in alone or (kind and not kinds.includes(kind, data)) for kind in named)
 
 
 def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:

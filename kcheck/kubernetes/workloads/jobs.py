@@ -35,14 +35,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-KINDS = (
-    frozenset(name.rpartition("/")[2] for name in profiles.workloads())
-    | runtimes.KINDS
-    | scaled.KINDS
-    | devices.KINDS
-    | {"PodGroup", accounts.KIND}
-)
-"""The kinds that run pods, without their groups, and those that say how."""
+ALONE = frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | {"Service"}
+"""The kinds that run pods or lead to them, and that no other object asks about."""
+KINDS = ALONE | runtimes.KINDS | scaled.KINDS | devices.KINDS | {"PodGroup", accounts.KIND}
+"""The kinds above, and those that say how pods run."""
 
 
 def kind_of(item: Object) -> str:

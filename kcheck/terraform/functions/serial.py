@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kcheck.source import scalars
 from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
@@ -188,7 +190,7 @@ def _at(value: Any, node: Node) -> Datum:
             return Known({key: _at(item, entries[key].value) for key, item in value.items()}, origin)
     if isinstance(node, yaml.Sequence) and isinstance(value, list) and len(node.items) == len(value):
         return Known(tuple(map(_at, value, node.items)), origin)
-    return give(value, origin._replace(literal=isinstance(node, yaml.Scalar)))
+    return give(value, replace(origin, literal=isinstance(node, yaml.Scalar)))
 
 
 def _yaml_data(value: str) -> object:
