@@ -169,3 +169,16 @@ def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
         "ruamel",
         "jinja2",
     }
+
+
+def test_nothing_looks_for_cycles_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    code = (
+        "import atexit, gc, sys\n"
+        "from kcheck.cli import main\n"
+        "atexit.register(lambda: print(gc.isenabled(), gc.get_count()[0] < gc.get_freeze_count()))\n"
+        "sys.argv = ['kcheck', 'check', 'pod.yaml', '--no-cache', '-q']\n"
+        "main()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert run.stdout == "False True\n"
