@@ -147,7 +147,15 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "yaml" in modules
-    assert not modules & {"tree_sitter", "tree_sitter_hcl", "jsonschema_rs", "ruamel", "jinja2", "kcheck.generate"}
+    assert not modules & {
+        "click",
+        "tree_sitter",
+        "tree_sitter_hcl",
+        "jsonschema_rs",
+        "ruamel",
+        "jinja2",
+        "kcheck.generate",
+    }
     assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
 
 
