@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.scale import quotas
 from kcheck.scale.memory import Memory
 from kcheck.source.values import Value, known, number
 
@@ -70,6 +69,8 @@ class Caps(Memory):
         found = _of_autoscaler(scaler, cluster, pools) if scaler is not None else []
         if not self._limits.tells_quotas(cluster.cloud):
             return found
+        from kcheck.scale import quotas
+
         limits = self._limits.limits(cluster.cloud)
         for need in quotas.needs(cluster, pools):
             room = limits[f"quota.{need.quota.key}"].value
@@ -91,5 +92,7 @@ def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) 
 
 def vcpus(pool: NodePool, cluster: Cluster) -> int:
     """Processors of the smallest machine of a pool; 0 where one is unknown."""
+    from kcheck.scale import quotas
+
     names = known(pool.machine.instance_types) or ()
     return min((quotas.vcpus(cluster.cloud, name) for name in names), default=0)

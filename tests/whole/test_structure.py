@@ -166,6 +166,25 @@ def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> N
     assert not modules & {"kcheck.engine.rule_words", "kcheck.engine.expression_types", "kcheck.engine.rule_checks"}
 
 
+def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    modules = loaded("check", "pod.yaml", cwd=tmp_path)
+    assert "kcheck.scale.world" in modules
+    assert not modules & {
+        "kcheck.numbers.machines",
+        "kcheck.numbers.fabrics",
+        "kcheck.scale.allocatable",
+        "kcheck.scale.daemons",
+        "kcheck.scale.growth",
+        "kcheck.scale.quotas",
+        "kcheck.scale.walls",
+        "kcheck.syntax.edit",
+        "kcheck.syntax.hcl",
+        "kcheck.words.derive.money",
+        "kcheck.words.derive.pools",
+    }
+
+
 def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text('resource "azurerm_resource_group" "a" {\n  name = "a"\n}\n')
     modules = loaded("check", ".", cwd=tmp_path)
