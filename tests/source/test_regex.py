@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
+
+import pytest
 
 from kcheck.source.regex import late
 
@@ -18,11 +21,8 @@ def test_patterns_of_late_imports_are_those_of_re() -> None:
 
 def test_late_ends_where_an_import_fails() -> None:
     compile_now = re.compile
-    try:
-        with late():
-            raise ImportError
-    except ImportError:
-        pass
+    with pytest.raises(ModuleNotFoundError), late():
+        import_module("kcheck.nowhere")
     assert re.compile is compile_now
 
 
