@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 
-class Bug(NamedTuple):
+class Bug(Struct, frozen=True):
     """A rule or a reader that failed: kcheck's fault, unless the rule is one of the user's own."""
 
     rule: str
@@ -115,7 +115,7 @@ def _check_targets(found: Inventory, config: Config) -> None:
 def _with_set_severity(finding: Finding, config: Config) -> Finding:
     """The finding with the severity that the settings give its rule."""
     wanted = config.severity.get(finding.rule)
-    return finding._replace(severity=Severity[wanted.upper()]) if wanted else finding
+    return replace(finding, severity=Severity[wanted.upper()]) if wanted else finding
 
 
 def _pruned(findings: list[Finding], by_subject: dict[str, list[Rule]]) -> list[Finding]:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.files import system
 from kcheck.source.regex import regex
@@ -65,7 +66,7 @@ def applied(objects: Iterable[Object], found: list[Substitution]) -> list[Object
             by_folder[item.folder] = _filler(system.real_path(item.folder), found)
         filler = by_folder[item.folder]
         root = filler.filled(item.root) if filler is not None else item.root
-        result.append(item._replace(root=root) if isinstance(root, yaml.Mapping) else item)
+        result.append(replace(item, root=root) if isinstance(root, yaml.Mapping) else item)
     return result
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.scale.memory import Memory
 from kcheck.source.values import Value, known, number
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.scale.pools import Pools
 
 
-class Cap(NamedTuple):
+class Cap(Struct, frozen=True):
     """A bound on all pools of a cluster: each node takes `per_node` of its `room`.
 
     `other` is the least that a node of no pool takes, 0 where none counts. `cause` is where the room is written, None

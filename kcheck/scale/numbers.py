@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.numbers import profiles
 from kcheck.scale.memory import Memory
 from kcheck.source.values import Unknown, known, number
@@ -53,5 +55,5 @@ class Numbers(Memory):
         for name, value in self._config.limits.items():
             owner, _, key = name.partition(".")
             if owner in (cloud, "any") and key in entries:
-                entries[key] = entries[key]._replace(value=value)
+                entries[key] = replace(entries[key], value=value)
         return entries

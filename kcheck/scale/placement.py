@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.clouds import registry
@@ -42,14 +43,14 @@ _MODE = "ack.node.gpu.schedule"
 """The label by which ACK's nodes offer whole cards, or parts of them in one of several ways."""
 
 
-class Fit(NamedTuple):
+class Fit(Struct, frozen=True):
     """Whether pods fit the nodes of a pool; None if unknown. `why` names the obstacle."""
 
     fits: bool | None
     why: str = ""
 
 
-class Share(NamedTuple):
+class Share(Struct, frozen=True):
     """What pods ask for, and a machine leaves beside DaemonSets, which ask for `taken`: millicores of CPU, or bytes."""
 
     resource: str
@@ -249,7 +250,7 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
     if cloud and key in cloud.pool_labels:
         return {pool.name.value} if isinstance(pool.name, Known) else None
     if cloud and cloud.spot_label and key == cloud.spot_label.key:
-        _, spot, other = cloud.spot_label
+        spot, other = cloud.spot_label.spot, cloud.spot_label.on_demand
         if not isinstance(pool.market.spot, Known):
             return None if isinstance(pool.market.spot, Unknown) else {other} - {""}
         return {spot} if pool.market.spot.value else {other} - {""}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.clouds.registry import cloud
 from kcheck.source.regex import regex
@@ -24,7 +26,7 @@ _ZONE = regex(r"(topology|failure-domain\.beta)\.kubernetes\.io/zone=[^,]+$")
 """A label that selects nodes of one zone."""
 
 
-class PoolFabric(NamedTuple):
+class PoolFabric(Struct, frozen=True):
     """The fabric of a pool's machines; `enabled` are the interfaces that the pool gives its nodes."""
 
     name: str
@@ -38,7 +40,7 @@ class PoolFabric(NamedTuple):
     reached: Value[int]
 
 
-class Spread(NamedTuple):
+class Spread(Struct, frozen=True):
     """A job with GPUs whose pods fill several nodes of a pool, and talk to each other."""
 
     workload: Workload
