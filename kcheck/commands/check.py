@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, options, progress
+from kcheck.commands import comparison_options, first_look, options, progress
 from kcheck.commands.first_look import NOTHING
 from kcheck.files import system
 from kcheck.report.formats import FORMATS, Report, render
@@ -84,7 +84,8 @@ def command(
     from kcheck.gate.comparison import without_known
 
     with progress.show_progress(quiet=quiet) as tell:
-        result = whole = options.with_usage_errors(lambda: linter.run(tree, config, tell))
+        found = first_look.results.pop(paths, None)
+        result = whole = found or options.with_usage_errors(lambda: linter.run(tree, config, tell))
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)
@@ -107,8 +108,8 @@ def command(
     if result.bugs:
         sys.exit(options.bug_status(result))
     threshold = fail_on or config.fail_on
-    found = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
-    if (found or options.fails_undecided(whole, threshold)) and not exit_zero:
+    fails = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
+    if (fails or options.fails_undecided(whole, threshold)) and not exit_zero:
         sys.exit(1)
 
 

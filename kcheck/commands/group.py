@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from importlib import import_module
-from io import TextIOWrapper
 
 import click
 
@@ -77,10 +75,6 @@ def cli() -> None:
 
 def run() -> None:
     """Run the command of the command line. Exits with 0 clean, 1 findings, 2 wrong use, 3 a bug in kcheck."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a name that a terminal has no letters for is told all the same
-            stream.reconfigure(errors="backslashreplace")
-    gc.disable()  # nearly all that a run makes lives until its end: looking for cycles would take a third of the time
     try:
         cli(standalone_mode=False)
     except click.exceptions.Exit as stop:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator
     from typing import TextIO
 
@@ -31,6 +31,8 @@ def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     if quiet or not screen.isatty():
         yield lambda _: None
         return
+    import threading
+
     stage = ["reading"]
     done = threading.Event()
     teller = threading.Thread(target=_tell, args=(screen, stage, done), daemon=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import judged, may_change, merging, rules, several_clusters, together
+from kcheck.engine import judged, merging, rules, together
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 
-class Bug(NamedTuple):
+class Bug(Struct, frozen=True):
     """A rule or a reader that failed: kcheck's fault, unless the rule is one of the user's own."""
 
     rule: str
@@ -85,9 +85,12 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
     for number, (subject, matching) in enumerate(by_subject.items(), 1):
         if subject != "input":
             tell(f"checking, {number} of {len(by_subject)}: {subject}")
-            result.findings += may_change.withhold_fixes(
-                _decide(subject, matching, world, result), world, tree, reading.roots
-            )
+            decided = _decide(subject, matching, world, result)
+            if any(finding.fix for finding in decided):
+                from kcheck.engine import may_change
+
+                decided = may_change.withhold_fixes(decided, world, tree, reading.roots)
+            result.findings += decided
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
     world.inputs = list(_inputs(reading, comments, config, result.undecided, tree))
@@ -112,7 +115,7 @@ def _check_targets(found: Inventory, config: Config) -> None:
 def _with_set_severity(finding: Finding, config: Config) -> Finding:
     """The finding with the severity that the settings give its rule."""
     wanted = config.severity.get(finding.rule)
-    return finding._replace(severity=Severity[wanted.upper()]) if wanted else finding
+    return replace(finding, severity=Severity[wanted.upper()]) if wanted else finding
 
 
 def _pruned(findings: list[Finding], by_subject: dict[str, list[Rule]]) -> list[Finding]:
@@ -207,6 +210,8 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
                 verdict = evaluator.verdict(rule, conditions[rule.name])
                 clusters: tuple[Cluster, ...] = ()
                 if isinstance(verdict, Undecided):
+                    from kcheck.engine import several_clusters
+
                     verdict, clusters = several_clusters.decide(rule, conditions[rule.name], verdict, thing, world)
                 if isinstance(verdict, Undecided):
                     result.undecided.append(verdict)
@@ -214,6 +219,8 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
                 result.decided += 1
                 if not verdict:
                     continue
+                from kcheck.engine import several_clusters
+
                 finding = several_clusters.finding(rule, thing, world, clusters)
                 if finding is not None:
                     findings.append(finding)

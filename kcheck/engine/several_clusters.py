@@ -52,7 +52,7 @@ def decide(
         view = raw_views.view(rule.subject, _placed(thing, cluster), world.assuming(cluster), fields)
         verdict = Evaluator(view).verdict(rule, condition)
         if first is not None and verdict != first:
-            return check._replace(missing=(found.reason,)), ()
+            return replace(check, missing=(found.reason,)), ()
         first = verdict
     return (check, ()) if first is None else (first, found.clusters)
 
@@ -66,7 +66,7 @@ def finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...
     if least is None:
         return None
     note = f"computed for this cluster; true of all {len(clusters):,} that may run it"
-    return least._replace(related=(*least.related, Related(cluster.place, note)))
+    return replace(least, related=(*least.related, Related(cluster.place, note)))
 
 
 def _placed(thing: Thing, cluster: Cluster) -> Thing:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.config.today import today
 from kcheck.engine.annotations import IGNORE, parse, read
@@ -25,7 +27,7 @@ COMMENT = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]
 _NAMELESS = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore(?![\[\w-])")
 
 
-class Suppression(NamedTuple):
+class Suppression(Struct, frozen=True):
     """A comment or an annotation. Without a reason it silences nothing.
 
     Alone on its line, a comment holds for the next one too.

@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.kubernetes import transforms
@@ -123,7 +124,7 @@ class _Renderer:
         for resource in resources:
             local = text(resource.item.root, "metadata", "annotations", "config.kubernetes.io/local-config")
             if local in ("", "false"):
-                self.result.manifests.objects.append(resource.item._replace(scope=scope))
+                self.result.manifests.objects.append(replace(resource.item, scope=scope))
 
     def base(self, own: Fields, above: tuple[str, ...]) -> list[Resource]:
         if own.key not in self.bases:

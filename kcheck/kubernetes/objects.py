@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,7 +54,7 @@ class Kinds(Struct, frozen=True):
         return kind not in self.marks or any(mark in data for mark in self.marks[kind])
 
 
-class Object(NamedTuple):
+class Object(Struct, frozen=True):
     """A Kubernetes object as written, or as rendered by the kustomization in `scope`.
 
     `holder` is the object that holds it whole, and makes it.
@@ -179,7 +179,7 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
         for item in held.items if isinstance(held, yaml.Sequence) else ():
             inner = yaml.get(item, key)
             if inner is not None:
-                yield from (one._replace(holder=root) for one in objects_in(inner, depth + 1))
+                yield from (replace(one, holder=root) for one in objects_in(inner, depth + 1))
 
 
 _HOLDERS = {"AppWrapper": ("spec", "components", "template")}

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from kcheck.config.config import ConfigError
 from kcheck.files import system
 from kcheck.files.boundary import REASON, contains_path
@@ -89,7 +91,7 @@ class Rendering:
             pieces = tuple(self._template(match[1]).pieces(part))
             for root in texts.read(pieces):
                 if isinstance(root, Problem):
-                    self.problems.append(root._replace(message=f"as helm renders it: {root.message}"))
+                    self.problems.append(replace(root, message=f"as helm renders it: {root.message}"))
                 else:
                     self.objects += objects_in(root)
 

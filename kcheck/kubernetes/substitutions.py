@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.files import system
 from kcheck.source.regex import regex
@@ -70,7 +71,7 @@ def of(
                 by_folder[item.folder] = _filler(system.real_path(item.folder), found)
             filler = by_folder[item.folder]
             root = filler.filled(item.root) if filler is not None else item.root
-            yield item._replace(root=root) if isinstance(root, yaml.Mapping) else item
+            yield replace(item, root=root) if isinstance(root, yaml.Mapping) else item
 
     return applied
 

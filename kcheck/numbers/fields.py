@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeGuard, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,7 +51,7 @@ _MODEL_TYPES: dict[object, type[object]] = {
 """What is read for a field of the model, by its annotation."""
 
 
-class _Path(NamedTuple):
+class _Path(Struct, frozen=True):
     """The path of a field: nested blocks, an attribute, and whether to take its first element."""
 
     outer: tuple[str, ...]

@@ -83,9 +83,9 @@ def kcheck(*arguments: str, during: Callable[[], object] = lambda: None) -> Run:
         ran.append(True)
         return answer(words)
 
-    def command() -> None:
+    def command(words: list[str]) -> None:
         during()
-        run()
+        run(words)
 
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace") for _ in range(2)]
     before = sys.stdout, sys.stderr, sys.argv
@@ -388,7 +388,7 @@ def test_what_workers_read_is_not_seen(top: Path, cache: Path) -> None:
         "import os, sys\n"
         "from kcheck import cli\n"
         "run = cli._run\n"
-        "cli._run = lambda: (os.fork() or os._exit(0), os.wait(), run())\n"
+        "cli._run = lambda words: (os.fork() or os._exit(0), os.wait(), run(words))\n"
         "sys.argv = ['kcheck', 'check', '.']\n"
         "cli.main()\n"
     )

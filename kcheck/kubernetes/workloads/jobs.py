@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes.record import MappingRecord
@@ -68,7 +69,7 @@ class Workloads:
         return runtimes.with_runtime(workload, item, self._runtimes) if kind == runtimes.USER else workload
 
 
-class _Others(NamedTuple):
+class _Others(Struct, frozen=True):
     """What workloads refer to: groups of pods by name, and claimed devices."""
 
     groups: dict[str, Object]
