@@ -46,13 +46,14 @@ UNCHANGED = "kcheck: no relevant changes."
 @click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")
 @click.option("--statistics", is_flag=True, help="Count findings per rule instead of listing them.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
+@options.jobs
 @options.fail_on
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @options.hook
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, prune: bool, add_ignores: str | None,
     format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, show_undecided: bool,
-    statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
+    statistics: bool, quiet: bool, jobs: int | None, fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
     """Check Terraform and manifests below PATH (default: the current folder) together.
 
@@ -85,7 +86,7 @@ def command(
 
     with progress.show_progress(quiet=quiet) as tell:
         found = first_look.results.pop(paths, None)
-        result = whole = found or options.with_usage_errors(lambda: linter.run(tree, config, tell))
+        result = whole = found or options.with_usage_errors(lambda: linter.run(tree, config, tell, jobs))
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)

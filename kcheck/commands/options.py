@@ -66,6 +66,10 @@ hook = click.option(
     "--hook", is_flag=True,
     help="For pre-commit: PATHs that are files are those of the commit; do nothing unless one of them matters.",
 )  # fmt: skip
+jobs = click.option(
+    "--jobs", type=click.IntRange(1), default=None, envvar="KCHECK_JOBS", metavar="N",
+    help="Number of processes that check.  [default: KCHECK_JOBS, else one per core for large trees]",
+)  # fmt: skip
 cache = click.option(
     "--no-cache", is_flag=True, expose_value=False, help="Do not use or store results of earlier runs."
 )

@@ -273,9 +273,9 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
 
     charts = _charts(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
-    others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
+    more = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
     names = frozenset(
-        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *others)
+        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more)
     )
     kinds = objects.Kinds(names, queues.MARKS, unlisted.MARKS, unlisted.NEVER).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None

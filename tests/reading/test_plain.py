@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import Kinds, holds_only
 from kcheck.reading.plain import Plain
@@ -47,7 +48,7 @@ def test_what_others_ask_about_is_read_at_once_and_the_rest_in_its_turn() -> Non
 
 def test_an_object_that_is_read_in_its_turn_is_changed_by_the_function() -> None:
     plain = Plain([Source("job.yaml", JOB.encode()), Source("scaler.yaml", SCALER.encode())], KINDS, ALONE)
-    changed = plain.in_turn(lambda found: [item._replace(scope="changed") for item in found])
+    changed = plain.in_turn(lambda found: [replace(item, scope="changed") for item in found])
     assert [item.scope for item in changed] == ["changed", ""]
 
 
