@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -91,6 +92,30 @@ def test_markdown_code_ends_where_the_text_does() -> None:
 def test_a_link_leads_to_a_page_of_the_web() -> None:
     assert escape.markdown_link("a]", "https://x.y/z#w") == r"[a\]](https://x.y/z#w)"
     assert escape.markdown_link("a", "javascript:x") == escape.markdown_link("a", "https://x.y/) b") == "a"
+
+
+XSS = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg/onload=alert(1)>',
+    "'><iframe src=javascript:alert(1)>",
+    "</title><script>alert(1)</script>",
+    "]]><script>alert(1)</script>",
+    "<!--><script>alert(1)</script>-->",
+    "<scr\x00ipt>alert(1)</scr\x00ipt>",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "\uff1cscript\uff1ealert(1)",
+    "<a href='java\tscript:alert(1)'>x</a>",
+    "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]>&b;",
+]
+
+
+@pytest.mark.parametrize("text", XSS)
+def test_markup_is_text_in_html_and_xml(text: str) -> None:
+    shown = escape.xml_text(text)
+    page = ElementTree.fromstring(f"<p title=\"{shown}\" lang='{shown}'>{shown}</p>")  # noqa: S314 - our own
+    assert page.text == page.get("title") == page.get("lang") == visible(text)
+    assert len(page) == 0
 
 
 def test_a_command_of_github_ends_where_its_message_does() -> None:
