@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, first_look, options, progress
+from kcheck.commands import comparison_options, first_look, options, printing, progress
 from kcheck.commands.first_look import NOTHING
 from kcheck.files import system
 from kcheck.report.formats import FORMATS, Report, render
@@ -121,13 +121,13 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
     if format_ == "statistics":
         from kcheck.report import statistics
 
-        click.echo(statistics.render(report), nl=False)
+        printing.page(statistics.render(report))
     elif format_ != "text":
-        click.echo(render(format_, report), nl=False)
+        printing.report(render(format_, report))
     elif is_relevant:
         from kcheck.report import terminal
 
-        click.echo(render("text", report._replace(links=terminal.shows_links())), nl=False)
+        printing.report(render("text", report._replace(links=terminal.shows_links())))
     if not is_relevant:
         from kcheck.report.text import skipped_text
 
@@ -138,7 +138,7 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
 
 def _note(text: str, *, quiet: bool) -> None:
     if not quiet:
-        click.echo(text, err=True)
+        printing.note(text)
 
 
 def _output(text: str) -> tuple[str, str]:
@@ -153,16 +153,16 @@ def _output(text: str) -> tuple[str, str]:
     return name, path
 
 
-def _write(path: str, text: str, mode: str = "w") -> None:
+def _write(path: str, text: str) -> None:
     """Write a report to a file.
 
     Raises:
         click.UsageError: it cannot be written.
     """
-    system.cannot_repeat()
+    from kcheck.files import save
+
     try:
-        with open(path, mode, encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(text)
+        save.write(path, text.encode())
     except OSError as error:
         raise click.UsageError(f"{path}: {error.strerror}") from error
 
@@ -173,10 +173,12 @@ def _summarize(report: Report) -> None:
     if path and (report.findings or not report.result.judged.is_complete):
         from kcheck.report import github
 
+        system.cannot_repeat()
         try:
-            _write(path, github.summary(report), "a")
-        except click.UsageError as error:  # the log has it all
-            click.echo(f"kcheck: no summary: {error.message}", err=True)
+            with open(path, "a", encoding="utf-8", newline="") as file:  # other steps have written to it
+                file.write(github.summary(report))
+        except OSError as error:  # the log has it all
+            printing.note(f"kcheck: no summary: {path}: {error.strerror}")
 
 
 def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:
@@ -205,17 +207,18 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     except save.SaveError as error:
         raise click.UsageError(str(error)) from error
     findings_text, files_text = counted(len(silenced.findings), "finding"), counted(len(silenced.files), "file")
-    click.echo(f"kcheck: {findings_text} silenced in {files_text}.", err=True)
+    printing.note(f"kcheck: {findings_text} silenced in {files_text}.")
     kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]
     left = [*silenced.left, *((finding, refused[finding.rule]) for finding in kept)]
     for finding, why in left:
         place = f"{finding.span.source.path}:{finding.span.begin.line}"
-        click.echo(f"{place} {finding.rule}: not silenced: {why}", err=True)
+        printing.note(f"{place} {finding.rule}: not silenced: {why}")
     entries = dict.fromkeys((finding.rule, finding.span.source.path) for finding, _ in silenced.left)
     if entries:
-        click.echo("No comment can silence these; add to kcheck.yaml:\nsuppressions:", err=True)
+        printing.note("No comment can silence these; add to kcheck.yaml:")
+        printing.note("suppressions:")
     for rule, path in entries:
-        click.echo(f"  - {{rule: {rule}, path: {json.dumps(path)}, reason: {json.dumps(reason)}}}", err=True)
+        printing.note(f"  - {{rule: {rule}, path: {json.dumps(path)}, reason: {json.dumps(reason)}}}")
     return [finding for finding, _ in left]
 
 

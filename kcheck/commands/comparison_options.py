@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.commands import printing
 from kcheck.commands.options import with_usage_errors
 from kcheck.files import system
 
@@ -120,7 +121,7 @@ def _comparison(
         first = paths[0] if paths else "."
         difference = Difference(first if system.is_folder(first) else os.path.dirname(first) or ".", diff_base)
         if difference.note:
-            click.echo(f"kcheck: {difference.note}", err=True)
+            printing.note(f"kcheck: {difference.note}")
     run: Run = click.get_current_context().obj
     return Comparison(paths, config, run.settings, baseline, difference)
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from kcheck import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 COMMANDS = {
     "check": "Report what breaks first and what is wasted.",
@@ -28,8 +33,32 @@ COMMANDS = {
 }
 
 
+@contextmanager
+def _visible_mistakes() -> Iterator[None]:
+    """Have names and paths in messages of wrong usage visible, whoever prints them."""
+    try:
+        yield
+    except click.ClickException as mistake:
+        from kcheck.commands import printing
+
+        printing.show_mistake(mistake)
+        raise
+
+
 class _Commands(click.Group):
     """Finds each command in the module of its name."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        """Read the command line; see `invoke`."""
+        with _visible_mistakes():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; what strangers wrote is shown in its mistakes, and never acts."""
+        with _visible_mistakes():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from kcheck.commands import first_look
+from kcheck.commands import first_look, printing
 from kcheck.commands.first_look import THRESHOLDS
 from kcheck.files import system
 
@@ -276,15 +276,15 @@ def tell_bugs(result: Result) -> None:
 
     bugs = [bug for bug in result.bugs if bug.own is None]
     for bug in bugs:
-        click.echo(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}", err=True)
+        printing.note(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}")
     if bugs:
-        click.echo("Please report these lines in the project's issue tracker; all other rules ran.", err=True)
+        printing.note("Please report these lines in the project's issue tracker; all other rules ran.")
     told = set()
     for bug in result.bugs:
         if bug.own is not None and bug.rule not in told:
             told.add(bug.rule)
             message = f"rule {bug.rule} fails on {bug.object}: {bug.message}"
-            click.echo(located(bug.own, [Mistake(failed_at(bug.own, bug.message), message)])[0], err=True)
+            printing.note(located(bug.own, [Mistake(failed_at(bug.own, bug.message), message)])[0])
 
 
 def bug_status(result: Result) -> int:

@@ -7,6 +7,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from kcheck.source.visible import visible
+
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
@@ -50,7 +52,7 @@ def _tell(screen: TextIO, stage: list[str], done: threading.Event) -> None:
         return
     while not done.wait(_EVERY):
         seconds = int(time.monotonic() - begin)
-        screen.write(f"{_CLEAR}{f'kcheck: {stage[0]}, {seconds} s'[:_WIDEST]}")
+        screen.write(f"{_CLEAR}{visible(f'kcheck: {stage[0]}, {seconds} s')[:_WIDEST]}")
         screen.flush()
     screen.write(_CLEAR)
     screen.flush()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.source.visible import visible
+
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterator
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 class ConfigError(Exception):
     """Wrong use: the error and its remedy, in one line."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(visible(text))
 
 
 class Environment(Struct, frozen=True):

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kcheck.config.config import ConfigError
 from kcheck.source import bundled
+from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
 
 
 class RuleError(ConfigError):
-    """A rule file that is not a rule: what is wrong, with its path."""
+    """Files that are not rules: what is wrong, a line each, with its path."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("")
+        self.lines = tuple(map(visible, lines))
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
 
 
 class Grade(Struct, frozen=True):

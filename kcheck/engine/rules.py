@@ -64,13 +64,13 @@ def read(folder: str) -> list[Rule]:
         try:
             file = rule_files.read(group, path)
         except RuleError as error:
-            wrong.append(str(error))
+            wrong += error.lines
             continue
         rule = _rule(group, path, file.rule)
         wrong += [f"{file.location(*problem.place)}: {problem.message}" for problem in rule_words.problems(rule)]
         result.append(rule)
     if wrong:
-        raise RuleError("\n".join(wrong))
+        raise RuleError(*wrong)
     if not result:
         raise ConfigError(f"rules: there is no rule in {folder}: rules are DIR/<group>/<name>.yaml")
     return result

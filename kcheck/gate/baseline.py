@@ -158,7 +158,7 @@ class Baseline:
             for entry in self.entries
         ]
         data = {"version": VERSION, "folder": folder, "arguments": list(self.arguments), "findings": entries}
-        return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+        return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _home(folder: str) -> str:

@@ -129,7 +129,7 @@ ARGUMENTS = ("check", ".", "--rules", "policies", "--env-vars")
 
 
 @pytest.mark.parametrize("arguments", [
-    *(("check", ".", "--format", name) for name in FORMATS if name != "github"),
+    *(("check", ".", "--format", name) for name in FORMATS),
     ("check", ".", "--statistics"), ("check", "--info", "--show-undecided", "--fail-on", "never"), ("check", "-q", "infra"),
     ("check", "--hook", "deploy/pod.yaml"), ("capacity",), ("show",), ("fix", "--diff"), ("simulate", "--nodes", "30"),
 ], ids=" ".join)  # fmt: skip
@@ -242,7 +242,7 @@ def test_a_file_that_changes_while_it_is_read_stores_nothing(top: Path, cache: P
 
 
 @pytest.mark.parametrize("arguments", [
-    ("check", "--output-file", "json=report.json"), ("check", "--add-ignores", "known"), ("check", "--format", "github"),
+    ("check", "--output-file", "json=report.json"), ("check", "--add-ignores", "known"),
     ("check", "--nodes", "x"), ("check", "missing"), ("check", "--help"), ("check", "--hook", "NOTES.md"), ("fix",), ("fix", "--output", "fixed"), ("rules",), ("--version",),
 ], ids=" ".join)  # fmt: skip
 def test_what_is_not_stored(arguments: tuple[str, ...], top: Path, cache: Path) -> None:

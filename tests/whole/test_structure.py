@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -32,6 +33,20 @@ def test_files_are_small_and_named_for_what_they_hold(path: Path) -> None:
 def test_calls_with_many_arguments_name_them(path: Path) -> None:
     calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
     assert [f"{path}:{call.lineno}" for call in calls if len(call.args) > 6] == []
+
+
+PRINTERS = {"commands/printing.py", "commands/group.py", "commands/progress.py", "commands/result_cache.py"}
+"""What makes text of strangers visible, and what prints again; `cli` and `first_look` print what is their own."""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_all_is_printed_in_one_place(path: Path) -> None:
+    text = path.read_text()
+    found = re.findall(
+        r"\bclick\.s?echo\(|(?<![\w.])print\(|sys\.std(?:out|err)\.(?:buffer|write)\b(?!\(f?\"[^{]*[{]NOTHING)", text
+    )
+    name = path.relative_to(ROOT / "kcheck").as_posix()
+    assert not found or name in PRINTERS or name == "cli.py", found
 
 
 def loaded(*arguments: str, cwd: Path) -> set[str]:
@@ -72,6 +87,7 @@ START = {"kcheck", "kcheck.cli", "kcheck.commands", "kcheck.commands.group"}
 OPTIONS = {
     "kcheck.commands.first_look",
     "kcheck.commands.options",
+    "kcheck.commands.printing",
     "kcheck.commands.comparison_options",
     "kcheck.commands.progress",
     "kcheck.files",
@@ -85,6 +101,7 @@ CHOICES = {
     "kcheck.source",
     "kcheck.source.bundled",
     "kcheck.source.regex",
+    "kcheck.source.visible",
 }
 """Names of formats and clouds, which help lists, and late patterns; these modules import nothing else of kcheck."""
 
