@@ -294,16 +294,10 @@ Value: TypeAlias = Known[T_co] | Unset | Unknown
 DatumValue: TypeAlias = (
     "bool | int | float | Fraction | str | tuple[Datum, ...] | dict[str, Datum] | Named | Record | None"
 )
-"""What an expression may give: a tuple is a list, a SetData a set, a dict a map or an object."""
+"""What an expression may give: a tuple is a tuple, list or set, a dict a map or an object (see `data_types`)."""
 
 Datum: TypeAlias = "Known[DatumValue] | Unknown"
 """What evaluating an expression gives."""
-
-
-class SetData(tuple["Datum", ...]):
-    """The elements of a set, in Terraform's order."""
-
-    __slots__ = ()
 
 
 class Named(Protocol):
