@@ -11,7 +11,7 @@ from kcheck.files.save import File
 from kcheck.files.tree import Tree
 from kcheck.gate.comparison import KnownFindings, without_known
 from kcheck.source.findings import Severity
-from kcheck.source.text import OverlapError, apply
+from kcheck.source.text import OverlapError
 from kcheck.syntax import edit
 from kcheck.words.subjects import SUBJECTS, things
 
@@ -136,22 +136,16 @@ class _Fixer:
     def choose(self, wanted: list[Finding]) -> list[Finding]:
         """Findings whose changes can be made together; others wait for another round."""
         chosen: list[Finding] = []
-        changes: dict[Source, list[Change]] = {}
+        together = edit.Together()
         for finding in wanted:
-            touched: dict[Source, list[Change]] = {}  # only these files are worked out again
-            for change in finding.changes:
-                source = edit.source_of(change)
-                touched.setdefault(source, list(changes.get(source, ()))).append(change)
             try:
-                for source, own in touched.items():
-                    apply(source.data, edit.edits(own))
+                together.add(finding.changes)
             except edit.EditError as error:
                 self.refused.append(Refused(finding, str(error), bug=True))
             except OverlapError:
                 continue
             else:
                 chosen.append(finding)
-                changes |= touched
         return chosen
 
     def attempt(self, state: State, chosen: list[Finding]) -> State:
