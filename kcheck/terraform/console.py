@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from kcheck.files.tree import Tree
 from kcheck.source.text import Source
+from kcheck.source.units import decimal_number
 from kcheck.source.values import Datum, Known, Unknown, plain
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.configuration import Configuration
@@ -66,7 +67,7 @@ def _unknown(reason: str) -> Answer:
 def _json(value: object) -> object:
     """JSON has no fractions: a number that is not whole is given as a decimal number."""
     if isinstance(value, Fraction):
-        return float(value)
+        return decimal_number(value)
     if isinstance(value, dict):
         return {key: _json(item) for key, item in value.items()}
     if isinstance(value, list):
