@@ -35,7 +35,7 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
         kcheck.files.tree.PathError: there is no such folder.
         kcheck.config.config.ConfigError: there is no such variable file.
     """
-    source = Source("<expression>", f"value = (\n{expression}\n)".encode())
+    source = Source("<expression>", f"value = (\n{expression}\n)".encode("utf-8", "surrogatepass"))
     file = parse(source)
     entry = file.body.attributes.get("value")
     if file.problems or entry is None:

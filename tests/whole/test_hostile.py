@@ -84,6 +84,12 @@ def test_numbers_of_any_size(number: str, write: Write) -> None:
     assert status("eval", f"1 / {number}") in (0, 1)
 
 
+def test_an_expression_that_is_no_text(write: Write) -> None:
+    write({"main.tf": EKS})
+    run = CliRunner().invoke(cli, ["eval", '"\udcff"'])
+    assert "not UTF-8 text" in run.output
+
+
 def test_a_number_of_too_many_digits_is_unknown(write: Write) -> None:
     write({"main.tf": EKS.replace("600", HUGE)})
     run = CliRunner().invoke(cli, ["show"])
