@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import tree_sitter_hcl
@@ -244,7 +243,7 @@ class _Reader:
                 step = part.children[0]
                 if step.type == "legacy_index":
                     digits = self.text(step).lstrip(". ")
-                    key: nodes.Expression = nodes.Literal(self.span(step), int(digits))
+                    key = nodes.number(self.span(step), digits)
                 else:
                     inner = next(child for child in step.children if child.type == "expression")
                     key = self.build(inner, depth + 1)
@@ -286,12 +285,11 @@ class _Reader:
     def _literal_value(self, node: Node, _depth: int) -> nodes.Expression:
         child = node.children[0]
         text = self.text(child)
-        value: str | int | Fraction | bool | None
+        value: str | bool | None
         if child.type == "string_lit":
             value = self.quoted(child)
         elif child.type == "numeric_lit":
-            number = Fraction(text) if not text.isdigit() else int(text)
-            value = int(number) if number.denominator == 1 else number
+            return nodes.number(self.span(node), text)
         elif child.type == "bool_lit":
             value = text == "true"
         else:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 TABLE = Table()
 
 _VERB = regex(
-    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d+)?(?:\.(?P<precision>\d+))?(?:\[(?P<index>\d+)\])?(?P<verb>[a-zA-Z])|)"
+    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d{1,9})?(?:\.(?P<precision>\d{1,9}))?"
+    r"(?:\[(?P<index>\d{1,9})\])?(?P<verb>[a-zA-Z])|)"
 )
 _WIDEST = 10_000  # a guard against a width that fills the memory
 
