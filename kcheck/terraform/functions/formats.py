@@ -11,9 +11,9 @@ from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown
 from kcheck.terraform.decimals import floating
+from kcheck.terraform.functions.graphemes import clusters
 from kcheck.terraform.functions.serial import json_text
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, check, present, settled, text
-from kcheck.terraform.functions.strings import clusters
 
 if TYPE_CHECKING:
     import re
@@ -57,7 +57,7 @@ def _filled(match: re.Match[str], argument: Datum) -> str:
         raise EvaluationError(f"format() is asked for too wide a field: `{match[0]}`")
     check(argument)
     shown = _shown(verb, flags, precision, argument)
-    missing = width - len(clusters(shown))
+    missing = width - len(clusters(shown)) if width else 0
     if missing <= 0 or verb == "t":
         return shown
     if "-" in flags:
