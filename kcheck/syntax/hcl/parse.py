@@ -14,16 +14,16 @@ from kcheck.syntax.hcl.broken import explain
 from kcheck.syntax.hcl.old import modern
 from kcheck.syntax.hcl.scan import without_blanks
 from kcheck.syntax.hcl.template import EscapeError, Gap, Kind, decoded, markers, strips, unescape
-from kcheck.syntax.hcl.trees import body_of, parsed
+from kcheck.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
-
     from tree_sitter import Node
 
 MAX_DEPTH = 60
 """Nesting of expressions beyond which kcheck gives up; people stay far below."""
 
+_NUMBER = regex(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _PIECE = regex(rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\{|[ \t]+[\"A-Za-z_]))", re.MULTILINE)
 
 
@@ -108,11 +108,6 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
 
 class _TooDeepError(Exception):
     pass
-
-
-def _is_dotted(step: Node) -> bool:
-    """Whether a step is written with a dot: an attribute, or the legacy index `.0`."""
-    return step.type == "get_attr" or (step.type == "index" and step.children[0].type == "legacy_index")
 
 
 class _Reader:
@@ -217,6 +212,8 @@ class _Reader:
             elif part.type == "index":
                 step = part.children[0]
                 if step.type == "legacy_index":
+                    if at and is_legacy(parts[at - 1]):
+                        return nodes.Invalid(span, "`.0.0` is not allowed; `[0][0]` is")
                     digits = self.text(step).lstrip(". ")
                     key: nodes.Expression = nodes.Literal(self.span(step), int(digits))
                 else:
@@ -229,7 +226,7 @@ class _Reader:
                     return self.splat(target, step, [*step.children[1:], *parts[at + 1 :]], depth)
                 # `.*` covers `.a` and `.0`: an index behind them takes from the list
                 inside = step.children[1:]
-                count = next((i for i, p in enumerate(inside) if not _is_dotted(p)), len(inside))
+                count = next((i for i, p in enumerate(inside) if not is_dotted(p)), len(inside))
                 target = self.steps(self.splat(target, step, inside[:count], depth), inside[count:], depth)
                 following = parts[at + 1].children[0].type if parts[at + 1 :] else ""
                 if count == len(inside) and following == "attr_splat":
@@ -264,6 +261,8 @@ class _Reader:
         if child.type == "string_lit":
             value = self.quoted(child)
         elif child.type == "numeric_lit":
+            if not _NUMBER.fullmatch(text):
+                return nodes.Invalid(self.span(node), f"`{text}` is not a number")
             number = Fraction(text) if not text.isdigit() else int(text)
             value = int(number) if number.denominator == 1 else number
         elif child.type == "bool_lit":

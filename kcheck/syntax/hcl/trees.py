@@ -41,3 +41,13 @@ def tokens(data: bytes) -> Iterator[tuple[str, int]]:
 def body_of(root: Node) -> Node | None:
     """The body of a file; comments may stand before it."""
     return next((child for child in root.children if child.type == "body"), None)
+
+
+def is_dotted(step: Node) -> bool:
+    """Whether a step is written with a dot: an attribute, or the legacy index `.0`."""
+    return step.type == "get_attr" or is_legacy(step)
+
+
+def is_legacy(step: Node) -> bool:
+    """Whether a step is the legacy index `.0`."""
+    return step.type == "index" and step.children[0].type == "legacy_index"

@@ -84,7 +84,7 @@ def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str
         shown = shown if precision is None else "".join(clusters(shown)[:precision])
         return json_text(Known(shown, Origin(()))) if verb == "q" else shown
     number = scalars.to_number(value)
-    sign = ("+" if "+" in flags else " " if " " in flags else "") if number >= 0 else ""
+    sign = ("+" if "+" in flags else " " if " " in flags else "") if not scalars.is_negative(number) else ""
     return sign + _number(verb, number, precision, flags)
 
 
