@@ -24,7 +24,6 @@ from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known
 from kcheck.terraform import convert, type_rules
 from kcheck.terraform.access import each_branch, index
-from kcheck.terraform.functions.graphemes import clusters
 from kcheck.terraform.functions.signature import (
     NotKnownError,
     Table,
@@ -39,6 +38,7 @@ from kcheck.terraform.functions.signature import (
     settled,
     texts,
 )
+from kcheck.terraform.functions.strings import clusters
 from kcheck.terraform.partial import Gathering, gathered, is_map, items_of
 from kcheck.terraform.type_rules import element_type, type_of
 

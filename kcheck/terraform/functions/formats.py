@@ -11,9 +11,9 @@ from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown
 from kcheck.terraform.decimals import floating
-from kcheck.terraform.functions.graphemes import clusters
 from kcheck.terraform.functions.serial import json_text
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, check, present, settled, text
+from kcheck.terraform.functions.strings import clusters
 
 if TYPE_CHECKING:
     import re

@@ -43,10 +43,8 @@ _RANGES = {  # what its category does not tell
 }
 
 
-def clusters(value: str) -> list[str]:
+def split(value: str) -> list[str]:
     """The characters that a reader sees: combining marks stay with their letter."""
-    if value.isascii() and "\r" not in value:
-        return list(value)
     letters = "".join(map(_letter, value))
     return [value[match.start() : match.end()] for match in _CLUSTER.finditer(letters)]
 

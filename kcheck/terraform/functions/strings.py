@@ -9,7 +9,6 @@ from kcheck.source.data_types import STRING, list_of
 from kcheck.source.elements import distinct
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Either, Joined, Known, Origin, Partial, Symbol, Unknown
-from kcheck.terraform.functions.graphemes import clusters
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, integer, settled, strings, text
 from kcheck.terraform.functions.signature import text as text_of
 from kcheck.terraform.partial import gathered, items_of
@@ -20,6 +19,15 @@ if TYPE_CHECKING:
 TABLE = Table()
 _MOST_BLANKS = 10_000
 _BLANKS = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+
+
+def clusters(value: str) -> list[str]:
+    """The characters that a reader sees."""
+    if value.isascii() and "\r" not in value:
+        return list(value)
+    from kcheck.terraform.functions import graphemes  # most texts need none of its tables
+
+    return graphemes.split(value)
 
 
 def _cased(value: str, change: Callable[[str], str]) -> str:
