@@ -8,7 +8,7 @@ from kcheck.source.data_types import ANYTHING, BOOL, DYNAMIC, NUMBER, PRIMITIVE,
 from kcheck.source.scalars import EvaluationError, to_string
 from kcheck.source.values import known
 from kcheck.syntax.hcl import nodes
-from kcheck.terraform.type_rules import type_of
+from kcheck.terraform.type_rules import type_of, unify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,9 @@ def despite(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum
 def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum]) -> Type:
     """The type that Terraform gives to an expression that fails."""
     if isinstance(node, nodes.Template):
-        return ANYTHING if node.wraps else STRING
+        return DYNAMIC if node.wraps else STRING
+    if isinstance(node, nodes.Conditional):
+        return unify([despite(node.yes, evaluate), despite(node.no, evaluate)]) or DYNAMIC
     if isinstance(node, nodes.Operation):
         return NUMBER if node.operator in _ARITHMETIC else BOOL
     if isinstance(node, nodes.Tuple):
@@ -37,18 +39,18 @@ def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Da
     if isinstance(node, nodes.Object):
         found: dict[str, Type] = {}
         for key, value in node.entries:
-            name = known(evaluate(key)) if despite(key, evaluate) != ANYTHING else None
+            name = known(evaluate(key)) if despite(key, evaluate) not in (ANYTHING, DYNAMIC) else None
             if name is None:
-                return ANYTHING
+                return DYNAMIC
             found[to_string(name)] = despite(value, evaluate)
         names = tuple(sorted(found))
         return Type("object", tuple(found[name] for name in names), names)
     if isinstance(node, nodes.Splat):
         source = despite(node.target, evaluate)
         if source.kind == "tuple":
-            return Type("tuple", (ANYTHING,) * len(source.parts))
-        return Type("list", (ANYTHING,)) if source.kind in ("list", "set") else ANYTHING
-    return ANYTHING
+            return Type("tuple", (DYNAMIC,) * len(source.parts))
+        return Type("list", (DYNAMIC,)) if source.kind in ("list", "set") else DYNAMIC
+    return DYNAMIC
 
 
 def of_step(node: nodes.Expression, element: Type) -> Type:
