@@ -33,6 +33,11 @@ class _MinusZero(int):
 MINUS_ZERO = _MinusZero(0)
 
 
+def is_negative(number: int | Fraction) -> bool:
+    """Whether a number has a minus sign; zero may have one, too."""
+    return number < 0 or number is MINUS_ZERO
+
+
 class EvaluationError(ValueError):
     """An error that Terraform itself would report; `try()` and `can()` catch it."""
 

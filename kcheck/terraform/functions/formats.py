@@ -58,7 +58,7 @@ def _filled(match: re.Match[str], argument: Datum) -> str:
         raise EvaluationError(f"format() is asked for too wide a field: `{match[0]}`")
     check(argument)
     shown = _shown(verb, flags, precision, argument)
-    missing = width - len(clusters(shown))
+    missing = width - len(clusters(shown)) if width else 0
     if missing <= 0 or verb == "t":
         return shown
     if "-" in flags:
@@ -85,7 +85,7 @@ def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str
         shown = shown if precision is None else "".join(clusters(shown)[:precision])
         return json_text(Known(shown, Origin(()))) if verb == "q" else shown
     number = scalars.to_number(value)
-    sign = ("+" if "+" in flags else " " if " " in flags else "") if number >= 0 else ""
+    sign = ("+" if "+" in flags else " " if " " in flags else "") if not scalars.is_negative(number) else ""
     return sign + _number(verb, number, precision, flags)
 
 
