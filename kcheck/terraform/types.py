@@ -15,15 +15,15 @@ from kcheck.terraform.scope import Scope
 if TYPE_CHECKING:
     from kcheck.source.text import Span
     from kcheck.source.values import DatumValue
+    from kcheck.terraform.budget import Budget
 
-_NOTHING = Scope({})
 
-
-def convert_to(value: Datum, declared: nodes.Expression) -> Datum:
+def convert_to(value: Datum, declared: nodes.Expression, budget: Budget) -> Datum:
     """The value as the type constraint wants it; parts that are unknown stay so.
 
     Raises:
         EvaluationError: the value cannot have that type.
+        BudgetError: its defaults take more than the budget has left.
     """
     if isinstance(value, Unknown) or value.value is None:
         return value
@@ -34,18 +34,18 @@ def convert_to(value: Datum, declared: nodes.Expression) -> Datum:
         return value
     inner = declared.arguments[0]
     if declared.name == "object" and isinstance(inner, nodes.Object):
-        return _object(value, inner)
+        return _object(value, inner, budget)
     if declared.name == "tuple" and isinstance(inner, nodes.Tuple):
         items = value.value if isinstance(value.value, tuple) else ()
-        return Known(tuple(convert_to(i, t) for i, t in zip(items, inner.items, strict=False)), value.origin)
+        return Known(tuple(convert_to(i, t, budget) for i, t in zip(items, inner.items, strict=False)), value.origin)
     if declared.name == "map":
         if not isinstance(value.value, dict):
             raise EvaluationError("a map is needed")
-        return Known({key: convert_to(item, inner) for key, item in value.value.items()}, value.origin)
+        return Known({key: convert_to(item, inner, budget) for key, item in value.value.items()}, value.origin)
     if declared.name in ("list", "set"):
         if not isinstance(value.value, tuple):
             raise EvaluationError(f"a {declared.name} is needed")
-        items = tuple(convert_to(item, inner) for item in value.value)
+        items = tuple(convert_to(item, inner, budget) for item in value.value)
         if declared.name == "list":
             return Known(items, value.origin)
         return Known(convert.to_set(list(items)), value.origin)
@@ -67,11 +67,12 @@ def _primitive(value: Known[DatumValue], name: str) -> Datum:
     return value
 
 
-def _object(value: Known[DatumValue], declared: nodes.Object) -> Datum:
+def _object(value: Known[DatumValue], declared: nodes.Object, budget: Budget) -> Datum:
     """An object keeps the declared attributes only; optional ones get their default."""
     if not isinstance(value.value, dict):
         raise EvaluationError("an object is needed")
     result: dict[str, Datum] = {}
+    nothing = Scope({}, budget=budget)
     for key_node, type_node in declared.entries:
         key = str(key_node.value) if isinstance(key_node, nodes.Literal) else ""
         optional = isinstance(type_node, nodes.Call) and type_node.name == "optional"
@@ -80,11 +81,11 @@ def _object(value: Known[DatumValue], declared: nodes.Object) -> Datum:
         if given is None and not optional:
             raise EvaluationError(f"the attribute `{key}` is required")
         if given is None:
-            default = value_of(parts[1], _NOTHING) if len(parts) > 1 else Known(None, Origin(()))
+            default = value_of(parts[1], nothing) if len(parts) > 1 else Known(None, Origin(()))
             given = absent(default, value.origin.below(key))
         elif len(parts) > 1 and isinstance(given, Known) and given.value is None:
-            given = absent(value_of(parts[1], _NOTHING), given.origin)
-        result[key] = convert_to(given, parts[0])
+            given = absent(value_of(parts[1], nothing), given.origin)
+        result[key] = convert_to(given, parts[0], budget)
     return Known(result, value.origin)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import tree_sitter_hcl
 from tree_sitter import Language, Parser
 
 from kcheck.source.regex import regex
+from kcheck.source.scalars import EvaluationError, to_number
 from kcheck.source.text import BOM, Source, Span
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
@@ -21,6 +21,7 @@ from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from tree_sitter import Node
 
@@ -274,8 +275,10 @@ class _Reader:
         if child.type == "string_lit":
             value = self.quoted(child)
         elif child.type == "numeric_lit":
-            number = Fraction(text) if not text.isdigit() else int(text)
-            value = int(number) if number.denominator == 1 else number
+            try:
+                value = to_number(text)
+            except EvaluationError as error:
+                return nodes.Invalid(self.span(node), str(error))
         elif child.type == "bool_lit":
             value = text == "true"
         else:

@@ -90,7 +90,7 @@ def _one(values: tuple[Datum, ...]) -> Datum | None:
     return values[0] if values else None
 
 
-@TABLE.function(rest=anything)
+@TABLE.function(rest=anything, deep=True)
 def _coalesce(*values: Datum) -> Datum:
     """A value with a symbol exists after apply: it is neither null nor empty."""
     for item in convert.unify(values):
@@ -144,7 +144,7 @@ def _reverse(given: Datum) -> list[Datum] | Datum:
     return given if isinstance(given, Partial) else list(reversed(items(given)))
 
 
-@TABLE.function(ordered, integer)
+@TABLE.function(ordered, integer, deep=True)
 def _chunklist(values: tuple[Datum, ...], size: int) -> list[list[Datum]]:
     if size < 0:
         raise EvaluationError("the size must be positive")
@@ -154,7 +154,7 @@ def _chunklist(values: tuple[Datum, ...], size: int) -> list[list[Datum]]:
     return [alike[at : at + size] for at in range(0, len(alike), size)]
 
 
-@TABLE.function(anything)
+@TABLE.function(anything, deep=True)
 def _distinct(given: Datum) -> list[Datum] | Datum:
     if isinstance(given, Partial) and isinstance(given.part, tuple):
         return replace(given, part=tuple(unique(given.part)))
@@ -191,7 +191,7 @@ def comparable(datum: Datum) -> None:
         comparable(part)
 
 
-@TABLE.function(anything, anything)
+@TABLE.function(anything, anything, deep=True)
 def _contains(given: Datum, wanted: Datum) -> bool:
     if isinstance(given, Partial) and isinstance(given.part, tuple):
         return _matches(wanted, (*given.part, _just_unknown(given)))
@@ -227,7 +227,7 @@ def _reason(*values: Datum) -> str:
     return ""
 
 
-@TABLE.function(ordered, anything)
+@TABLE.function(ordered, anything, deep=True)
 def _index(values: tuple[Datum, ...], wanted: Datum) -> int:
     for at, item in enumerate(values):
         if _matches(wanted, [item]):
@@ -235,7 +235,7 @@ def _index(values: tuple[Datum, ...], wanted: Datum) -> int:
     raise EvaluationError("item not found")
 
 
-@TABLE.function(ordered, ordered, items)
+@TABLE.function(ordered, ordered, items, deep=True)
 def _matchkeys(values: tuple[Datum, ...], keys: tuple[Datum, ...], wanted: tuple[Datum, ...]) -> list[Datum]:
     if len(values) != len(keys):
         raise EvaluationError("length of keys and values should be equal")
@@ -315,7 +315,7 @@ _scalar("tonumber", scalars.to_number)
 _scalar("tobool", scalars.to_bool)
 
 
-@TABLE.function(anything)
+@TABLE.function(anything, deep=True)
 def _tolist(datum: Datum) -> Datum:
     if isinstance(datum, Partial) and isinstance(datum.part, tuple) and isinstance(datum.rest, tuple):
         return replace(datum, part=(*datum.part,), rest=(*datum.rest,))
@@ -337,7 +337,7 @@ def _has_order(item: Datum) -> bool:
     return isinstance(item, Known) and isinstance(item.value, str | int | Fraction)
 
 
-@TABLE.function(anything)
+@TABLE.function(anything, deep=True)
 def _toset(datum: Datum) -> Datum:
     if isinstance(datum, Partial) and isinstance(datum.part, tuple) and isinstance(datum.rest, tuple):
         return replace(datum, part=convert.to_set(unique(datum.part)), rest=SetData(datum.rest))
@@ -348,7 +348,7 @@ def _toset(datum: Datum) -> Datum:
     return Known(convert.to_set(unique(items(datum))), datum.origin)
 
 
-@TABLE.function(anything)
+@TABLE.function(anything, deep=True)
 def _tomap(datum: Datum) -> Datum:
     if isinstance(datum, Unknown) or settled(datum) is None:
         return datum

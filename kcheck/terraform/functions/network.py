@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     from kcheck.source.values import Datum
+    from kcheck.terraform.budget import Budget
 
     Network: TypeAlias = IPv4Network | IPv6Network
 
@@ -67,8 +68,13 @@ def _placed(datum: Datum) -> Known[int]:
     return Known(integer(datum), datum.origin or Origin(()))
 
 
-@TABLE.function(_range, _placed, integer)
-def _cidrsubnet(cidr: str, placed: Known[int], number: int) -> str:
+_STEPS = 20
+"""What parsing and printing an address counts for."""
+
+
+@TABLE.function(_range, _placed, integer, counted=True)
+def _cidrsubnet(cidr: str, placed: Known[int], number: int, budget: Budget) -> str:
+    budget.spend(_STEPS)
     network, newbits = _parse(cidr), placed.value
     prefix, bits = network.prefixlen + newbits, network.max_prefixlen
     if prefix > bits:
@@ -80,8 +86,9 @@ def _cidrsubnet(cidr: str, placed: Known[int], number: int) -> str:
     return result
 
 
-@TABLE.function(_range, rest=integer)
-def _cidrsubnets(cidr: str, *newbits: int) -> list[str]:
+@TABLE.function(_range, rest=integer, counted=True)
+def _cidrsubnets(cidr: str, *newbits: int, budget: Budget) -> list[str]:
+    budget.spend(_STEPS * len(newbits))
     network = _parse(cidr)
     at = int(network[0])
     result = []
@@ -98,8 +105,9 @@ def _cidrsubnets(cidr: str, *newbits: int) -> list[str]:
     return result
 
 
-@TABLE.function(_range, integer)
-def _cidrhost(cidr: str, number: int) -> str:
+@TABLE.function(_range, integer, counted=True)
+def _cidrhost(cidr: str, number: int, budget: Budget) -> str:
+    budget.spend(_STEPS)
     network = _parse(cidr)
     try:
         return _address(network[number])

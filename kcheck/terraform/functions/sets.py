@@ -15,8 +15,9 @@ from kcheck.terraform.partial import gathered, items_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kcheck.terraform.budget import Budget
+
 TABLE = Table()
-_LARGEST = 100_000  # combinations: far more than anybody writes
 
 
 def _alike(sets: Iterable[tuple[Datum, ...]]) -> list[dict[str, Datum]]:
@@ -26,19 +27,19 @@ def _alike(sets: Iterable[tuple[Datum, ...]]) -> list[dict[str, Datum]]:
     return [{convert.identity(item): item for item in [next(flat) for _ in values]} for values in groups]
 
 
-@TABLE.function(items, rest=items)
+@TABLE.function(items, rest=items, deep=True)
 def _setunion(*sets: tuple[Datum, ...]) -> SetData:
     return convert.to_set(unique(tuple(item for values in sets for item in values)))
 
 
-@TABLE.function(items, rest=items)
+@TABLE.function(items, rest=items, deep=True)
 def _setintersection(*sets: tuple[Datum, ...]) -> SetData:
     _certain(sets)
     first, *others = _alike(sets)
     return convert.to_set([item for name, item in first.items() if all(name in other for other in others)])
 
 
-@TABLE.function(items, items)
+@TABLE.function(items, items, deep=True)
 def _setsubtract(left: tuple[Datum, ...], right: tuple[Datum, ...]) -> SetData:
     if left and right:
         _certain((left, right))
@@ -53,18 +54,18 @@ def _certain(sets: Iterable[tuple[Datum, ...]]) -> None:
             check(item)
 
 
-@TABLE.function(rest=anything)
-def _setproduct(*given: Datum) -> list[tuple[Datum, ...]] | SetData | Datum:
+@TABLE.function(rest=anything, deep=True, counted=True)
+def _setproduct(*given: Datum, budget: Budget) -> list[tuple[Datum, ...]] | SetData | Datum:
     if len(given) < 2:
         raise EvaluationError("setproduct() needs at least two sets")
     if any(isinstance(one, Partial) for one in given):
-        return _combinations(given)
+        return _combinations(given, budget)
     sets = [items(one) for one in given]
     size = 1
     for values in sets:
         size *= len(values)
-    if size > _LARGEST:
-        raise EvaluationError(f"setproduct() of {size} combinations")
+    budget.count(size)
+    budget.spend(size * len(sets))
     rows = list(product(*(convert.unify(values) for values in sets)))
     if not any(isinstance(values, SetData) for values in sets):
         return rows
@@ -72,12 +73,11 @@ def _setproduct(*given: Datum) -> list[tuple[Datum, ...]] | SetData | Datum:
     return SetData(sorted(found, key=convert.sort_key))
 
 
-def _combinations(given: tuple[Datum, ...]) -> Datum:
+def _combinations(given: tuple[Datum, ...], budget: Budget) -> Datum:
     """The combinations of sets of which not all is known."""
     rows: list[tuple[tuple[Datum, ...], Unknown | None]] = [((), None)]
     for one in given:
         found = list(items_of(one))
-        if len(rows) * len(found) > _LARGEST:
-            raise EvaluationError(f"setproduct() of {len(rows) * len(found)} combinations")
+        budget.spend(len(rows) * len(found) * len(given))
         rows = [((*row, item), why or missing) for row, why in rows for item, missing in found]
     return gathered(((Known(row, Origin(())), why) for row, why in rows), Origin(()))
