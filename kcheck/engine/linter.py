@@ -12,11 +12,12 @@ from kcheck.engine import judged, may_change, merging, rules, several_clusters, 
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
-from kcheck.model import Input
+from kcheck.model import Input, Inventory
 from kcheck.reading import inventory
 from kcheck.scale.world import World
+from kcheck.source import deadline
 from kcheck.source.bundled import RULES
-from kcheck.source.findings import Finding, Severity, Undecided
+from kcheck.source.findings import Finding, Severity, Skipped, Undecided
 from kcheck.source.values import known
 from kcheck.syntax import cel
 from kcheck.words import raw_views
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.engine.together import Together
     from kcheck.files.tree import Tree
-    from kcheck.model import Cluster, Inventory
+    from kcheck.model import Cluster
     from kcheck.source.text import Span
 
 
@@ -46,7 +47,7 @@ class Bug(NamedTuple):
 class Result(Struct):
     """What a run found. `decided` counts the checks with an answer.
 
-    `known` counts what was found and left out, as it was there before.
+    `known` counts what was found and left out, as it was there before. It `is_late` if its time was over.
     """
 
     world: World
@@ -57,6 +58,7 @@ class Result(Struct):
     suppressed: int = 0
     known: int = 0
     relevant: bool = False
+    is_late: bool = False
     judged: Judged = field(default_factory=Judged)
 
     def unknown_inputs(self) -> dict[str, int]:
@@ -68,11 +70,21 @@ def no_progress(text: str) -> None:
     """Tell nobody what goes on."""
 
 
-def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -> Result:
-    """Read the tree and decide every rule on every subject; `tell` is told what goes on."""
+def run(
+    tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, *, until_deadline: bool = False
+) -> Result:
+    """Read the tree and decide every rule on every subject; `tell` is told what goes on.
+
+    A run `until_deadline` gives what it has found when its time is over, and says what it has not judged.
+    """
     chosen = rules.selected(config)
     tell(f"reading {tree.count:,} files" if tree.count else "reading")
-    reading = inventory.read(tree, config, rules.raw_kinds(chosen))
+    try:
+        reading = inventory.read(tree, config, rules.raw_kinds(chosen))
+    except deadline.DeadlineError:
+        if not until_deadline:
+            raise
+        return _unread(tree, config)
     found = reading.inventory
     world = World(found, config)
     _check_targets(found, config)
@@ -82,12 +94,21 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
     by_subject: dict[str, list[Rule]] = {}
     for rule in chosen:
         by_subject.setdefault(rule.subject, []).append(rule)
-    for number, (subject, matching) in enumerate(by_subject.items(), 1):
-        if subject != "input":
-            tell(f"checking, {number} of {len(by_subject)}: {subject}")
+    left = [subject for subject in by_subject if subject != "input"]
+    try:
+        for subject in list(left):
+            tell(f"checking, {len(by_subject) - len(left)} of {len(by_subject)}: {subject}")
+            deadline.check()
             result.findings += may_change.withhold_fixes(
-                _decide(subject, matching, world, result), world, tree, reading.roots
+                _decide(subject, by_subject[subject], world, result), world, tree, reading.roots
             )
+            left.remove(subject)
+    except deadline.DeadlineError:
+        if not until_deadline:
+            raise
+        result.is_late = True
+        many = f"{len(left):,} of {len(by_subject):,} kinds of objects were not checked: {', '.join(left)}"
+        reading.skipped.insert(0, Skipped(tree.given[0], f"{deadline.reason()}; {many}"))
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
     world.inputs = list(_inputs(reading, comments, config, result.undecided, tree))
@@ -95,6 +116,15 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
     _suppress(result, comments)
     result.findings = merging.merged((_with_set_severity(one, config) for one in result.findings), chosen)
     result.judged = judged.judged(world, result.undecided, reading)
+    return result
+
+
+def _unread(tree: Tree, config: Config) -> Result:
+    """What is said of a tree that could not be read in time."""
+    result = Result(World(Inventory(), config), relevant=True, is_late=True)
+    result.judged.skipped = [
+        Skipped(tree.given[0], f"{deadline.reason()}; not all files were read, nothing was checked")
+    ]
     return result
 
 

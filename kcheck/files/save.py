@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.files import system
 from kcheck.files.tree import display_path
+from kcheck.source import deadline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,6 +44,7 @@ def save(files: Iterable[File]) -> None:
         SaveError: a file is read-only, has changed since it was read, or cannot be written; the message says what was.
     """
     system.cannot_repeat()
+    deadline.stop()
     wanted = list(files)
     for file in wanted:
         _checked(file)

@@ -174,7 +174,7 @@ def _variable(node: nodes.Variable, scope: Scope) -> Datum:
 def _reference(node: nodes.Expression, scope: Scope) -> Datum:
     """A chain of attribute and index steps; its place is added to the value's origin."""
     value = _passed_on(_steps(node, scope), node.span)
-    return scope.budget.hold(value) if type(value) is Either else value  # what may be chosen may be a choice
+    return scope.budget.hold(value) if type(value) is Either else value  # a choice of choices grows
 
 
 def _passed_on(value: Datum, span: Span) -> Datum:
@@ -362,12 +362,10 @@ def _inner(node: nodes.For | nodes.TemplateFor, entry: Entry, scope: Scope) -> S
     return Scope(names, scope)
 
 
-_ROUND = 4
-"""Steps of a round of a loop whose body is short."""
+_ROUND = 4  # steps of a round of a loop whose code is short
 
 
 def _steps_of_round(loop: Span) -> int:
-    """What a round of a loop counts for, by the length of its code: loops in it count their own."""
     return _ROUND + ((loop.end - loop.start) >> 4)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.source.scalars import EvaluationError, to_number
 from kcheck.source.text import Span
 
 if TYPE_CHECKING:
@@ -143,6 +144,14 @@ class Invalid(Expression):
     """An expression that could not be read."""
 
     reason: str
+
+
+def number(span: Span, text: str) -> Literal | Invalid:
+    """The literal of a number."""
+    try:
+        return Literal(span, to_number(text))
+    except EvaluationError as error:
+        return Invalid(span, str(error))
 
 
 class Attribute(Struct, dict=True):

@@ -10,7 +10,6 @@ import tree_sitter_hcl
 from tree_sitter import Language, Parser
 
 from kcheck.source.regex import regex
-from kcheck.source.scalars import EvaluationError, to_number
 from kcheck.source.text import BOM, Source, Span
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
@@ -21,7 +20,6 @@ from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from fractions import Fraction
 
     from tree_sitter import Node
 
@@ -271,14 +269,11 @@ class _Reader:
     def _literal_value(self, node: Node, _depth: int) -> nodes.Expression:
         child = node.children[0]
         text = self.text(child)
-        value: str | int | Fraction | bool | None
+        value: str | bool | None
         if child.type == "string_lit":
             value = self.quoted(child)
         elif child.type == "numeric_lit":
-            try:
-                value = to_number(text)
-            except EvaluationError as error:
-                return nodes.Invalid(self.span(node), str(error))
+            return nodes.number(self.span(node), text)
         elif child.type == "bool_lit":
             value = text == "true"
         else:
