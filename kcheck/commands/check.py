@@ -57,7 +57,8 @@ def command(
 ) -> None:  # fmt: skip
     """Check Terraform and manifests below PATH (default: the current folder) together.
 
-    Exits with 0 if nothing is found, 1 on findings at or above --fail-on, 2 on wrong usage, 3 on a bug in kcheck.
+    Exits with 0 if nothing is found, 1 on findings at or above --fail-on, 2 on wrong usage, 3 on a bug in kcheck or
+    if --timeout ended the run.
     """
     if statistics and format_ not in (None, "text"):
         raise click.UsageError(f"--statistics prints text; remove --format {format_}")
@@ -86,13 +87,15 @@ def command(
 
     with progress.show_progress(quiet=quiet) as tell:
         found = first_look.results.pop(paths, None)
-        result = whole = found or options.with_usage_errors(lambda: linter.run(tree, config, tell, jobs))
+        result = whole = found or options.with_usage_errors(
+            lambda: linter.run(tree, config, tell, jobs, until_deadline=True)
+        )
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)
     for text in comparison.notes if comparison is not None else ():
         _note(f"kcheck: {text}", quiet=quiet)
-    if comparison is not None and comparison.baseline is not None:
+    if comparison is not None and comparison.baseline is not None and not whole.is_late:
         _gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
     if add_ignores is not None:
         left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
@@ -106,6 +109,8 @@ def command(
         _write(path, click.unstyle(render(name, report)))
     _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))
     options.tell_bugs(result)
+    if whole.is_late:
+        options.end_late()
     if result.bugs:
         sys.exit(options.bug_status(result))
     threshold = fail_on or config.fail_on

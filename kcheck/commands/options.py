@@ -6,8 +6,9 @@ Help and completion import this: what only a run needs is imported in the functi
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import click
 
@@ -73,6 +74,19 @@ jobs = click.option(
 cache = click.option(
     "--no-cache", is_flag=True, expose_value=False, help="Do not use or store results of earlier runs."
 )
+
+
+def _seconds(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    """A time that a timer takes.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    if value is not None and not 0.001 <= value <= 1_000_000:
+        raise click.BadParameter("expected seconds from 0.001 to 1,000,000")
+    return value
+
+
 _OPTIONS = (
     click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
     click.option(
@@ -103,6 +117,13 @@ _OPTIONS = (
         help="Skip this rule or group of rules; may be repeated.",
     ),
     own_rules,
+    click.option(
+        "--timeout",
+        type=float,
+        callback=_seconds,
+        metavar="SECONDS",
+        help="Stop after this time, report what was found, and exit with 3.",
+    ),
     click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),
     click.option(
         "--allow-outside",
@@ -125,28 +146,37 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
         paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
         exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
         variables: tuple[str, ...], workspace: str | None, env_vars: bool, render: str | None,
-        helm_values: tuple[str, ...], module_dirs: tuple[str, ...], outside: tuple[str, ...], hook: bool = False,
-        **rest: object,
+        helm_values: tuple[str, ...], module_dirs: tuple[str, ...], outside: tuple[str, ...],
+        timeout: float | None = None, hook: bool = False, **rest: object,
     ) -> None:  # fmt: skip
+        from kcheck.source import deadline
+
         flags = {
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
             "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs, "outside": outside,
         }  # fmt: skip
-        touched = {path for path in paths if hook and not system.is_folder(path)}
-        paths = tuple(path for path in paths if path not in touched)
-        settings = partial(effective_config, paths, file, flags)
-        config = with_usage_errors(settings)
-        system.may_repeat()
-        if touched:
-            from kcheck.files.disk import Disk
-            from kcheck.gate.relevance import can_change_findings
+        try:
+            if timeout is not None:
+                deadline.start(timeout)
+            touched = {path for path in paths if hook and not system.is_folder(path)}
+            paths = tuple(path for path in paths if path not in touched)
+            settings = partial(effective_config, paths, file, flags)
+            config = with_usage_errors(settings)
+            system.may_repeat()
+            if touched:
+                from kcheck.files.disk import Disk
+                from kcheck.gate.relevance import can_change_findings
 
-            disk = Disk(boundary=config.boundary)
-            if not with_usage_errors(lambda: can_change_findings(touched, paths, config, disk)):
-                return
-        click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
-        command(paths=paths, config=config, **rest)
+                disk = Disk(boundary=config.boundary)
+                if not with_usage_errors(lambda: can_change_findings(touched, paths, config, disk)):
+                    return
+            click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
+            command(paths=paths, config=config, **rest)
+        except deadline.DeadlineError:
+            end_late()
+        finally:
+            deadline.stop()
 
     for option in reversed(_OPTIONS):
         wrapper = option(wrapper)
@@ -285,6 +315,15 @@ def tell_bugs(result: Result) -> None:
             told.add(bug.rule)
             message = f"rule {bug.rule} fails on {bug.object}: {bug.message}"
             printing.note(located(bug.own, [Mistake(failed_at(bug.own, bug.message), message)])[0])
+
+
+def end_late() -> NoReturn:
+    """Say that the time is over, and end with 3."""
+    from kcheck.source import deadline
+
+    system.cannot_repeat()
+    printing.note(f"kcheck: {deadline.reason()}.")
+    sys.exit(3)
 
 
 def bug_status(result: Result) -> int:

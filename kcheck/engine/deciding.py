@@ -145,7 +145,7 @@ Piece: TypeAlias = "list[tuple[int, int]]"
 """Numbers of checks, each with that of a thing of theirs."""
 
 
-def processes(wanted: int | None, checks: Iterable[Checks]) -> int:
+def number_of_processes(wanted: int | None, checks: Iterable[Checks]) -> int:
     """How many decide: as many as wanted, else one for each core where there is enough to do."""
     if not hasattr(os, "fork"):
         return 1

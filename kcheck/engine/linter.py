@@ -10,30 +10,30 @@ from msgspec.structs import replace
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import judged, merging, rules
-from kcheck.engine.deciding import Checks, pieces, processes
+from kcheck.engine.deciding import Checks, number_of_processes, pieces
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
-from kcheck.model import Input
+from kcheck.model import Input, Inventory
 from kcheck.reading import inventory
 from kcheck.scale.world import World
-from kcheck.source.findings import Finding, Severity, Undecided
+from kcheck.source import deadline
+from kcheck.source.findings import Finding, Severity, Skipped, Undecided
 from kcheck.source.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.config.config import Config
-    from kcheck.engine.deciding import Bug, Outcome
+    from kcheck.engine.deciding import Bug, Outcome, Piece
     from kcheck.engine.rule import Rule
     from kcheck.files.tree import Tree
-    from kcheck.model import Inventory
     from kcheck.source.text import Span
 
 
 class Result(Struct):
     """What a run found. `decided` counts the checks with an answer.
 
-    `known` counts what was found and left out, as it was there before.
+    `known` counts what was found and left out, as it was there before. It `is_late` if its time was over.
     """
 
     world: World
@@ -44,6 +44,7 @@ class Result(Struct):
     suppressed: int = 0
     known: int = 0
     relevant: bool = False
+    is_late: bool = False
     judged: Judged = field(default_factory=Judged)
 
     def add(self, checks: Checks, outcomes: Iterable[Outcome]) -> list[Finding]:
@@ -66,14 +67,23 @@ def no_progress(text: str) -> None:
     """Tell nobody what goes on."""
 
 
-def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, jobs: int | None = 1) -> Result:
+def run(
+    tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, jobs: int | None = 1, *,
+    until_deadline: bool = False,
+) -> Result:  # fmt: skip
     """Read the tree and decide every rule on every subject; `tell` is told what goes on.
 
-    `jobs` processes share the deciding; None leaves to kcheck how many.
+    `jobs` processes share the deciding; None leaves to kcheck how many. A run `until_deadline` gives what it has found
+    when its time is over, and says what it has not judged; it is decided by one process.
     """
     chosen = rules.selected(config)
     tell(f"reading {tree.count:,} files" if tree.count else "reading")
-    reading = inventory.read(tree, config, rules.raw_kinds(chosen))
+    try:
+        reading = inventory.read(tree, config, rules.raw_kinds(chosen))
+    except deadline.DeadlineError:
+        if not until_deadline:
+            raise
+        return _unread(tree, config)
     found = reading.inventory
     world = World(found, config)
     _check_targets(found, config)
@@ -83,14 +93,22 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, j
     by_subject: dict[str, list[Rule]] = {}
     for rule in chosen:
         by_subject.setdefault(rule.subject, []).append(rule)
-    checks = [Checks(subject, own, world) for subject, own in by_subject.items() if subject != "input"]
-    for own, outcomes in zip(checks, _decide(checks, processes(jobs, checks), tell), strict=True):
-        decided = result.add(own, outcomes)
-        if any(finding.fix for finding in decided):
-            from kcheck.engine import may_change
+    left = [subject for subject in by_subject if subject != "input"]
+    try:
+        for own, outcomes in _decide({subject: by_subject[subject] for subject in left}, world, jobs, tell):
+            decided = result.add(own, outcomes)
+            if any(finding.fix for finding in decided):
+                from kcheck.engine import may_change
 
-            decided = may_change.withhold_fixes(decided, world, tree, reading.roots)
-        result.findings += decided
+                decided = may_change.withhold_fixes(decided, world, tree, reading.roots)
+            result.findings += decided
+            left.remove(own.subject)
+    except deadline.DeadlineError:
+        if not until_deadline:
+            raise
+        result.is_late = True
+        many = f"{len(left):,} of {len(by_subject):,} kinds of objects were not checked: {', '.join(left)}"
+        reading.skipped.insert(0, Skipped(tree.given[0], f"{deadline.reason()}; {many}"))
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
     world.inputs = list(_inputs(reading, comments, config, result.undecided, tree))
@@ -102,23 +120,46 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, j
     return result
 
 
-def _decide(checks: list[Checks], jobs: int, tell: Callable[[str], None]) -> Iterator[Iterable[Outcome]]:
-    """What each of the checks finds of its things, in their order, whoever of `jobs` processes decides it."""
-    parts = pieces(checks) if jobs > 1 else []
-    if len(parts) > 1:
-        from kcheck.engine import workers
+def _decide(
+    by_subject: dict[str, list[Rule]], world: World, jobs: int | None, tell: Callable[[str], None]
+) -> Iterator[tuple[Checks, list[Outcome]]]:
+    """What the checks of each subject find of its things, in their order, whoever of `jobs` processes decides it."""
+    every: Iterable[Checks] = (Checks(subject, own, world) for subject, own in by_subject.items())
+    if jobs != 1 and not deadline.is_set():  # what workers have found is lost when the time is over
+        every = checks = list(every)
+        processes = number_of_processes(jobs, checks)
+        parts = pieces(checks) if processes > 1 else []
+        if len(parts) > 1:
+            yield from zip(checks, _shared(checks, parts, processes, tell), strict=True)
+            return
+    for number, own in enumerate(every, 1):
+        tell(f"checking, {number} of {len(by_subject)}: {own.subject}")
+        deadline.check()
+        yield own, list(map(own.outcome, own.things))
 
-        def decide(part: int) -> list[Outcome]:
-            tell(f"checking, part {part + 1} of {len(parts)}")
-            return [checks[own].outcome(checks[own].things[thing]) for own, thing in parts[part]]
 
-        outcomes = chain.from_iterable(workers.shared(decide, len(parts), jobs))
-        found = dict(zip(chain.from_iterable(parts), outcomes, strict=True))
-        yield from ([found[number, thing] for thing in range(len(own.things))] for number, own in enumerate(checks))
-        return
-    for number, own in enumerate(checks, 1):
-        tell(f"checking, {number} of {len(checks)}: {own.subject}")
-        yield map(own.outcome, own.things)
+def _shared(
+    checks: list[Checks], parts: list[Piece], processes: int, tell: Callable[[str], None]
+) -> Iterator[list[Outcome]]:
+    """What each of the checks finds of its things, decided by several processes."""
+    from kcheck.engine import workers
+
+    def decide(part: int) -> list[Outcome]:
+        tell(f"checking, part {part + 1} of {len(parts)}")
+        return [checks[own].outcome(checks[own].things[thing]) for own, thing in parts[part]]
+
+    outcomes = chain.from_iterable(workers.shared(decide, len(parts), processes))
+    found = dict(zip(chain.from_iterable(parts), outcomes, strict=True))
+    yield from ([found[number, thing] for thing in range(len(own.things))] for number, own in enumerate(checks))
+
+
+def _unread(tree: Tree, config: Config) -> Result:
+    """What is said of a tree that could not be read in time."""
+    result = Result(World(Inventory(), config), relevant=True, is_late=True)
+    result.judged.skipped = [
+        Skipped(tree.given[0], f"{deadline.reason()}; not all files were read, nothing was checked")
+    ]
+    return result
 
 
 def _check_targets(found: Inventory, config: Config) -> None:

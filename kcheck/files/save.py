@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.files import system
+from kcheck.source import deadline
 from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def save(files: Iterable[File]) -> None:
         SaveError: a file is read-only, has changed since it was read, or cannot be written; the message says what was.
     """
     system.cannot_repeat()
+    deadline.stop()
     wanted = list(files)
     for file in wanted:
         _checked(file)

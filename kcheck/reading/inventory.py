@@ -121,7 +121,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
-    reading.skipped += loader.skipped
+    reading.skipped += [one for root in roots for one in root.budget.skipped()] + loader.skipped
     reading.variables = loader.variables
     reading.asked, reading.filled = loader.asked, loader.templates()
 

@@ -118,7 +118,7 @@ def test_all_that_is_found_can_be_sent(name: str, monkeypatch: pytest.MonkeyPatc
     assert workers._Loader(io.BytesIO(data.getvalue()), sources).load() == outcomes
 
 
-def test_pieces(check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces(write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """What is of a cluster is one piece, as its runs are simulated once; each thing is in one."""
     checks: list[deciding.Checks] = []
 
@@ -126,8 +126,9 @@ def test_pieces(check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -
         checks.extend(of_run)
         return 1
 
-    monkeypatch.setattr(linter, "processes", processes)
-    check({"dev/main.tf": cluster("dev"), "prod/main.tf": cluster("prod"), "a.yaml": job(), "b.yaml": job()})
+    monkeypatch.setattr(linter, "number_of_processes", processes)
+    write({"dev/main.tf": cluster("dev"), "prod/main.tf": cluster("prod"), "a.yaml": job(), "b.yaml": job()})
+    linter.run(Tree(["."]), Config(), jobs=2)
     pieces = deciding.pieces(checks)
     every = [(own, thing) for own, found in enumerate(checks) for thing in range(len(found.things))]
     assert sorted(one for piece in pieces for one in piece) == every
@@ -157,9 +158,9 @@ def test_processes(
     monkeypatch.setattr("sys.platform", platform)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(16), raising=False)
     checks = [_Own(range(things))]
-    assert deciding.processes(wanted, checks) == number  # type: ignore[arg-type]
+    assert deciding.number_of_processes(wanted, checks) == number  # type: ignore[arg-type]
     monkeypatch.delattr(os, "fork")
-    assert deciding.processes(wanted, checks) == 1  # type: ignore[arg-type]
+    assert deciding.number_of_processes(wanted, checks) == 1  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("value", "status"), [("2", 0), ("0", 2), ("many", 2)])

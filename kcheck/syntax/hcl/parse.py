@@ -19,7 +19,7 @@ from kcheck.syntax.problem import Problem
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_DEPTH = 60
+MAX_DEPTH, MAX_PROBLEMS = 60, 100
 """Nesting of expressions beyond which kcheck gives up; people stay far below."""
 
 _NUMBER = regex(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
@@ -88,7 +88,8 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
     data = source.data
     start = len(BOM) if data.startswith(BOM) else 0
     cuts = sorted({start, *(match.start() for match in _PIECE.finditer(data)), len(data)})
-    problems, old = [], False
+    problems: list[Problem] = []
+    old, more = False, 0
     for begin, end in itertools.pairwise(cuts):
         piece = data[begin:end]
         root = parsed(piece)
@@ -97,11 +98,14 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
             again = parsed(rewritten)
             root, old = (root, old) if again.has_error else (again, True)
         if root.has_error:
-            problems.append(explain(source, begin, piece, root))
+            more += len(problems) >= MAX_PROBLEMS
+            problems += [] if more else [explain(source, begin, piece, root)]
         else:
             reader = _Reader(source, begin)
             reader.fill(body, body_of(root))
             problems += reader.problems
+    if more:
+        problems.append(Problem(f"{more:,} more parts of this file cannot be read", source.span(start, start)))
     return problems, old
 
 
