@@ -65,8 +65,9 @@ def of_step(node: nodes.Expression, element: Type) -> Type:
         target = of_step(node.target, element)
         if target.kind in ("list", "set"):
             return Type("list", (of_step(node.each, target.element),))
-        parts = target.parts if target.kind == "tuple" else (target,)
-        return DYNAMIC if target == DYNAMIC else Type("tuple", tuple(of_step(node.each, part) for part in parts))
+        if target.kind != "tuple":  # it may be null, which gives none
+            return DYNAMIC
+        return Type("tuple", tuple(of_step(node.each, part) for part in target.parts))
     if not isinstance(node, nodes.GetAttr | nodes.Index):
         return ANYTHING
     target = of_step(node.target, element)

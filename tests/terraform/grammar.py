@@ -92,8 +92,6 @@ locals {
 }
 """
 
-Maker = "Callable[[int], str]"
-
 NUMBERS = ["0", "1", "2", "3", "7", "10", "-1", "2.5", "0.1", "1e3", "100000000000000000000001", "local.count",
            "var.sizes[0]", "var.limits.b", "var.pools[0].size", "length(var.names)", "var.pair[1]"]  # fmt: skip
 TEXTS = ['""', '"a"', '"b"', '"A-b_c"', '"1"', '"true"', '"é"', '"ß x\\ty"', '"a,b,,c"', '"10.0.0.0/16"', "local.text",
@@ -139,9 +137,7 @@ class Grammar:
 
     def __init__(self, seed: int) -> None:
         self.pick = random.Random(seed)
-        self.calls = CALLS.split()
-        calls = " ".join(CALLS.split("\n")).strip()
-        self.calls = _split(calls)
+        self.calls = _split(" ".join(CALLS.split("\n")).strip())
         self.makers: dict[str, Callable[[int], str]] = {
             "N": self.number, "I": self.small, "T": self.text, "B": self.flag, "U": lambda _: self.pick.choice(NULLS),
             "L": self.list, "S": self.set, "M": self.map, "V": self.any,
@@ -191,13 +187,14 @@ class Grammar:
 
     def access(self, depth: int) -> str:
         deep = depth - 1
-        return self.pick.choice([
+        maker: Callable[[], str] = self.pick.choice([
             lambda: f"{self.list(deep)}[{self.small(0)}]", lambda: f"{self.map(deep)}[{self.text(0)}]",
             lambda: f"{self.list(deep)}[*]", lambda: f"{self.list(deep)}[*].a", lambda: f"{self.list(deep)}.*.name",
             lambda: f"{self.map(deep)}.a", lambda: f"{self.any(deep)}[*]", lambda: f"{self.set(deep)}[*]",
             lambda: f"{self.list(deep)}[*][0]", lambda: "local.nested.*.a.1", lambda: "local.nested[*].a[1]",
             lambda: f"{self.set(deep)}[*].a", lambda: "var.pools[*].disk.gb", lambda: f"{self.list(deep)}.0",
-        ])()  # fmt: skip
+        ])  # fmt: skip
+        return maker()
 
     def number(self, depth: int) -> str:
         choice = self.pick.randrange(6) if depth else 0

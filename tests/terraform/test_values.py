@@ -16,6 +16,7 @@ from kcheck.source.scalars import EvaluationError
 from kcheck.source.text import Source
 from kcheck.source.values import plain
 from kcheck.syntax.hcl.parse import parse
+from kcheck.terraform import console
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.operators import INFINITE
 from kcheck.terraform.roots import Loader
@@ -121,6 +122,19 @@ def test_terraform_says_the_same(terraform: str, scope: Scope, tmp_path: Path) -
     """Other expressions than those that are stored."""
     expressions = list(Grammar(11).expressions(700))[400:]
     assert differences(ask(terraform, MODULE, expressions, tmp_path), scope) == []
+
+
+def test_what_terraform_refuses_in_a_part_has_no_value(tmp_path: Path) -> None:
+    """`kcheck eval` refuses the whole, as the console does; a check goes on with the other parts."""
+    found = console.evaluate("[1, [][0]][0]", str(tmp_path), Config())
+    assert (found["known"], found["reason"]) == (False, "the list has 0 elements, there is no element 0")
+    assert console.evaluate("[1, 2][0]", str(tmp_path), Config())["value"] == 1
+
+
+def test_what_is_nested_too_deeply_is_unknown_and_no_error(scope: Scope) -> None:
+    deep = "[" * 5000 + "]" * 5000
+    assert answer(f'try(jsondecode("{deep}"), "caught")', scope).get("value") is None
+    assert answer(f'try(yamldecode("{deep}"), "caught")', scope).get("value") is None
 
 
 @pytest.mark.skipif("KCHECK_UPDATE" not in os.environ, reason="KCHECK_UPDATE=1 asks Terraform again")

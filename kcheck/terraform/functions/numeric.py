@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kcheck.source.data_types import NUMBER, list_of
 from kcheck.source.scalars import EvaluationError
 from kcheck.terraform.budget import BudgetError
-from kcheck.terraform.functions.signature import NotKnownError, Table, integer, number, numbers, text, truths
+from kcheck.terraform.functions.signature import NotKnownError, Table, integer, number, numbers, present, truths
 from kcheck.terraform.functions.signature import settled as _settled
 
 if TYPE_CHECKING:
@@ -129,7 +129,19 @@ def _power(value: float, power: float) -> float:
     return math.ldexp(1 / result, -exponent) if power < 0 else math.ldexp(result, exponent)
 
 
-@TABLE.function(text, integer, bits=64)
+def _digits(datum: Datum) -> str:
+    """A string: here a number is not converted to one.
+
+    Raises:
+        EvaluationError: it is something else.
+    """
+    value = present(datum)
+    if not isinstance(value, str):
+        raise EvaluationError("parseint() reads strings only")
+    return str(value)
+
+
+@TABLE.function(_digits, integer, bits=64)
 def _parseint(value: str, base: int) -> int:
     if not 2 <= base <= 62:
         raise EvaluationError("the base must be between 2 and 62")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 TABLE = Table()
 
+_TOO_DEEP = "the text is nested too deeply"
 _ESCAPES = {
     '"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t",
     "\b": "\\b", "\f": "\\f", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
@@ -98,7 +99,9 @@ def _jsondecode(datum: Datum, budget: Budget) -> object:
     try:
         found = json.loads(written, parse_int=scalars.to_number, parse_float=scalars.to_number, parse_constant=_refuse)
         return _placed(_sorted(found), datum)
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise NotKnownError(_TOO_DEEP) from error
+    except ValueError as error:
         raise EvaluationError(f"jsondecode(): {error}") from error
 
 
@@ -223,7 +226,9 @@ def _yaml_data(value: str) -> object:
         if node is None:
             raise EvaluationError("yamldecode() of an empty document")
         return _Reader().read(node)
-    except (yaml.YAMLError, RecursionError) as error:
+    except RecursionError as error:
+        raise NotKnownError(_TOO_DEEP) from error
+    except yaml.YAMLError as error:
         raise EvaluationError(f"yamldecode(): {' '.join(str(error).split())}") from error
 
 
