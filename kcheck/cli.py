@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import io
 import sys
 
 from kcheck import __version__
@@ -50,9 +49,9 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> None:
     """Run a command."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a name that a terminal has no letters for is told all the same
-            stream.reconfigure(errors="backslashreplace")
+    from kcheck.commands import letters
+
+    letters.show_all()
     gc.disable()  # nearly all that a run makes lives until its end: looking for cycles would take a third of the time
     atexit.register(gc.freeze)  # nor does Python look for them when it ends: a twentieth of checking one manifest
     if not _is_clean(arguments):

@@ -69,8 +69,8 @@ def command(
     if format_ in ("svg", "html"):
         printing.page(picture.as_svg(found[0]) if format_ == "svg" else picture.as_html(found))
         return
-    saved: list[list[FixSaving]] | list[None] = _savings(paths, config, found) if what_if else [None] * len(found)
-    pairs = list(zip(found, saved, strict=True))
+    savings = _savings(paths, config, found) if what_if else [None] * len(found)
+    pairs = list(zip(found, savings, strict=True))
     if format_ == "json":
         printing.page(simulation.as_json(pairs))
         return

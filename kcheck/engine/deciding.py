@@ -132,9 +132,12 @@ _BROKEN = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError)
 # --- shared by several processes
 
 _MOST_PROCESSES = 4
-"""Unless somebody asks for more: one process reads the tree, which takes a third of the time."""
-_PAYS = 500
-"""So many things take half a second to decide; to fork and to send what was found takes a tenth of that."""
+"""Unless somebody asks for more: one process reads the tree, which takes a third of the time.
+
+Two take 0.68 of the time of one for 2,000 manifests with 10 clusters, and a tenth more processor time.
+"""
+_PAYS = 1_000
+"""So many things take 0.7 s to decide (kubeflow/manifests); to fork and to send what was found takes 0.1 s."""
 _MOST_PIECES = 128
 """Of clusters, and of files."""
 

@@ -155,9 +155,13 @@ class _Fixer:
         after = self.read(state.overlay | self.edited(state, chosen))
         vain = self.ineffective(state, after, chosen)
         if vain:
-            self.refused += vain
             blamed = {id(refused.finding) for refused in vain}
-            return self.attempt(state, [finding for finding in chosen if id(finding) not in blamed])
+            others = [finding for finding in chosen if id(finding) not in blamed]
+            if len(chosen) == 1 or not vain[0].bug:
+                self.refused += vain
+            elif not others:  # one may stand in the way of the other
+                others = chosen[: len(chosen) // 2]
+            return self.attempt(state, others)  # the rest has its turn in the next round, alone or with other values
         worse = self.regression(state, after, chosen)
         if worse is not None:  # what they bring along may be mended too
             more = self.choose([f for f in self.fixable(after.result) if not _keys(f) <= _all_keys(state.result)])

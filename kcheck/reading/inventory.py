@@ -290,17 +290,17 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
     sources = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
     plain = Plain(sources, kinds, jobs.ALONE - clusters.keys())
-    manifests, others = plain.manifests, rendered
+    manifests, made = plain.manifests, list(rendered)
     if kustomized is not None:
-        others += kustomized.manifests.objects
+        made += kustomized.manifests.objects
         kustomized.manifests.objects = []
     substituted: Callable[[Iterable[Object]], Iterable[Object]] = list
-    if any(item.kind == "Kustomization" for item in (*manifests.objects, *others)):
+    if any(item.kind == "Kustomization" for item in (*manifests.objects, *made)):
         from kcheck.kubernetes import substitutions
 
-        substituted = substitutions.of((*manifests.objects, *others), charts.top, charts.named)
-        manifests.objects, others = list(substituted(manifests.objects)), list(substituted(others))
-    every = [*manifests.objects, *others]
+        substituted = substitutions.of((*manifests.objects, *made), charts.top, charts.named)
+        manifests.objects, made = list(substituted(manifests.objects)), list(substituted(made))
+    every = [*manifests.objects, *made]
     _objects_of_clusters(every, reading.inventory, tree.kernel)
     if any(item.kind == "Cluster" for item in every):
         from kcheck.clouds import cluster_api
@@ -318,9 +318,9 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
             or deployed.isdisjoint(map(_label, _add_objects([item], [item], Inventory(), charts, wanted)))
         ]
 
-    manifests.objects, others = missing(manifests.objects), missing(others)
-    every = [*manifests.objects, *others]
-    ordered = chain(plain.in_turn(lambda found: missing(substituted(found))), _dropping(others))
+    manifests.objects, made = missing(manifests.objects), missing(made)
+    every = [*manifests.objects, *made]
+    ordered = chain(plain.in_turn(lambda found: missing(substituted(found))), _dropping(made))
     _add_objects(ordered, every, reading.inventory, charts, wanted)
     found = plain.read() if kustomized is None else plain.read().merged_with(kustomized.manifests)
     reading.problems += found.problems

@@ -47,7 +47,7 @@ class SimulationResult(NamedTuple):
 
     @property
     def _middle(self) -> int:
-        return _middle([run.summary for run in self.runs])
+        return _median([run.summary for run in self.runs])
 
     @property
     def total(self) -> Range:
@@ -75,10 +75,11 @@ class SimulationResult(NamedTuple):
 def middle_summary(scenario: Scenario) -> Summary:
     """The result of the run of median length, for those who do not ask for its timeline."""
     found = [summarize(case) for case in scenario.draws]
-    return found[_middle(found)]
+    return found[_median(found)]
 
 
-def _middle(summaries: list[Summary]) -> int:
+def _median(summaries: list[Summary]) -> int:
+    """The number of the run of median length."""
     return sorted(range(len(summaries)), key=lambda i: summaries[i].total)[len(summaries) // 2]
 
 

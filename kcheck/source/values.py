@@ -2,8 +2,7 @@
 
 A value is Known, Unset (absent, with the place where it would be written) or Unknown (with a reason).
 Each carries its Origin, so that a finding can point at, and a fix can change, the right bytes.
-
-Large trees have millions of them: `gc=False` and no tuples save a fifth of the memory of a run (none is in a cycle).
+Large trees have millions of them: `gc=False` saves 16 bytes each, and none is looked for in cycles.
 """
 
 from __future__ import annotations
@@ -428,8 +427,7 @@ def plain(datum: Value[object]) -> Any:
         return None
     if isinstance(datum, Unknown):
         raise ValueError(datum.reason)
-    value = datum.value
-    if isinstance(value, dict):
+    if isinstance(value := datum.value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [plain(item) for item in value]

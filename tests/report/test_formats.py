@@ -283,13 +283,17 @@ def test_several_formats_in_one_run(write: Callable[[Mapping[str, str]], Path]) 
 @pytest.mark.parametrize("name", FORMATS)
 def test_names_that_are_not_unicode(name: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     folder = write({})
-    with open(os.fsencode(folder) + b"/gr\xf6\xdfe.tf", "w") as file:
+    (folder / "größe \N{ROCKET}").mkdir()
+    with open(os.fsencode(folder / "größe \N{ROCKET}") + b"/gr\xf6\xdfe.tf", "w") as file:
         file.write(CLUSTER)
     command = [sys.executable, "-c", "from kcheck.cli import main; main()", "check", "--format", name]
     run = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=False)
     assert run.stderr == b""
     assert run.returncode == 1
     assert b"free-control-plane" in run.stdout
+    if name in ("json", "sarif", "gitlab"):
+        text = json.dumps(json.loads(run.stdout), ensure_ascii=False)
+        assert "größe \N{ROCKET}/" in unquote(text)
 
 
 def test_formats_are_written_where_nothing_is_found(write: Callable[[Mapping[str, str]], Path]) -> None:

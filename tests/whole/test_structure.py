@@ -35,8 +35,14 @@ def test_calls_with_many_arguments_name_them(path: Path) -> None:
     assert [f"{path}:{call.lineno}" for call in calls if len(call.args) > 6] == []
 
 
-PRINTERS = {"commands/printing.py", "commands/group.py", "commands/progress.py", "commands/result_cache.py"}
-"""What makes text of strangers visible, and what prints again; `cli` and `first_look` print what is their own."""
+PRINTERS = {
+    "commands/printing.py",
+    "commands/clean_check.py",
+    "commands/group.py",
+    "commands/progress.py",
+    "commands/result_cache.py",
+}
+"""What makes text of strangers visible, what prints a report of a format, and what prints again."""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
