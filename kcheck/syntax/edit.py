@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from copy import deepcopy
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kcheck.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
@@ -219,30 +218,16 @@ def _names(value: Data) -> Iterator[str]:
 
 def _at(container: Span) -> nodes.Block | nodes.Tuple | None:
     """The HCL block, object or list at a span, parsed again; None if there is none."""
-    from kcheck.syntax.hcl import nodes
+    from kcheck.syntax.hcl import names, nodes
 
-    for block in _blocks(container.source):
-        if block.type and (block.span.start, block.span.end) == container[1:]:
+    outline = names.of(container.source)
+    for block in outline.blocks(container):
+        if block.span[1:] == container[1:]:
             return block
-        for entry in block.body.attributes.values():
-            if entry.value_span.start <= container.start and container.end <= entry.value_span.end:
-                for node in nodes.walk(entry.expression):
-                    if isinstance(node, nodes.Object | nodes.Tuple) and node.span[1:] == container[1:]:
-                        return nodes.as_block(node) if isinstance(node, nodes.Object) else node
+    entry = outline.value(container)
+    node = entry.expression if entry is not None else None
+    while node is not None:
+        if isinstance(node, nodes.Object | nodes.Tuple) and node.span[1:] == container[1:]:
+            return nodes.as_block(node) if isinstance(node, nodes.Object) else node
+        node = names.inner(node, container)
     return None
-
-
-@lru_cache(maxsize=4)  # several changes of one file come together
-def _blocks(source: Source) -> list[nodes.Block]:
-    """All blocks of a file, and the file as one."""
-    from kcheck.syntax.hcl import nodes
-    from kcheck.syntax.hcl.parse import parse
-
-    body = parse(source).body
-    return [nodes.Block("", (), body, body.span, body.span), *_nested(body)]
-
-
-def _nested(body: nodes.Body) -> Iterator[nodes.Block]:
-    for block in body.blocks:
-        yield block
-        yield from _nested(block.body)
