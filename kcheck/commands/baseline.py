@@ -35,7 +35,7 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
     with progress.show_progress() as tell:
         result = options.with_usage_errors(lambda: linter.run(tree, config, tell))
-    path = comparison_options.baseline_path(config, baseline_file)
+    path = options.with_usage_errors(lambda: comparison_options.baseline_path(config, baseline_file))
     not_ignorable = options.with_usage_errors(lambda: rules.not_ignorable(config))
     is_new = not os.path.exists(path)
     old = (

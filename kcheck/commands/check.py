@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, options, printing, progress
+from kcheck.commands import comparison_options, first_look, options, printing, progress
 from kcheck.commands.first_look import NOTHING
 from kcheck.files import system
 from kcheck.report.formats import FORMATS, Report, render
@@ -46,13 +46,14 @@ UNCHANGED = "kcheck: no relevant changes."
 @click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")
 @click.option("--statistics", is_flag=True, help="Count findings per rule instead of listing them.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
+@options.jobs
 @options.fail_on
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @options.hook
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, prune: bool, add_ignores: str | None,
     format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, show_undecided: bool,
-    statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
+    statistics: bool, quiet: bool, jobs: int | None, fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
     """Check Terraform and manifests below PATH (default: the current folder) together.
 
@@ -84,7 +85,8 @@ def command(
     from kcheck.gate.comparison import without_known
 
     with progress.show_progress(quiet=quiet) as tell:
-        result = whole = options.with_usage_errors(lambda: linter.run(tree, config, tell))
+        found = first_look.results.pop(paths, None)
+        result = whole = found or options.with_usage_errors(lambda: linter.run(tree, config, tell, jobs))
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)
@@ -107,8 +109,8 @@ def command(
     if result.bugs:
         sys.exit(options.bug_status(result))
     threshold = fail_on or config.fail_on
-    found = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
-    if (found or options.fails_undecided(whole, threshold)) and not exit_zero:
+    fails = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
+    if (fails or options.fails_undecided(whole, threshold)) and not exit_zero:
         sys.exit(1)
 
 

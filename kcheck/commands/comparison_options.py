@@ -62,10 +62,21 @@ def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
 
 
 def baseline_path(config: Config, file: str | None) -> str:
-    """The file of what is known: of the flag, of the settings, or where it is by default."""
+    """The file of what is known: of the flag, of the settings, or where it is by default.
+
+    Raises:
+        ConfigError: it is a link that leads out of the repository, or the settings have another file there.
+    """
     from kcheck.config.locations import BASELINE
 
-    return file or config.baseline or BASELINE
+    path = file or config.baseline or BASELINE
+    boundary = config.boundary
+    if boundary is not None and not boundary.widened([path] if file else ()).holds(system.real_path(path)):
+        from kcheck.config.config import ConfigError
+        from kcheck.files.boundary import REASON
+
+        raise ConfigError(f"{path}: it is {REASON}, or leads there")
+    return path
 
 
 def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline | None:
@@ -125,6 +136,5 @@ def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Compa
         return True
     overlay = comparison.difference.overlay
     changed = [display_path(path) for path in overlay]
-    return can_change_findings(changed, paths, config, Disk()) or can_change_findings(
-        changed, paths, config, Disk(overlay)
-    )
+    disks = (Disk(boundary=config.boundary), Disk(overlay, config.boundary))
+    return any(can_change_findings(changed, paths, config, disk) for disk in disks)

@@ -50,9 +50,9 @@ def command(
         printing.note(f"kcheck: {error}")
         sys.exit(2)
     folder = output or intent.name
-    files, left = _files(made.files, folder), _leftover_files(made.files, folder)
-    changed = [one for one in files if one.old != one.new or one.fresh]
+    left = _leftover_files(made.files, folder)
     try:
+        changed = [one for one in _files(made.files, folder) if one.old != one.new or one.fresh]
         if diff:
             printing.diffs(changed)
         else:
@@ -91,14 +91,21 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str 
 
 
 def _files(made: dict[str, bytes], folder: str) -> list[File]:
-    """The files with what is in their places now."""
+    """The files with what is in their places now.
+
+    Raises:
+        SaveError: a link would have one written elsewhere.
+    """
+    from kcheck.files.boundary import contains_path
     from kcheck.files.disk import Disk
-    from kcheck.files.save import File
+    from kcheck.files.save import File, SaveError
 
     result = []
     for path, data in made.items():
         target = os.path.join(folder, *path.split("/"))
         real = os.path.realpath(target)
+        if not contains_path(folder, real):
+            raise SaveError(f"nothing written: {target} is a link that leads out of {folder}")
         there = os.path.lexists(real)
         result.append(File(real, target, (Disk().read(real) or b"") if there else b"", data, fresh=not there))
     return result

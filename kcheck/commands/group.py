@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
-import gc
 import os
 import sys
 from contextlib import contextmanager
 from importlib import import_module
-from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 import click
@@ -105,25 +102,8 @@ def cli() -> None:
     """
 
 
-_LETTERS = "kcheck.letters"
-
-
-def _escaped_letters(error: UnicodeError) -> tuple[str, int]:
-    """Letters that an encoding lacks, as escapes that JSON has too."""
-    assert isinstance(error, UnicodeEncodeError)  # noqa: S101 - nothing is decoded
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4)), error.end
-
-
-codecs.register_error(_LETTERS, _escaped_letters)
-
-
 def run() -> None:
     """Run the command of the command line. Exits with 0 clean, 1 findings, 2 wrong use, 3 a bug in kcheck."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a name that a terminal has no letters for is told all the same
-            stream.reconfigure(errors=_LETTERS)
-    gc.disable()  # nearly all that a run makes lives until its end: looking for cycles would take a third of the time
     try:
         cli(standalone_mode=False)
     except click.exceptions.Exit as stop:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator
     from typing import TextIO
 
@@ -33,6 +33,8 @@ def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     if quiet or not screen.isatty():
         yield lambda _: None
         return
+    import threading
+
     stage = ["reading"]
     done = threading.Event()
     teller = threading.Thread(target=_tell, args=(screen, stage, done), daemon=True)

@@ -69,11 +69,12 @@ def command(
     if format_ in ("svg", "html"):
         printing.page(picture.as_svg(found[0]) if format_ == "svg" else picture.as_html(found))
         return
-    pairs = [(one, _savings(paths, config, one) if what_if else None) for one in found]
+    savings = _savings(paths, config, found) if what_if else [None] * len(found)
+    pairs = list(zip(found, savings, strict=True))
     if format_ == "json":
         printing.page(simulation.as_json(pairs))
         return
-    parts = [simulation.as_text(one) + ("" if saved is None else simulation.table(one, saved)) for one, saved in pairs]
+    parts = [simulation.as_text(one) + ("" if own is None else simulation.table(one, own)) for one, own in pairs]
     printing.page("\n".join(parts))
 
 
@@ -95,11 +96,11 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
         raise click.UsageError(f"--record {error}") from error
 
 
-def _savings(paths: tuple[str, ...], config: Config, outcome: SimulationResult) -> list[FixSaving]:
-    """What fixes save of a run."""
+def _savings(paths: tuple[str, ...], config: Config, outcomes: list[SimulationResult]) -> list[list[FixSaving]]:
+    """What fixes save of each run."""
     from kcheck.fix import what_if
 
-    return what_if.savings(list(paths) or ["."], config, outcome)
+    return what_if.savings(list(paths) or ["."], config, outcomes)
 
 
 def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:

@@ -10,7 +10,9 @@ from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
     import datetime
+    from collections.abc import Iterator
 
+    from kcheck.files.boundary import Boundary
     from kcheck.source.text import Span
 
 
@@ -67,7 +69,8 @@ class Config(Struct, frozen=True):
     rendered, with the files of `helm_values`. `per_path_ignores` maps patterns of paths to rules and groups; nothing
     silences those that are `not_ignorable`. `baseline` is the file of what was known before.
     `module_dirs` are folders with copies of modules that others publish. `simulation` maps measured delays to
-    durations, rates and shares as they are written.
+    durations, rates and shares as they are written. Nothing is read outside the `boundary`; without one, that of the
+    paths of the run. Charts are not rendered where that is `refused`, as only settings of the repository ask for it.
     """
 
     nodes: dict[str, int] = {}
@@ -95,6 +98,18 @@ class Config(Struct, frozen=True):
     module_dirs: tuple[str, ...] = ()
     run: RunRequest = RunRequest()
     simulation: dict[str, str | float] = {}
+    boundary: Boundary | None = None
+    render_refused: bool = False
+
+    def paths(self) -> Iterator[tuple[str, str]]:
+        """The files and folders that it names, each with its setting."""
+        for name, value in (
+            ("var_files", self.var_files), ("module_dirs", self.module_dirs), ("rules", self.rules),
+            ("helm_values", self.helm_values), ("baseline", (self.baseline,) if self.baseline else ()),
+        ):  # fmt: skip
+            yield from ((name, path) for path in value)
+        for one in self.environments:
+            yield from (("clusters", path) for path in (one.root, *one.var_files, *one.manifests))
 
     def environment(self, root: str, name: str) -> Environment | None:
         """The environment of that name for a root module."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, RuleError, Sentence, Setting
 from kcheck.files import system
+from kcheck.files.boundary import contains_path
 from kcheck.model import Raw
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import owners
@@ -57,6 +58,9 @@ def read(folder: str) -> list[Rule]:
     result: list[Rule] = []
     wrong: list[str] = []
     for group, path in rule_files.find(folder):
+        if not contains_path(folder, path):
+            wrong.append(f"{path}: it leads out of {folder}, and is not read")
+            continue
         try:
             file = rule_files.read(group, path)
         except RuleError as error:

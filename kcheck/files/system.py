@@ -45,9 +45,27 @@ def record() -> Recording:
     """Record from here on what the run asks."""
     global _recording  # noqa: PLW0603 - a process is one run
     _recording = Recording()
-    if hasattr(os, "register_at_fork"):  # Windows has none: what a worker reads, its parent does not see
-        os.register_at_fork(after_in_parent=cannot_repeat)
     return _recording
+
+
+def begin_part() -> None:
+    """Record from here on what a forked process asks, for its parent, which does not see it."""
+    if _recording is not None:
+        record()
+
+
+def part() -> Recording | None:
+    """What a forked process has asked."""
+    return _recording
+
+
+def add_part(recorded: Recording | None) -> None:
+    """Add what a forked process has asked to what this one has."""
+    if _recording is None or recorded is None:
+        return
+    _recording.is_complete = _recording.is_complete and recorded.is_complete
+    for (question, about), answer in recorded.answers.items():
+        _recording.add(question, about, answer)
 
 
 def stop_recording() -> None:

@@ -88,7 +88,7 @@ class _Fixer:
         self.refused: list[Refused] = []
 
     def read(self, overlay: dict[str, bytes]) -> State:
-        tree = Tree(self.paths, overlay, self.config.exclude)
+        tree = Tree(self.paths, overlay, self.config.exclude, self.config.boundary)
         self.runs += 1
         return State(overlay, tree, linter.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcheck.config.config import ConfigError
 from kcheck.config.today import today
 from kcheck.files import system
-from kcheck.files.tree import TERRAFORM, VARIABLES, contains_path, display_path
+from kcheck.files.boundary import contains_path
+from kcheck.files.tree import TERRAFORM, VARIABLES, display_path
 from kcheck.source.findings import Severity, tally, unnumbered
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ def read(path: str) -> tuple[str, dict[str, object]]:
         ConfigError: there is no cluster there, or more than one.
     """
     config = settings.load([path])
-    reading = inventory.read(Tree([path], exclude=config.exclude), config)
+    reading = inventory.read(Tree([path], None, config.exclude, config.boundary), config)
     world = World(reading.inventory, config)
     clusters = reading.inventory.clusters
     if len(clusters) != 1:

@@ -5,15 +5,42 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import NamedTuple, TypedDict
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.numbers.profiles import ProfileValue
 from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
 from kcheck.source.regex import regex
 
+if TYPE_CHECKING:
+    from typing import TypedDict
 
-class Release(NamedTuple):
+    class Flag(TypedDict, total=False):
+        """A flag; `flags.yaml` explains the keys."""
+
+        type: str
+        default: int | str | bool
+        before: dict[int, int | str | bool]
+        first: str | list[str]
+        removed: str
+        successor: str
+
+    class _FlagFile(TypedDict):
+        sources: list[str]
+        checked: str
+        confidence: str
+        flags: dict[str, Flag]
+
+    class _Charts(TypedDict):
+        """Charts of one major version: the first and the last chart of each minor version of what they run."""
+
+        major: int
+        minors: dict[int, tuple[int, int]]
+
+
+class Release(Struct, frozen=True):
     """A version of the autoscaler: 1.minor.patch; no patch where only the minor version is known."""
 
     minor: int
@@ -21,24 +48,6 @@ class Release(NamedTuple):
 
     def __str__(self) -> str:
         return f"1.{self.minor}" if self.patch is None else f"1.{self.minor}.{self.patch}"
-
-
-class Flag(TypedDict, total=False):
-    """A flag; `flags.yaml` explains the keys."""
-
-    type: str
-    default: int | str | bool
-    before: dict[int, int | str | bool]
-    first: str | list[str]
-    removed: str
-    successor: str
-
-
-class _FlagFile(TypedDict):
-    sources: list[str]
-    checked: str
-    confidence: str
-    flags: dict[str, Flag]
 
 
 @cache
@@ -125,13 +134,6 @@ def entry(name: str) -> ProfileValue | None:
         f"--{name}", found["default"], unit=found["type"], kind="default", sources=sources, checked=checked,
         confidence=file["confidence"], note=changes,
     )  # fmt: skip
-
-
-class _Charts(TypedDict):
-    """Charts of one major version: the first and the last chart of each minor version of what they run."""
-
-    major: int
-    minors: dict[int, tuple[int, int]]
 
 
 @cache

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import click
-
 from kcheck.report.terminal import linked
 from kcheck.source.findings import SAFETIES, Severity
 from kcheck.source.units import counted
@@ -50,6 +48,8 @@ def _pages(report: Report) -> dict[str, str]:
 
 def finding_text(finding: Finding, address: str = "") -> str:
     """One finding: place, headline, source line, details, other places, fix and help; its rule links to an address."""
+    import click  # not where there are none: it takes a seventh of checking one manifest
+
     place = finding.span.begin
     head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)
     waste = " (waste)" if finding.waste else ""

@@ -6,17 +6,29 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from kcheck.source.data_types import SetData
 from kcheck.source.regex import regex
-from kcheck.source.values import SetData
 
 if TYPE_CHECKING:
     from kcheck.source.values import Origin
 
 _NUMBER = regex(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
-_BITS = 512  # the precision of Terraform's numbers
+BITS = 512
+"""The precision of Terraform's numbers."""
+
 _EXACT = 150  # that many decimal digits survive that precision
 _LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+class _MinusZero(int):
+    """Zero with a sign, as floating-point numbers have it."""
+
+    def __str__(self) -> str:
+        return "-0"
+
+
+MINUS_ZERO = _MinusZero(0)
 
 
 class EvaluationError(ValueError):
@@ -53,6 +65,22 @@ def whole(number: int | Fraction) -> int | Fraction:
     return int(number) if isinstance(number, Fraction) and number.denominator == 1 else number
 
 
+def rounded(number: int | Fraction, bits: int = BITS) -> int | Fraction:
+    """The number in the precision of Terraform's numbers, or in fewer bits."""
+    numerator, denominator = number.numerator, number.denominator
+    if numerator.bit_length() <= bits and not denominator & (denominator - 1):
+        return number
+    mantissa, unit = _mantissa(number, bits)
+    return whole(mantissa * unit)
+
+
+def _mantissa(number: int | Fraction, bits: int) -> tuple[int, Fraction]:
+    """The number as a product of so many bits and a power of two."""
+    unit = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - bits)
+    mantissa = round(number / unit)
+    return (mantissa, unit) if mantissa.bit_length() <= bits else (round(number / (unit * 2)), unit * 2)
+
+
 def to_string(value: object) -> str:
     """The text of a string, number or boolean.
 
@@ -64,7 +92,7 @@ def to_string(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value) if value.bit_length() <= _BITS else decimal(value)
+        return str(value) if value.bit_length() <= BITS else decimal(value)
     if isinstance(value, Fraction):
         return decimal(value)
     raise EvaluationError(f"a string is needed, not {_article(value)}")
@@ -82,7 +110,8 @@ def to_number(value: object) -> int | Fraction:
             raise EvaluationError(f'cannot convert "{value}" to number')
         if len(value) > _LARGEST or abs(int(match[1] or 0)) > _LARGEST:
             raise EvaluationError("the number has too many digits")
-        return whole(Fraction(value.replace(".e", "e").replace(".E", "E").removesuffix(".")))
+        number = whole(Fraction(value.replace(".e", "e").replace(".E", "E").removesuffix(".")))
+        return MINUS_ZERO if number == 0 and value.startswith("-") else number
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
         return whole(value)
     raise EvaluationError(f"a number is needed, not {_article(value)}")
@@ -108,26 +137,22 @@ def _article(value: object) -> str:
     return name if name == "null" else f"a {name}"
 
 
-def digits(number: int | Fraction) -> tuple[str, int]:
-    """The fewest decimal digits that identify a positive number in 512 bits, and its exponent.
+def digits(number: int | Fraction, bits: int = BITS) -> tuple[str, int]:
+    """The fewest decimal digits that identify a positive number in so many bits, and its exponent.
 
     `("15", 1)` is 1.5, `("15", -1)` is 0.015.
     """
     numerator, denominator = number.numerator, number.denominator
     scaled, rest = divmod(numerator * 10**_EXACT, denominator)
     text = str(scaled) if rest == 0 and scaled.bit_length() < 4 * _LARGEST else ""
-    if text and len(text.rstrip("0")) <= _EXACT:
+    if text and len(text.rstrip("0")) <= _EXACT and bits == BITS:
         return text.rstrip("0"), len(text) - _EXACT
-    shift = numerator.bit_length() - denominator.bit_length() - _BITS
-    unit = Fraction(2) ** shift
-    mantissa = round(number / unit)
-    if mantissa.bit_length() > _BITS:
-        unit, mantissa = unit * 2, round(number / (unit * 2))
+    mantissa, unit = _mantissa(number, bits)
     value = mantissa * unit
     inclusive = mantissa % 2 == 0
     low, high = value - unit / 2, value + unit / 2
     power = _power(value)
-    for count in range(1, _BITS):
+    for count in range(1, BITS):
         step = Fraction(10) ** (power - count)
         below = value // step
         down = _inside(low, below * step, inclusive)
@@ -137,7 +162,7 @@ def digits(number: int | Fraction) -> tuple[str, int]:
             chosen = nearest if down and up else below if down else below + 1
             text = str(chosen)
             return text.rstrip("0"), power + len(text) - count
-    raise AssertionError("512 bits have at most 155 digits")
+    raise AssertionError(f"{bits} bits have fewer digits")
 
 
 def _inside(smaller: Fraction, larger: Fraction, inclusive: bool) -> bool:
@@ -154,12 +179,12 @@ def _power(value: Fraction) -> int:
     return power
 
 
-def decimal(number: int | Fraction) -> str:
+def decimal(number: int | Fraction, bits: int = BITS) -> str:
     """The number as Terraform prints it: decimal digits without an exponent."""
     if number == 0:
         return "0"
     sign = "-" if number < 0 else ""
-    text, point = digits(-number if number < 0 else number)
+    text, point = digits(-number if number < 0 else number, bits)
     if point <= 0:
         return f"{sign}0.{'0' * -point}{text}"
     if point >= len(text):

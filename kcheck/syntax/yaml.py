@@ -13,11 +13,10 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.source.regex import regex
+from kcheck.source.regex import late, regex
 from kcheck.source.text import BOM, Source, Span
 from kcheck.source.yaml_nodes import Alias, Computed, Mapping, Node, Pair, Plain, Scalar, Sequence, Style, Target
 from kcheck.syntax.problem import Problem
@@ -25,6 +24,8 @@ from kcheck.syntax.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+with late():
+    import yaml
 
 __all__ = [
     "MAX_DEPTH",

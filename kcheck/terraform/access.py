@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.source import scalars
+from kcheck.source.data_types import SetData
 from kcheck.source.keys import Reference, key_of
 from kcheck.source.scalars import AbsentError, EvaluationError
-from kcheck.source.values import Answer, Datum, Either, Known, Partial, SetData, Symbol, Unknown, Unrendered, known
+from kcheck.source.values import Answer, Datum, Either, Known, Partial, Symbol, Unknown, Unrendered, known
 from kcheck.terraform import convert
 
 if TYPE_CHECKING:

@@ -6,11 +6,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypedDict
 
 from kcheck.files.tree import Tree
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
 from kcheck.source.text import Source
 from kcheck.source.values import Datum, Known, Unknown, plain
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.configuration import Configuration
-from kcheck.terraform.evaluator import evaluate as evaluate_expression
+from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.module import Module
 from kcheck.terraform.roots import Loader
 
@@ -43,7 +45,12 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
     modules = loader.roots(each_workspace=False)
     module = modules[0] if modules else None
     scope = (module or Module(Configuration(root), {}, loader)).scope
-    datum = evaluate_expression(entry.expression, scope)
+    try:
+        datum = value_of(entry.expression, scope.strictly())
+    except EvaluationError as error:
+        return _unknown(str(error))
+    except RecursionError:
+        return _unknown("the expression is nested too deeply")
     spans = datum.origin.spans if datum.origin else ()
     origins = [f"{s.source.path}:{s.begin.line}:{s.begin.column}" for s in spans if s.source is not source]
     return _answer(datum, origins)
@@ -71,6 +78,8 @@ def _json(value: object) -> object:
         return {key: _json(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_json(item) for item in value]
+    if isinstance(value, int) and value.bit_length() > scalars.BITS:
+        return int(scalars.to_string(value))
     if value is None or isinstance(value, bool | int | str):
         return value
     raise TypeError("a resource or module is not a value; name one of its attributes")

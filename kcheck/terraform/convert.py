@@ -1,4 +1,4 @@
-"""Collections as Terraform's type system (cty) compares and converts them: unified types, sets, identities."""
+"""Values converted, compared and put into sets as by Terraform's type system (cty)."""
 
 from __future__ import annotations
 
@@ -6,21 +6,38 @@ from fractions import Fraction
 from operator import is_
 from typing import TYPE_CHECKING
 
-from kcheck.source import placeholders
+from kcheck.source import placeholders, scalars
+from kcheck.source.data_types import ANYTHING, DYNAMIC, ListData, MapData, Null, SetData, Type
 from kcheck.source.scalars import EvaluationError, kind, to_string
-from kcheck.source.values import Datum, Known, Origin, SetData, Unknown
+from kcheck.source.values import Datum, Known, Origin, Unknown
+from kcheck.terraform import type_rules
+from kcheck.terraform.decimals import floating
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kcheck.source.values import DatumValue
     from kcheck.syntax.json import Node
 
-_PRIMITIVE = {"string", "number", "bool"}
+_SINGLE: dict[str, Callable[[object], DatumValue]] = {
+    "string": scalars.to_string,
+    "number": scalars.to_number,
+    "bool": scalars.to_bool,
+}
 
 
 def equal(a: Datum, b: Datum) -> bool | None:
     """Whether two values are equal by `==`: deeply, never across types; None if unknown."""
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
+        return _same_symbol(a, b)
+    structured = isinstance(a.value, tuple | dict) and isinstance(b.value, tuple | dict)
+    if structured and not type_rules.same(type_rules.type_of(a), type_rules.type_of(b)):
+        return False
+    return _equal(a, b)
+
+
+def _equal(a: Datum, b: Datum) -> bool | None:
+    """Whether two values of one type are equal."""
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return _same_symbol(a, b)
     x, y = a.value, b.value
@@ -33,6 +50,8 @@ def equal(a: Datum, b: Datum) -> bool | None:
         return _all_equal((x[key], y[key]) for key in x) if x.keys() == y.keys() else False
     if isinstance(x, tuple) and isinstance(y, tuple):
         return _all_equal(zip(x, y, strict=True)) if len(x) == len(y) else False
+    if isinstance(x, Fraction) and isinstance(y, Fraction):
+        return scalars.rounded(x) == scalars.rounded(y)
     return bool(x == y)
 
 
@@ -46,7 +65,7 @@ def _same_symbol(a: Datum, b: Datum) -> bool | None:
 def _all_equal(pairs: Iterable[tuple[Datum, Datum]]) -> bool | None:
     result: bool | None = True
     for a, b in pairs:
-        same = equal(a, b)
+        same = _equal(a, b)
         if same is False:
             return False
         if same is None:
@@ -55,85 +74,81 @@ def _all_equal(pairs: Iterable[tuple[Datum, Datum]]) -> bool | None:
 
 
 def unify(items: Sequence[Datum]) -> list[Datum]:
-    """The elements converted to one type, as for `tolist([1, "a"])` and the branches of a conditional.
+    """The elements converted to one type, as the branches of a conditional are.
 
-    Nulls, and values that are unknown, fit any type. An element that needs no conversion is handed back as it is.
+    Values that are unknown fit any type. An element that needs no conversion is handed back as it is.
 
     Raises:
         EvaluationError: no one type fits all.
     """
-    kinds = {kind(item.value) for item in items if isinstance(item, Known) and item.value is not None}
-    if len(kinds) > 1:
-        if kinds == {"list", "set"}:  # a set among lists is used in its order
-            return _unify_lists(items)
-        if "string" not in kinds or not kinds <= _PRIMITIVE:
-            raise EvaluationError(f"no single type fits {' and '.join(sorted(kinds))}")
-        return [_as_string(item) for item in items]
-    if kinds in ({"list"}, {"set"}):
-        return _unify_lists(items)
-    return _unify_maps(items) if kinds == {"map"} else list(items)
+    types = [type_rules.type_of(item) for item in items]
+    found = type_rules.unify(types)
+    if found is None:
+        raise EvaluationError(f"no single type fits {' and '.join(sorted({one.kind for one in types}))}")
+    return [to_type(item, found) for item in items]
 
 
-def _as_string(item: Datum) -> Datum:
-    if isinstance(item, Unknown) or item.value is None or isinstance(item.value, str):
-        return item
-    return Known(to_string(item.value), item.origin)
+def convert(datum: Datum, want: Type) -> Datum:
+    """The value converted to a type; what is unknown stays so.
+
+    Raises:
+        EvaluationError: it cannot be converted.
+    """
+    if isinstance(datum, Unknown):
+        return datum
+    found = type_rules.converted(type_rules.type_of(datum), want)
+    if found is None:
+        raise EvaluationError(f"a {want.kind} is needed, not {kind_name(datum.value)}")
+    return to_type(datum, found)
 
 
-def _unify_lists(items: Sequence[Datum]) -> list[Datum]:
-    """Unify tuples: element by element if of equal length, else as lists."""
-    lists = [item.value for item in items if isinstance(item, Known) and isinstance(item.value, tuple)]
-    rows = [list(value) for value in lists]
-    if all(len(row) == len(rows[0]) for row in rows):
-        try:
-            columns = [unify(column) for column in zip(*rows, strict=True)]
-        except EvaluationError:
-            rows = _together(rows)
-        else:
-            rows = [[column[at] for column in columns] for at in range(len(rows))]
-    else:
-        rows = _together(rows)
-    return _restored(items, (type(value)(row) for value, row in zip(lists, rows, strict=True)))
+def to_type(datum: Datum, want: Type) -> Datum:
+    """The value as one of a type that it can be converted to."""
+    if isinstance(datum, Unknown) or want in (DYNAMIC, ANYTHING):
+        return datum
+    value = datum.value
+    if hasattr(value, "attribute"):
+        return datum  # a resource: its type is not known
+    if value is None:
+        return datum if type_rules.type_of(datum) == want else Null(None, datum.origin, type=want)
+    if want.kind in _SINGLE:
+        single = _SINGLE[want.kind](value)
+        return datum if single is value else Known(single, datum.origin)
+    if isinstance(value, tuple):
+        return _sequence(datum, value, want)
+    if not isinstance(value, dict):
+        return datum
+    if want.kind == "object":
+        return _object(datum, value, want)
+    found = {key: to_type(item, want.element) for key, item in value.items()}
+    if isinstance(value, MapData) and value.element == want.element and all(found[key] is value[key] for key in found):
+        return datum
+    made = MapData(found)
+    made.element = want.element
+    return Known(made, datum.origin)
 
 
-def _unify_maps(items: Sequence[Datum]) -> list[Datum]:
-    """Unify objects: attribute by attribute if equal, else as maps."""
-    maps = [item.value for item in items if isinstance(item, Known) and isinstance(item.value, dict)]
-    keys = [list(value) for value in maps]
-    rows = [list(value.values()) for value in maps]
-    first = set(keys[0])
-    if all(set(names) == first for names in keys):
-        ordered = sorted(first)
-        try:
-            columns = [unify([value[name] for value in maps]) for name in ordered]
-        except EvaluationError:
-            rows = _together(rows)
-        else:
-            keys = [ordered] * len(maps)
-            rows = [[column[at] for column in columns] for at in range(len(maps))]
-    else:
-        rows = _together(rows)
-    return _restored(items, (dict(zip(names, row, strict=True)) for names, row in zip(keys, rows, strict=True)))
+def _object(datum: Known[DatumValue], value: dict[str, Datum], want: Type) -> Datum:
+    found = {
+        name: to_type(value[name], part) if name in value else Null(None, datum.origin.below(name), type=part)
+        for name, part in zip(want.names, want.parts, strict=True)
+    }
+    same = not isinstance(value, MapData) and found.keys() == value.keys()
+    return datum if same and all(found[name] is value[name] for name in found) else Known(found, datum.origin)
 
 
-def _together(rows: list[list[Datum]]) -> list[list[Datum]]:
-    flat = iter(unify([item for row in rows for item in row]))
-    return [[next(flat) for _ in row] for row in rows]
-
-
-def _restored(items: Sequence[Datum], values: Iterator[DatumValue]) -> list[Datum]:
-    """The known elements with their new values, everything else where it was."""
-    return [item if isinstance(item, Unknown) or item.value is None else _renewed(item, next(values)) for item in items]
-
-
-def _renewed(item: Known[DatumValue], new: DatumValue) -> Datum:
-    """The element with its new value; itself if unchanged."""
-    old = item.value
-    if isinstance(old, dict) and isinstance(new, dict):
-        same = all(old[key] is new[key] for key in old)
-    else:
-        same = isinstance(old, tuple) and isinstance(new, tuple) and all(map(is_, old, new))
-    return item if same else Known(new, item.origin)
+def _sequence(datum: Known[DatumValue], value: tuple[Datum, ...], want: Type) -> Datum:
+    parts = want.parts if want.kind == "tuple" else want.parts * len(value)
+    found = [to_type(item, part) for item, part in zip(value, parts, strict=True)]
+    if want.kind == "set":
+        if isinstance(value, SetData) and value.element == want.element and all(map(is_, value, found)):
+            return datum
+        return Known(set_data(found, want.element), datum.origin)
+    if want.kind == "list":
+        if isinstance(value, ListData) and value.element == want.element and all(map(is_, value, found)):
+            return datum
+        return Known(ListData.of(found, want.element), datum.origin)
+    return datum if all(map(is_, value, found)) else Known(tuple(found), datum.origin)
 
 
 def kind_name(value: object) -> str:
@@ -146,11 +161,13 @@ def kind_name(value: object) -> str:
         return "a number"
     if isinstance(value, str):
         return "a string"
-    return "a set" if isinstance(value, SetData) else "this value"
+    if isinstance(value, tuple):
+        return "a set" if isinstance(value, SetData) else "a list"
+    return "this value"
 
 
 def identity(datum: Datum) -> str:
-    """A text that is equal for equal set elements, ordered like Terraform's sets."""
+    """A text that is equal for equal values of one type."""
     if isinstance(datum, Unknown):
         if datum.symbol:
             return f"?{datum.symbol.address}.{datum.symbol.attribute}"
@@ -178,21 +195,61 @@ def identity(datum: Datum) -> str:
     return f"?{id(value)}"
 
 
-def sort_key(datum: Datum) -> tuple[int, object]:
-    """The sort key of a set element; nulls and unknowns come last."""
+def order_text(datum: Datum) -> str:
+    """The text by which Terraform orders the elements of sets that are not single values (cty/set_internals.go)."""
     if isinstance(datum, Unknown):
-        return (7, 0)
+        return "?"
+    value = datum.value
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, MapData):
+        return "{" + "".join(f"{_quoted(key)}:{order_text(value[key])};" for key in sorted(value)) + "}"
+    if isinstance(value, dict):
+        return "<" + "".join(f"{order_text(value[key])};" for key in sorted(value)) + ">"
+    if isinstance(value, tuple):
+        begin, end = "[]" if isinstance(value, ListData | SetData) else "<>"
+        return begin + "".join(f"{order_text(item)};" for item in value) + end
+    if isinstance(value, bool):
+        return "T" if value else "F"
+    return floating("g", value, 10) if isinstance(value, int | Fraction) else "~"
+
+
+def _quoted(value: str) -> str:
+    """A text as Go quotes it with %q."""
+    return '"' + "".join(map(_quoted_character, value)) + '"'
+
+
+def _quoted_character(character: str) -> str:
+    if character in _ESCAPED:
+        return _ESCAPED[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_ESCAPED = {
+    '"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
+}  # fmt: skip
+
+
+def sort_key(datum: Datum) -> tuple[int, object]:
+    """The sort key of a set element; unknowns and nulls come last."""
+    if isinstance(datum, Unknown):
+        return (6, 0)
     value = datum.value
     match kind(value):
         case "null":
-            return (6, 0)
+            return (7, 0)
         case "bool":
             return (0, value)
         case "number":
             return (1, value)
         case "string":
             return (2, value)  # the order of code points is that of UTF-8
-    return (3, identity(datum))
+    return (3, order_text(datum))
 
 
 def to_set(items: Sequence[Datum]) -> SetData:
@@ -203,10 +260,21 @@ def to_set(items: Sequence[Datum]) -> SetData:
     Raises:
         EvaluationError: no one type fits all elements.
     """
+    types = (type_rules.type_of(Known(tuple(items), Origin(()))), Type("set", (DYNAMIC,)))
+    found = type_rules.converted(*types)
+    if found is None:
+        raise EvaluationError("no single type fits the elements of the set")
+    return set_data((to_type(item, found.element) for item in items), found.element)
+
+
+def set_data(items: Iterable[Datum], element: Type) -> SetData:
+    """A set of elements that have its type."""
     unique: dict[str, Datum] = {}
-    for item in unify(items):
+    for item in items:
         unique.setdefault(identity(item), item)
-    return SetData(sorted(unique.values(), key=sort_key))
+    result = SetData(sorted(unique.values(), key=sort_key))
+    result.element = element
+    return result
 
 
 def from_json(node: Node) -> Datum:

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kcheck.source import scalars
+from kcheck.source.data_types import ANYTHING, DYNAMIC, ListData, Null, SetData, Type
 from kcheck.source.keys import key_of
 from kcheck.source.scalars import AbsentError, EvaluationError
 from kcheck.source.values import Datum, Either, Known, Origin, Partial, Piece, Rendered, Symbol, Unknown, Unrendered
 from kcheck.syntax.hcl import nodes
-from kcheck.terraform import convert, functions
+from kcheck.syntax.hcl.template import normal
+from kcheck.terraform import convert, functions, static_types
 from kcheck.terraform.access import attribute, each_branch, index, spliced
-from kcheck.terraform.operators import alike, common_symbol, first_reason, operate
+from kcheck.terraform.operators import INFINITE, alike, common_symbol, first_reason, negated, operate
 from kcheck.terraform.partial import Gathering, branches_of, derived, either, entries_of, gathered, settled
 from kcheck.terraform.scope import Scope
+from kcheck.terraform.type_rules import element_type, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,10 +65,8 @@ def _literal(node: nodes.Literal, _scope: Scope) -> Datum:
 
 
 def _template(node: nodes.Template, scope: Scope) -> Datum:
-    if len(node.parts) == 1 and node.quoted and isinstance(node.parts[0], nodes.Expression):
-        inner = node.parts[0]
-        if not isinstance(inner, nodes.TemplateIf | nodes.TemplateFor):
-            return _passed_on(value_of(inner, scope), node.span)
+    if node.wraps and isinstance(inner := node.parts[0], nodes.Expression):
+        return _passed_on(value_of(inner, scope), node.span)
     return _text(node, scope, Origin((node.span,)))
 
 
@@ -74,7 +75,7 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
     pieces = tuple(_pieces(node, scope))
     unknown = next((piece.datum for piece in pieces if isinstance(piece.datum, Unknown)), None)
     if unknown is None:
-        text = "".join(piece.text for piece in pieces)
+        text = normal("".join(piece.text for piece in pieces))
         return Known(text if node.quoted else rendered(text, pieces), origin)
     # a text with the same unknown parts is the same text
     identity = "".join(_identity(piece.datum) or piece.text for piece in pieces)
@@ -168,7 +169,7 @@ def _passed_on(value: Datum, span: Span) -> Datum:
     if isinstance(value, Unknown):
         origin = value.origin.used(span) if value.origin else Origin((span,))
         return Unknown(value.reason, origin, value.symbol) if type(value) is Unknown else replace(value, origin=origin)
-    return Known(value.value, value.origin.used(span))
+    return replace(value, origin=value.origin.used(span))
 
 
 def _steps(node: nodes.Expression, scope: Scope) -> Datum:
@@ -203,10 +204,24 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
         return Unknown(target.reason, target.origin, target.symbol and Symbol(target.symbol.address, "?"))
     value = target.value
     if value is None:
+        if type(target) is Null and target.type.kind in ("list", "set", "tuple"):
+            raise EvaluationError("a splat of a null list")
         return Known((), _here(node))
     # a splat on a single value treats it as a list of one
-    items = value if isinstance(value, tuple) else (target,)
-    return Known(tuple(each(item) for item in items), _here(node))
+    found = tuple(each(item) for item in (value if isinstance(value, tuple) else (target,)))
+    if not isinstance(value, ListData | SetData):
+        return Known(found, _here(node))
+    types = {one for one in map(type_of, found) if one not in (ANYTHING, DYNAMIC)}
+    if len(types) > 1:
+        raise EvaluationError("a splat of a list gives elements of different types")
+    element = (
+        types.pop()
+        if types
+        else DYNAMIC
+        if found
+        else static_types.of_step(node.each, element_type(value, value.element))
+    )
+    return Known(ListData.of(found, element), _here(node))
 
 
 _ELEMENT = "*"
@@ -288,7 +303,9 @@ def _can(node: nodes.Call, scope: Scope) -> Datum:
         value = value_of(node.arguments[0], scope.strictly())
     except EvaluationError:
         return Known(value=False, origin=_here(node))
-    return Unknown(value.reason, _here(node)) if isinstance(value, Unknown) else Known(value=True, origin=_here(node))
+    if isinstance(value, Unknown) and value.reason != INFINITE:
+        return Unknown(value.reason, _here(node))
+    return Known(value=True, origin=_here(node))
 
 
 _SPECIAL: dict[str, Callable[[nodes.Call, Scope], Datum]] = {"try": _try, "can": _can}
@@ -301,7 +318,7 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
         value = value_of(chosen, scope)
         if isinstance(value, Known) and isinstance(chosen, nodes.Literal) and nodes.is_choice(node.condition):
             value = Known(value.value, _here(node))  # what is meant for one environment is for a person to change
-        return alike(value, evaluate(other, scope))
+        return alike(value, _type_despite(other, scope.strictly()))
     yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
     if convert.equal(yes, no):  # to change one branch would leave the other
         return Known(yes.value, _here(node)) if isinstance(yes, Known) and yes.origin.literal else yes
@@ -314,6 +331,14 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
     return either(condition.reason, _here(node), branches, symbol)
 
 
+def _type_despite(expression: nodes.Expression, scope: Scope) -> Type:
+    """The type of an expression that may fail, such as the other branch of a conditional."""
+    try:
+        return type_of(evaluate(expression, scope))
+    except EvaluationError:
+        return static_types.of_failed(expression, lambda part: _type_despite(part, scope))
+
+
 def _operation(node: nodes.Operation, scope: Scope) -> Datum:
     right = value_of(node.right, scope)
     origin = _here(node)
@@ -323,7 +348,7 @@ def _operation(node: nodes.Operation, scope: Scope) -> Datum:
         if node.operator == "!":
             return Known(not scalars.to_bool(right.value), origin)
         literal = right.origin.literal and isinstance(node.right, nodes.Literal)
-        return Known(-scalars.to_number(right.value), Origin((node.span,), literal))
+        return negated(right, Origin((node.span,), literal))
     left = value_of(node.left, scope)
     result = operate(node.operator, left, right, origin)
     if type(result) is not Unknown or not (isinstance(left, Either) or isinstance(right, Either)):

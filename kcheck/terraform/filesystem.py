@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kcheck.files.patterns import glob
 from kcheck.source import scalars
+from kcheck.source.data_types import STRING
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Piece, SetData, Unknown
+from kcheck.source.values import Datum, Known, Origin, Piece, Unknown
 from kcheck.syntax.problem import Problem
-from kcheck.terraform import functions
+from kcheck.terraform import convert, functions
 from kcheck.terraform.evaluator import rendered, value_of
 from kcheck.terraform.scope import Scope
 
@@ -127,7 +128,7 @@ def _fileset(files: Files, path: str, rest: list[Datum], origin: Origin, _scope:
     except re.error as error:
         raise EvaluationError(f"`{text}` is not a pattern of files") from error
     found = sorted(name for name in files.names(path) if pattern.fullmatch(name))
-    return Known(SetData(Known(name, origin) for name in found), origin)
+    return Known(convert.set_data((Known(name, origin) for name in found), STRING), origin)
 
 
 def _templatefile(files: Files, path: str, rest: list[Datum], _origin: Origin, scope: Scope) -> Datum:

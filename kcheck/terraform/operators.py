@@ -1,13 +1,26 @@
-"""Operators with HCL's rules: exact numbers; one side can decide `&&` and `||`."""
+"""Operators with HCL's rules: numbers of 512 bits; one side can decide `&&` and `||`."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from operator import ge, gt, le, lt
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kcheck.source import scalars
-from kcheck.source.scalars import EvaluationError
+from kcheck.source.data_types import ANYTHING, DYNAMIC, Short, Type
+from kcheck.source.scalars import MINUS_ZERO, EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown
-from kcheck.terraform import convert
+from kcheck.terraform import convert, type_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.source.values import DatumValue
+
+INFINITE = "division by zero"
+"""Why a quotient is unknown: Terraform has an infinite number, which can hardly be used."""
 
 
 def first_reason(*values: Datum) -> str:
@@ -41,20 +54,45 @@ def operate(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
         return logic(operator, left, right, origin)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return Unknown(first_reason(left, right), origin)
-    return Known(arithmetic(operator, scalars.to_number(left.value), scalars.to_number(right.value)), origin)
+    a, b = scalars.rounded(scalars.to_number(left.value)), scalars.rounded(scalars.to_number(right.value))
+    if operator in _COMPARISONS:
+        return Known(_COMPARISONS[operator](a, b), origin)
+    if operator == "/" and b == 0 and a != 0:
+        return Unknown(INFINITE, origin)
+    bits = bits_of(left) if operator == "%" else max(bits_of(left), bits_of(right))
+    return in_bits(arithmetic(operator, a, b, bits), bits, origin)
 
 
-def arithmetic(operator: str, a: int | Fraction, b: int | Fraction) -> bool | int | Fraction:
-    """`a operator b`, exactly.
+def bits_of(datum: Datum) -> int:
+    """The precision of a number."""
+    return datum.bits if type(datum) is Short else scalars.BITS
+
+
+def in_bits(number: int | Fraction, bits: int, origin: Origin) -> Datum:
+    """A number in a precision."""
+    if bits == scalars.BITS:
+        return Known(scalars.rounded(number), origin)
+    shown = number if isinstance(number, int) else Fraction(scalars.decimal(number, bits))
+    return Short(shown, origin, bits=bits)
+
+
+def negated(datum: Known[DatumValue], origin: Origin) -> Datum:
+    """A number with the other sign; zero has one, too."""
+    number = scalars.to_number(datum.value)
+    result = 0 if number is MINUS_ZERO else MINUS_ZERO if number == 0 else -number
+    return replace(datum, value=result, origin=origin)
+
+
+def arithmetic(operator: str, a: int | Fraction, b: int | Fraction, bits: int = scalars.BITS) -> int | Fraction:
+    """`a operator b`, before it is rounded to the precision of Terraform's numbers.
 
     Raises:
-        EvaluationError: division by zero.
+        EvaluationError: zero is divided by zero.
     """
     if operator == "/" and b == 0:
-        raise EvaluationError("division by zero")
+        raise EvaluationError("zero cannot be divided by zero")
     if operator == "%" and b == 0:
         return a  # as Terraform has it
-    result: bool | int | Fraction
     match operator:
         case "+":
             result = a + b
@@ -65,18 +103,20 @@ def arithmetic(operator: str, a: int | Fraction, b: int | Fraction) -> bool | in
         case "/":
             result = Fraction(a) / Fraction(b)
         case "%":  # the sign follows the dividend, as in Go
-            result = Fraction(a) - Fraction(b) * int(Fraction(a) / Fraction(b))
-        case "<":
-            return a < b
-        case "<=":
-            return a <= b
-        case ">":
-            return a > b
-        case ">=":
-            return a >= b
+            times = int(scalars.rounded(Fraction(a) / Fraction(b)))
+            result = Fraction(a) - scalars.rounded(Fraction(b) * times, bits)
         case _:
             raise EvaluationError(f"unknown operator `{operator}`")
-    return int(result) if isinstance(result, Fraction) and result.denominator == 1 else result
+    if result == 0 and operator in "*/" and _is_negative(a) != _is_negative(b):
+        return MINUS_ZERO
+    return scalars.whole(result)
+
+
+def _is_negative(number: int | Fraction) -> bool:
+    return number < 0 or number is MINUS_ZERO
+
+
+_COMPARISONS: dict[str, Callable[[int | Fraction, int | Fraction], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 def common_symbol(yes: Datum, no: Datum) -> Symbol | None:
@@ -86,13 +126,16 @@ def common_symbol(yes: Datum, no: Datum) -> Symbol | None:
     return symbols.pop() if empty and len(symbols) == 1 else None
 
 
-def alike(value: Datum, other: Datum) -> Datum:
-    """Branches of a conditional in one type: beside a string, a number becomes a string."""
-    if not isinstance(value, Known) or not isinstance(other, Known):
+def alike(value: Datum, wanted: Type) -> Datum:
+    """The chosen branch of a conditional, in the type that fits it and that of the other one.
+
+    Raises:
+        EvaluationError: no type does.
+    """
+    own = type_rules.type_of(value)
+    if own == ANYTHING or wanted in (own, DYNAMIC, ANYTHING):
         return value
-    if isinstance(value.value, dict) or hasattr(value.value, "attribute"):
-        return value
-    try:
-        return convert.unify([value, other])[0]
-    except EvaluationError:
-        return value
+    found = wanted if own == DYNAMIC else type_rules.unify([own, wanted])
+    if found is None:
+        raise EvaluationError(f"the branches of a conditional must have one type, not {own.kind} and {wanted.kind}")
+    return convert.convert(value, found)

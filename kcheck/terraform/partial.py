@@ -6,9 +6,10 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source import scalars
+from kcheck.source.data_types import SetData, Short
 from kcheck.source.keys import Reference, key_of, stand_in
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Either, Known, Origin, Partial, SetData, Symbol, Unknown, known
+from kcheck.source.values import Datum, Either, Known, Origin, Partial, Symbol, Unknown, known
 from kcheck.terraform import convert
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _entries(value: DatumValue, origin: Origin | None) -> Iterator[Entry]:
             yield Entry(item, item)
     elif isinstance(value, tuple):
         for at, item in enumerate(value):
-            yield Entry(Known(at, item.origin or place), item)
+            yield Entry(Short(at, item.origin or place, bits=64), item)
     else:
         raise EvaluationError(f"{convert.kind_name(value)} cannot be iterated")
 

@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
+from kcheck.source.data_types import SetData
 from kcheck.source.elements import distinct
 from kcheck.source.keys import Reference
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Either, Known, Missing, Origin, SetData, Symbol, Unknown, encoded, known
+from kcheck.source.values import Datum, Either, Known, Missing, Origin, Symbol, Unknown, encoded, known
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.partial import Gathering, entries_of, gathered, is_map, key_datum
 from kcheck.terraform.scope import Scope, circular

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING
 
-from kcheck.source import scalars
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Missing, Origin, SetData, Unknown
+from msgspec.structs import replace
+
+from kcheck.source.data_types import DYNAMIC, PRIMITIVE, Type
+from kcheck.source.values import Datum, Known, Missing, Origin, Unknown
 from kcheck.syntax.hcl import nodes
 from kcheck.terraform import convert
 from kcheck.terraform.evaluator import value_of
@@ -14,9 +16,9 @@ from kcheck.terraform.scope import Scope
 
 if TYPE_CHECKING:
     from kcheck.source.text import Span
-    from kcheck.source.values import DatumValue
 
 _NOTHING = Scope({})
+_COLLECTIONS = frozenset({"list", "set", "map"})
 
 
 def convert_to(value: Datum, declared: nodes.Expression) -> Datum:
@@ -25,67 +27,71 @@ def convert_to(value: Datum, declared: nodes.Expression) -> Datum:
     Raises:
         EvaluationError: the value cannot have that type.
     """
-    if isinstance(value, Unknown) or value.value is None:
-        return value
+    return convert.convert(_defaulted(value, declared), type_of(declared))
+
+
+def type_of(declared: nodes.Expression) -> Type:
+    """The type that a constraint names; any type if it cannot be read."""
     if isinstance(declared, nodes.Variable | nodes.Literal):
         name = declared.name if isinstance(declared, nodes.Variable) else str(declared.value)
-        return _primitive(value, name)
+        if name in PRIMITIVE:
+            return Type(name)
+        # a bare `list` is Terraform 0.11's spelling of list(any)
+        return Type(name, (DYNAMIC,)) if name in _COLLECTIONS else DYNAMIC
     if not isinstance(declared, nodes.Call) or not declared.arguments:
-        return value
+        return DYNAMIC
     inner = declared.arguments[0]
     if declared.name == "object" and isinstance(inner, nodes.Object):
-        return _object(value, inner)
+        found = {_key(key): part for key, part in inner.entries}
+        names = tuple(sorted(found))
+        parts = tuple(type_of(_inner(found[name])) for name in names)
+        return Type("object", parts, names, frozenset(name for name in names if _inner(found[name]) is not found[name]))
     if declared.name == "tuple" and isinstance(inner, nodes.Tuple):
-        items = value.value if isinstance(value.value, tuple) else ()
-        return Known(tuple(convert_to(i, t) for i, t in zip(items, inner.items, strict=False)), value.origin)
-    if declared.name == "map":
-        if not isinstance(value.value, dict):
-            raise EvaluationError("a map is needed")
-        return Known({key: convert_to(item, inner) for key, item in value.value.items()}, value.origin)
-    if declared.name in ("list", "set"):
-        if not isinstance(value.value, tuple):
-            raise EvaluationError(f"a {declared.name} is needed")
-        items = tuple(convert_to(item, inner) for item in value.value)
-        if declared.name == "list":
-            return Known(items, value.origin)
-        return Known(convert.to_set(list(items)), value.origin)
-    return value
+        return Type("tuple", tuple(map(type_of, inner.items)))
+    return Type(declared.name, (type_of(inner),)) if declared.name in _COLLECTIONS else DYNAMIC
 
 
-def _primitive(value: Known[DatumValue], name: str) -> Datum:
-    if name in ("any", "list", "map", "set"):  # a bare `list` is Terraform 0.11's spelling of list(any)
+def _key(node: nodes.Expression) -> str:
+    return str(node.value) if isinstance(node, nodes.Literal) else ""
+
+
+def _inner(declared: nodes.Expression) -> nodes.Expression:
+    """The type of an attribute, without the `optional` around it."""
+    optional = isinstance(declared, nodes.Call) and declared.name == "optional" and declared.arguments
+    return declared.arguments[0] if optional and isinstance(declared, nodes.Call) else declared
+
+
+def _defaulted(value: Datum, declared: nodes.Expression) -> Datum:
+    """The value with the defaults of optional attributes that are absent or null."""
+    if not isinstance(value, Known) or not isinstance(declared, nodes.Call) or not declared.arguments:
         return value
-    if isinstance(value.value, dict | tuple | SetData):
-        raise EvaluationError(f"a {name} is needed")
-    match name:
-        case "string":
-            return Known(scalars.to_string(value.value), value.origin)
-        case "number":
-            return Known(scalars.to_number(value.value), value.origin)
-        case "bool":
-            return Known(scalars.to_bool(value.value), value.origin)
+    inner, parts = declared.arguments[0], value.value
+    if declared.name == "object" and isinstance(inner, nodes.Object) and isinstance(parts, dict):
+        return _object(value.origin, parts, inner)
+    if isinstance(parts, tuple) and declared.name in ("list", "set", "tuple"):
+        kinds = inner.items if isinstance(inner, nodes.Tuple) else (inner,) * len(parts)
+        items = [_defaulted(item, kind) for item, kind in zip(parts, kinds, strict=False)]
+        same = len(items) == len(parts) and all(map(is_, items, parts))
+        return value if same else Known(tuple(items), value.origin)
+    if declared.name == "map" and isinstance(parts, dict):
+        found = {key: _defaulted(item, inner) for key, item in parts.items()}
+        return value if all(found[key] is parts[key] for key in found) else Known(found, value.origin)
     return value
 
 
-def _object(value: Known[DatumValue], declared: nodes.Object) -> Datum:
-    """An object keeps the declared attributes only; optional ones get their default."""
-    if not isinstance(value.value, dict):
-        raise EvaluationError("an object is needed")
-    result: dict[str, Datum] = {}
+def _object(origin: Origin, given: dict[str, Datum], declared: nodes.Object) -> Datum:
+    result = dict(given)
     for key_node, type_node in declared.entries:
-        key = str(key_node.value) if isinstance(key_node, nodes.Literal) else ""
-        optional = isinstance(type_node, nodes.Call) and type_node.name == "optional"
-        parts = type_node.arguments if optional and isinstance(type_node, nodes.Call) else (type_node,)
-        given: Datum | None = value.value.get(key)
-        if given is None and not optional:
-            raise EvaluationError(f"the attribute `{key}` is required")
-        if given is None:
-            default = value_of(parts[1], _NOTHING) if len(parts) > 1 else Known(None, Origin(()))
-            given = absent(default, value.origin.below(key))
-        elif len(parts) > 1 and isinstance(given, Known) and given.value is None:
-            given = absent(value_of(parts[1], _NOTHING), given.origin)
-        result[key] = convert_to(given, parts[0])
-    return Known(result, value.origin)
+        key = _key(key_node)
+        item = given.get(key)
+        kind = _inner(type_node)
+        defaults = type_node.arguments[1:] if kind is not type_node and isinstance(type_node, nodes.Call) else ()
+        if defaults and (item is None or (isinstance(item, Known) and item.value is None)):
+            place = origin.below(key) if item is None else item.origin or origin
+            item = absent(value_of(defaults[0], _NOTHING), place)
+        if item is not None:
+            result[key] = _defaulted(item, kind)
+    return Known(result, origin)
 
 
 def absent(default: Datum, origin: Origin) -> Datum:
@@ -100,4 +106,4 @@ def absent(default: Datum, origin: Origin) -> Datum:
     if isinstance(value, tuple):
         return Known(type(value)(absent(item, origin) for item in value), origin)
     place: Span | None = default.origin.written if default.origin.spans else None
-    return Known(value, origin.used(place) if place and origin.spans else origin)
+    return replace(default, origin=origin.used(place) if place and origin.spans else origin)

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from kcheck.model import Thing
 from kcheck.source.elements import MOST_CHOICES
@@ -71,7 +73,7 @@ def wanted(*expressions: Expression) -> Wanted:
     return result
 
 
-class Choice(NamedTuple):
+class Choice(Struct, frozen=True):
     """A field of a record that is one of some values, or lies between two; `path` is what expressions call it."""
 
     path: str

@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 import xmlschema
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from kcheck.cli import cli
 from kcheck.config.config import Config
@@ -365,7 +366,7 @@ def detailed(write: Callable[[Mapping[str, str]], Path]) -> Report:
     write({"main.tf": CLUSTER})
     result = linter.run(Tree(["."]), Config(select=("free-control-plane",)))
     (finding,) = result.findings
-    result.findings = [finding._replace(message=HEADLINE, details=DETAILS, fix=None, help=HELP)]
+    result.findings = [replace(finding, message=HEADLINE, details=DETAILS, fix=None, help=HELP)]
     return Report(result)
 
 
@@ -383,7 +384,7 @@ def test_text_has_details_below_the_source_line(detailed: Report) -> None:
 def test_merged_findings_have_headline_and_details_of_the_worst(detailed: Report) -> None:
     (worst,) = detailed.result.findings
     mild = [
-        worst._replace(object=f"aks/a.{i}", severity=Severity.WARNING, message=f"Mild {i}", details=(f"So {i}",))
+        replace(worst, object=f"aks/a.{i}", severity=Severity.WARNING, message=f"Mild {i}", details=(f"So {i}",))
         for i in range(5)
     ]
     (one,) = merging.merged([*mild, worst], [])

@@ -85,7 +85,7 @@ INNER = 'variable "given" { type = "map" }\noutput "given" { value = "${lookup(v
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        ("var.sizes", {"max": 300, "min": "1"}),
+        ("var.sizes", {"max": "300", "min": "1"}),
         ("aws_vpc.main[0].tags", {"Name": "train-vpc", "kubernetes.io/cluster/train": "shared"}),
         ("kubernetes_pod.main.metadata[0].labels", {"app": "train"}),
         ("module.inner.given", "1"),

@@ -62,7 +62,16 @@ SCOPE = Scope({
 
 def test_functions_and_expressions(terraform: str, tmp_path: Path) -> None:
     got, wanted = ours(EXPRESSIONS), theirs(terraform, EXPRESSIONS, tmp_path)
-    assert [(e, a, b) for e, a, b in zip(EXPRESSIONS, got, wanted, strict=True) if a != b] == []
+    assert [(e, a, b) for e, a, b in zip(EXPRESSIONS, got, wanted, strict=True) if a != b and e != "1 / 0"] == []
+
+
+def test_what_is_infinite_is_unknown_and_no_error() -> None:
+    found = value("1 / 0")
+    assert isinstance(found, Unknown)
+    assert found.reason == "division by zero"
+    can = value("can(1 / 0)")
+    assert isinstance(can, Known)
+    assert can.value is True
 
 
 def generated(seed: int, count: int) -> list[str]:
@@ -101,8 +110,6 @@ def generated(seed: int, count: int) -> list[str]:
 def test_random_expressions(terraform: str, tmp_path: Path) -> None:
     expressions = generated(7, 400)
     got, wanted = ours(expressions), theirs(terraform, expressions, tmp_path)
-    # Terraform's numbers have a negative zero, ours do not
-    wanted = [re.sub(r"(?<![\d.])-0(?![\d.])", "0", answer) for answer in wanted]
     assert [(e, a, b) for e, a, b in zip(expressions, got, wanted, strict=True) if a != b] == []
 
 

@@ -170,7 +170,15 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "yaml" in modules
-    assert not modules & {"tree_sitter", "tree_sitter_hcl", "jsonschema_rs", "ruamel", "jinja2", "kcheck.generate"}
+    assert not modules & {
+        "click",
+        "tree_sitter",
+        "tree_sitter_hcl",
+        "jsonschema_rs",
+        "ruamel",
+        "jinja2",
+        "kcheck.generate",
+    }
     assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
 
 
@@ -179,6 +187,25 @@ def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> N
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "kcheck.syntax.cel" in modules
     assert not modules & {"kcheck.engine.rule_words", "kcheck.engine.expression_types", "kcheck.engine.rule_checks"}
+
+
+def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    modules = loaded("check", "pod.yaml", cwd=tmp_path)
+    assert "kcheck.scale.world" in modules
+    assert not modules & {
+        "kcheck.numbers.machines",
+        "kcheck.numbers.fabrics",
+        "kcheck.scale.allocatable",
+        "kcheck.scale.daemons",
+        "kcheck.scale.growth",
+        "kcheck.scale.quotas",
+        "kcheck.scale.walls",
+        "kcheck.syntax.edit",
+        "kcheck.syntax.hcl",
+        "kcheck.words.derive.money",
+        "kcheck.words.derive.pools",
+    }
 
 
 def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
@@ -192,3 +219,16 @@ def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
         "ruamel",
         "jinja2",
     }
+
+
+def test_nothing_looks_for_cycles_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    code = (
+        "import atexit, gc, sys\n"
+        "from kcheck.cli import main\n"
+        "atexit.register(lambda: print(gc.isenabled(), gc.get_count()[0] < gc.get_freeze_count()))\n"
+        "sys.argv = ['kcheck', 'check', 'pod.yaml', '--no-cache', '-q']\n"
+        "main()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert run.stdout == "False True\n"

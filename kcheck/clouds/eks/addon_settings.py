@@ -6,6 +6,8 @@ import json
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
 from kcheck.model import NOTHING, Cni
 from kcheck.numbers import profiles
 from kcheck.source.elements import wrap
@@ -77,7 +79,7 @@ def _absent(addon: Fields, name: str) -> Origin:
         missing = settings.origin.missing
         if missing is not None and missing.path:
             *outer, last = missing.path
-            return settings.origin._replace(missing=Missing(missing.container, (*outer, Json(last), name)))
+            return replace(settings.origin, missing=Missing(missing.container, (*outer, Json(last), name)))
     raw = addon.raw("settings")
     datum = encoded(raw) if raw is not None else None
     if isinstance(datum, Known) and isinstance(datum.value, dict) and datum.origin.spans and name not in datum.value:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.scalars import boolean, items, scalar, text, written
@@ -27,7 +28,7 @@ _IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """What the names of resources begin with that stand for a class of devices (Kubernetes 1.34)."""
 
 
-class _Asked(NamedTuple):
+class _Asked(Struct, frozen=True):
     """Devices of one class that a request asks for; without `number` all of a node, without `kind` not known ones."""
 
     device_class: str

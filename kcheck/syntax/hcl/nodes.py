@@ -41,6 +41,12 @@ class Template(Expression):
     parts: tuple[Expression | Text, ...]
     quoted: bool
 
+    @property
+    def wraps(self) -> bool:
+        """Whether it is one interpolation alone, as in `"${x}"`, whose value it has."""
+        one = self.parts[0] if len(self.parts) == 1 and self.quoted else None
+        return isinstance(one, Expression) and not isinstance(one, TemplateIf | TemplateFor)
+
 
 class TemplateIf(Expression):
     """`%{ if c }yes%{ else }no%{ endif }`."""

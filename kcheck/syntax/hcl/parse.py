@@ -138,6 +138,11 @@ class _TooDeepError(Exception):
     pass
 
 
+def _is_dotted(step: Node) -> bool:
+    """Whether a step is written with a dot: an attribute, or the legacy index `.0`."""
+    return step.type == "get_attr" or (step.type == "index" and step.children[0].type == "legacy_index")
+
+
 class _Reader:
     """Turns tree-sitter's nodes of one piece, which starts at `base`, into ours."""
 
@@ -229,7 +234,9 @@ class _Reader:
         return self.steps(result, parts[at:], depth)
 
     def steps(self, target: nodes.Expression, parts: list[Node], depth: int) -> nodes.Expression:
-        for part in parts:
+        if depth > MAX_DEPTH:
+            raise _TooDeepError
+        for at, part in enumerate(parts):
             span = Span(self.source, target.span.start, self.base + part.end_byte)
             if part.type == "get_attr":
                 target = nodes.GetAttr(span, target, self.text(part.children[-1]))
@@ -244,13 +251,22 @@ class _Reader:
                 target = nodes.Index(span, target, key)
             elif part.type == "splat":
                 step = part.children[0]
-                inside, after = step.children[1:], []
-                if step.type == "attr_splat":  # `.*` covers attributes only: an index behind them takes from the list
-                    count = next((i for i, p in enumerate(inside) if p.type != "get_attr"), len(inside))
-                    inside, after = inside[:count], inside[count:]
-                each = self.steps(nodes.Element(self.span(step)), inside, depth)
-                target = self.steps(nodes.Splat(span, target, each), after, depth)
+                if step.type == "full_splat":  # `[*]` covers all that follows
+                    return self.splat(target, step, [*step.children[1:], *parts[at + 1 :]], depth)
+                # `.*` covers `.a` and `.0`: an index behind them takes from the list
+                inside = step.children[1:]
+                count = next((i for i, p in enumerate(inside) if not _is_dotted(p)), len(inside))
+                target = self.steps(self.splat(target, step, inside[:count], depth), inside[count:], depth)
+                following = parts[at + 1].children[0].type if parts[at + 1 :] else ""
+                if count == len(inside) and following == "attr_splat":
+                    return nodes.Invalid(target.span, "a `.*` cannot stand inside another one; `[*]` can")
         return target
+
+    def splat(self, target: nodes.Expression, marker: Node, inside: list[Node], depth: int) -> nodes.Expression:
+        """A splat with the steps that it applies to each element."""
+        each = self.steps(nodes.Element(self.span(marker)), inside, depth + 1)
+        end = self.base + (inside[-1] if inside else marker).end_byte
+        return nodes.Splat(Span(self.source, target.span.start, end), target, each)
 
     def primary(self, node: Node, depth: int) -> nodes.Expression:
         if depth > MAX_DEPTH:
@@ -296,8 +312,12 @@ class _Reader:
 
     def object_key(self, node: Node, depth: int) -> nodes.Expression:
         key = self.build(node, depth)
-        bare = isinstance(key, nodes.Variable) and node.children[0].type == "variable_expr"
-        return nodes.Literal(key.span, key.name) if bare and isinstance(key, nodes.Variable) else key
+        written = node.children[0].type
+        if isinstance(key, nodes.Variable) and written == "variable_expr":
+            return nodes.Literal(key.span, key.name)
+        if isinstance(key, nodes.Literal) and written == "literal_value" and isinstance(key.value, bool | None):
+            return nodes.Literal(key.span, self.text(node))  # `null`, `true` and `false` are names here
+        return key
 
     def _function_call(self, node: Node, depth: int) -> nodes.Expression:
         arguments: tuple[nodes.Expression, ...] = ()

@@ -21,7 +21,7 @@ _SIMPLE_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 def unescape(text: str) -> str:
     """The value of the text inside quotes."""
     if "\\" not in text and "$${" not in text and "%%{" not in text:
-        return _normal(text)
+        return normal(text)
 
     def decode(match: re.Match[str]) -> str:
         simple, short, long, dollar, _percent = match.groups()
@@ -32,10 +32,10 @@ def unescape(text: str) -> str:
             return "\ufffd" if code > sys.maxunicode or 0xD800 <= code < 0xE000 else chr(code)
         return "${" if dollar else "%{"
 
-    return _normal(_ESCAPE.sub(decode, text))
+    return normal(_ESCAPE.sub(decode, text))
 
 
-def _normal(text: str) -> str:
+def normal(text: str) -> str:
     """Text in normal form C: HCL composes characters."""
     if text.isascii():
         return text
@@ -105,7 +105,7 @@ def _dedent(gaps: list[list[str]]) -> None:
 
 
 def _unescape_heredoc(text: str) -> str:
-    return _normal(_HEREDOC_ESCAPE.sub(lambda match: match.group()[1:], text))
+    return normal(_HEREDOC_ESCAPE.sub(lambda match: match.group()[1:], text))
 
 
 _DIRECTIVE_MARKERS = frozenset(

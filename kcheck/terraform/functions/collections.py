@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kcheck.source import scalars
+from kcheck.source.data_types import (
+    BOOL,
+    DYNAMIC,
+    NUMBER,
+    STRING,
+    ListData,
+    Null,
+    SetData,
+    Type,
+    list_of,
+    map_of,
+    set_of,
+)
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Either, Known, Origin, Partial, Secret, SetData, Unknown, concealed, known
-from kcheck.terraform import convert
+from kcheck.source.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known
+from kcheck.terraform import convert, type_rules
 from kcheck.terraform.access import each_branch, index
 from kcheck.terraform.functions.signature import (
     NotKnownError,
     Table,
+    alike,
     anything,
     entries,
     integer,
     items,
+    not_null,
     ordered,
     present,
     settled,
@@ -26,17 +40,16 @@ from kcheck.terraform.functions.signature import (
 )
 from kcheck.terraform.functions.strings import clusters
 from kcheck.terraform.partial import Gathering, gathered, is_map, items_of
+from kcheck.terraform.type_rules import element_type, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kcheck.source.values import DatumValue
+    from collections.abc import Iterable, Iterator
 
 TABLE = Table()
 _NOWHERE = Origin(())
 
 
-@TABLE.function(present)
+@TABLE.function(present, bits=64)
 def _length(value: object) -> int:
     if isinstance(value, str):
         return len(clusters(value))
@@ -50,7 +63,11 @@ def _concat(*lists: Datum) -> list[Datum] | Datum:
     if not lists:
         raise EvaluationError("concat() needs at least one list")
     if not any(isinstance(values, Unknown) for values in lists):
-        return [item for values in lists for item in ordered(values)]
+        found = [item for values in lists for item in ordered(values)]
+        if not all(isinstance(known(values), ListData) for values in lists):
+            return found
+        element = type_rules.unify([element for values in lists if (element := type_of(values).element) != DYNAMIC])
+        return found if element is None else _list(found, element)
     return gathered((part for values in lists for part in items_of(values)), _NOWHERE)
 
 
@@ -65,7 +82,13 @@ def _slice(datum: Datum, start: int, end: int) -> list[Datum]:
     values = ordered(datum)
     if not 0 <= start <= end <= len(values):
         raise EvaluationError(f"slice from {start} to {end} of a list of {len(values)}")
-    return list(values[start:end])
+    part = values[start:end]
+    return ListData.of(part, values.element) if isinstance(values, ListData) else list(part)
+
+
+def _list(found: Iterable[Datum], element: Type) -> Datum:
+    """A list with elements converted to a type."""
+    return Known(ListData.of([convert.to_type(item, element) for item in found], element), _NOWHERE)
 
 
 @TABLE.function(anything, anything, part=True)
@@ -87,7 +110,9 @@ def _element(given: Datum, place: Datum) -> Datum:
 def _one(values: tuple[Datum, ...]) -> Datum | None:
     if len(values) > 1:
         raise EvaluationError("one() of more than one element")
-    return values[0] if values else None
+    if values or not isinstance(values, ListData | SetData):
+        return values[0] if values else None
+    return Null(None, _NOWHERE, type=element_type(values, values.element))
 
 
 @TABLE.function(rest=anything)
@@ -141,24 +166,29 @@ def _flat(given: Datum, why: Unknown | None) -> Iterator[tuple[Datum, Unknown | 
 
 @TABLE.function(anything)
 def _reverse(given: Datum) -> list[Datum] | Datum:
-    return given if isinstance(given, Partial) else list(reversed(items(given)))
+    if isinstance(given, Partial):
+        return given
+    values = items(given)
+    found = reversed(values)
+    return _list(found, type_of(given).element) if isinstance(values, ListData | SetData) else list(found)
 
 
-@TABLE.function(ordered, integer)
-def _chunklist(values: tuple[Datum, ...], size: int) -> list[list[Datum]]:
+@TABLE.function(alike, integer)
+def _chunklist(values: tuple[Datum, ...], size: int) -> Datum:
     if size < 0:
         raise EvaluationError("the size must be positive")
-    alike = convert.unify(values)
-    if size == 0:
-        return [alike] if alike else []
-    return [alike[at : at + size] for at in range(0, len(alike), size)]
+    element = values.element if isinstance(values, ListData) and values.element else DYNAMIC
+    chunks = (values[at : at + size] for at in range(0, len(values), size)) if size else [values] if values else []
+    found = [Known(ListData.of(chunk, element), _NOWHERE) for chunk in chunks]
+    return Known(ListData.of(found, list_of(element)), _NOWHERE)
 
 
 @TABLE.function(anything)
 def _distinct(given: Datum) -> list[Datum] | Datum:
     if isinstance(given, Partial) and isinstance(given.part, tuple):
         return replace(given, part=tuple(unique(given.part)))
-    return unique(ordered(given))
+    values = alike(given)
+    return _list(unique(values), element_type(values, values.element if isinstance(values, ListData) else None))
 
 
 def unique(values: tuple[Datum, ...]) -> list[Datum]:
@@ -191,7 +221,7 @@ def comparable(datum: Datum) -> None:
         comparable(part)
 
 
-@TABLE.function(anything, anything)
+@TABLE.function(anything, not_null)
 def _contains(given: Datum, wanted: Datum) -> bool:
     if isinstance(given, Partial) and isinstance(given.part, tuple):
         return _matches(wanted, (*given.part, _just_unknown(given)))
@@ -227,7 +257,7 @@ def _reason(*values: Datum) -> str:
     return ""
 
 
-@TABLE.function(ordered, anything)
+@TABLE.function(ordered, not_null, bits=64)
 def _index(values: tuple[Datum, ...], wanted: Datum) -> int:
     for at, item in enumerate(values):
         if _matches(wanted, [item]):
@@ -235,16 +265,23 @@ def _index(values: tuple[Datum, ...], wanted: Datum) -> int:
     raise EvaluationError("item not found")
 
 
-@TABLE.function(ordered, ordered, items)
-def _matchkeys(values: tuple[Datum, ...], keys: tuple[Datum, ...], wanted: tuple[Datum, ...]) -> list[Datum]:
+@TABLE.function(alike, alike, alike)
+def _matchkeys(values: tuple[Datum, ...], keys: tuple[Datum, ...], wanted: tuple[Datum, ...]) -> Datum:
     if len(values) != len(keys):
         raise EvaluationError("length of keys and values should be equal")
-    alike = convert.unify([*keys, *wanted])
-    known, search = alike[: len(keys)], alike[len(keys) :]
-    return [value for value, key in zip(convert.unify(values), known, strict=True) if _matches(key, search)]
+    both = convert.unify([*keys, *wanted])
+    known, search = both[: len(keys)], both[len(keys) :]
+    found = [value for value, key in zip(values, known, strict=True) if _matches(key, search)]
+    return _list(found, element_type(values, values.element if isinstance(values, ListData) else None))
 
 
-@TABLE.function(entries)
+def _lists(datum: Datum) -> dict[str, Datum]:
+    """The elements of a map of lists of strings, or of what converts to one."""
+    entries(datum)
+    return entries(convert.convert(datum, map_of(list_of(STRING))))
+
+
+@TABLE.function(_lists, gives=map_of(list_of(STRING)))
 def _transpose(values: dict[str, Datum]) -> dict[str, list[str]]:
     result: dict[str, list[str]] = {}
     for key in sorted(values):
@@ -278,24 +315,45 @@ def _issensitive(datum: Datum) -> bool:
     return isinstance(datum, Secret)
 
 
-def _scalar(name: str, change: Callable[[object], DatumValue]) -> None:
-    """tostring, tonumber, tobool: null, unknown and already converted values pass."""
+def _conversion(name: str, want: Type) -> None:
+    """tostring, tolist, tomap ...: null, unknown and already converted values pass."""
 
     def implementation(datum: Datum) -> Datum:
-        if isinstance(datum, Unknown) or datum.value is None:
+        if isinstance(datum, Either):
+            return each_branch(datum, implementation)
+        if isinstance(datum, Partial) and isinstance(datum.part, tuple) and isinstance(datum.rest, tuple):
+            if name == "tolist":
+                return replace(datum, part=(*datum.part,), rest=(*datum.rest,))
+            if name == "toset":
+                return replace(datum, part=convert.to_set(unique(datum.part)), rest=SetData(datum.rest))
+        if isinstance(datum, Unknown):
             return datum
-        settled(datum)
-        value = change(datum.value)
-        return datum if value is datum.value else Known(value, datum.origin)
+        value = settled(datum)
+        if name == "toset" and isinstance(value, tuple) and not isinstance(value, SetData):
+            unique(value)
+        if name == "tolist" and isinstance(value, SetData) and len(value) > 1 and not all(map(_has_order, value)):
+            return Known((Unknown("the order of a set is not known", datum.origin),) * len(value), datum.origin)
+        return convert.convert(datum, want)
 
     implementation.__name__ = name
     TABLE.function(anything)(implementation)
 
 
-@TABLE.function(rest=anything)
-def _list(*values: Datum) -> Datum:
+def _has_order(item: Datum) -> bool:
+    """Whether the place of an element in a set follows from its value."""
+    if not isinstance(item, Known):
+        return False
+    parts = item.value.values() if isinstance(item.value, dict) else item.value
+    return all(map(_has_order, parts)) if isinstance(item.value, dict | tuple) else not _resource(item)
+
+
+def _old_list(*values: Datum) -> Datum:
     """As Terraform had it before 0.15."""
     return Known(tuple(values), Origin(()))
+
+
+_old_list.__name__ = "list"
+TABLE.function(rest=anything)(_old_list)
 
 
 @TABLE.function(rest=anything)
@@ -310,50 +368,9 @@ def _map(*values: Datum) -> Datum:
     return result.map()
 
 
-_scalar("tostring", scalars.to_string)
-_scalar("tonumber", scalars.to_number)
-_scalar("tobool", scalars.to_bool)
-
-
-@TABLE.function(anything)
-def _tolist(datum: Datum) -> Datum:
-    if isinstance(datum, Partial) and isinstance(datum.part, tuple) and isinstance(datum.rest, tuple):
-        return replace(datum, part=(*datum.part,), rest=(*datum.rest,))
-    if isinstance(datum, Either):
-        return each_branch(datum, _tolist)
-    if isinstance(datum, Unknown) or settled(datum) is None:
-        return datum
-    values = items(datum)
-    if isinstance(values, SetData) and len(values) > 1 and not all(map(_has_order, values)):
-        return Known((Unknown("the order of a set is not known", datum.origin),) * len(values), datum.origin)
-    alike = convert.unify(values)
-    if not isinstance(values, SetData) and all(a is b for a, b in zip(alike, values, strict=True)):
-        return datum
-    return Known(tuple(alike), datum.origin)
-
-
-def _has_order(item: Datum) -> bool:
-    """Whether the place of an element in a set follows from its value."""
-    return isinstance(item, Known) and isinstance(item.value, str | int | Fraction)
-
-
-@TABLE.function(anything)
-def _toset(datum: Datum) -> Datum:
-    if isinstance(datum, Partial) and isinstance(datum.part, tuple) and isinstance(datum.rest, tuple):
-        return replace(datum, part=convert.to_set(unique(datum.part)), rest=SetData(datum.rest))
-    if isinstance(datum, Either):
-        return each_branch(datum, _toset)
-    if isinstance(datum, Unknown) or settled(datum) is None or isinstance(datum.value, SetData):
-        return datum
-    return Known(convert.to_set(unique(items(datum))), datum.origin)
-
-
-@TABLE.function(anything)
-def _tomap(datum: Datum) -> Datum:
-    if isinstance(datum, Unknown) or settled(datum) is None:
-        return datum
-    values = entries(datum)
-    alike = convert.unify(list(values.values()))
-    if all(a is b for a, b in zip(alike, values.values(), strict=True)):
-        return datum
-    return Known(dict(zip(values, alike, strict=True)), datum.origin)
+_conversion("tostring", STRING)
+_conversion("tonumber", NUMBER)
+_conversion("tobool", BOOL)
+_conversion("tolist", list_of(DYNAMIC))
+_conversion("toset", set_of(DYNAMIC))
+_conversion("tomap", map_of(DYNAMIC))

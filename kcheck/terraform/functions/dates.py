@@ -59,7 +59,7 @@ def _timeadd(value: str, duration: str) -> str:
         raise EvaluationError("timeadd(): the result is no year that can be written") from error
 
 
-@TABLE.function(text, text)
+@TABLE.function(text, text, bits=64)
 def _timecmp(first: str, second: str) -> int:
     a, b = _parsed(first), _parsed(second)
     return (a > b) - (a < b)

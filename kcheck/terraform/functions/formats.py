@@ -6,9 +6,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
+from kcheck.source.data_types import STRING, list_of
 from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown
+from kcheck.terraform.decimals import floating
 from kcheck.terraform.functions.serial import json_text
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, check, present, settled, text
 from kcheck.terraform.functions.strings import clusters
@@ -72,7 +74,7 @@ def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str
         if "#" not in flags and isinstance(value, str):
             return value
         if "#" not in flags and isinstance(value, int | Fraction) and not isinstance(value, bool):
-            return _floating("g", value, None)
+            return floating("g", value, None)
         return json_text(argument)
     present(argument)
     if verb == "t":
@@ -91,51 +93,15 @@ def _number(verb: str, number: int | Fraction, precision: int | None, flags: str
         if not isinstance(number, int):
             raise EvaluationError(f"format() needs a whole number for `%{verb}`")
         if verb == "d":
-            return scalars.to_string(number)
+            return scalars.to_string(number + 0)
         prefix = {"x": "0x", "X": "0X", "o": "0", "b": "0b"}[verb] if "#" in flags else ""
         return ("-" if number < 0 else "") + prefix + format(abs(number), verb)
     if verb in "feEgG":
-        return _floating(verb, number, precision)
+        return floating(verb, number, precision)
     raise EvaluationError(f"format() does not know `%{verb}`")
 
 
-def _floating(verb: str, number: int | Fraction, precision: int | None) -> str:
-    """The verbs that Go has for floats, for exact numbers: %g without a precision writes all digits."""
-    sign, size = ("-" if number < 0 else ""), abs(Fraction(number))
-    if verb == "f":
-        places = 6 if precision is None else precision
-        whole, rest = divmod(round(size * 10**places), 10**places)
-        return sign + scalars.to_string(whole) + (f".{rest:0{places}d}" if places else "")
-    exact = scalars.digits(size) if size else ("0", 1)
-    if verb in "eE":
-        places = 6 if precision is None else precision
-        return sign + _scientific(*_rounded(size, exact, places + 1), places, verb)
-    if precision is None:
-        digits, point, limit = *exact, 6
-    else:
-        digits, point = _rounded(size, exact, max(precision, 1))
-        digits = digits.rstrip("0") or "0"
-        limit = max(precision, 1)
-        limit = len(digits) if limit > len(digits) >= point else limit
-    if not -4 <= point - 1 < limit:
-        return sign + _scientific(digits, point, len(digits) - 1, "e" if verb == "g" else "E")
-    return sign + scalars.decimal(Fraction(int(digits)) * Fraction(10) ** (point - len(digits)))
-
-
-def _rounded(size: Fraction, exact: tuple[str, int], count: int) -> tuple[str, int]:
-    """`count` digits of a number, and the place of the point."""
-    point = exact[1]
-    digits = str(round(size / Fraction(10) ** (point - count))).rjust(count, "0")
-    return digits[:count], point + len(digits) - count
-
-
-def _scientific(digits: str, point: int, places: int, letter: str) -> str:
-    exponent = point - 1 if digits.strip("0") else 0
-    fraction = f".{digits[1 : places + 1]}" if places else ""
-    return f"{digits[0]}{fraction}{letter}{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
-
-
-@TABLE.function(text, rest=anything)
+@TABLE.function(text, rest=anything, gives=list_of(STRING))
 def _formatlist(template: str, *arguments: Datum) -> list[Datum | str]:
     """One text for each element of the lists; scalars are used for each."""
     lengths = {len(items) for items in map(settled, arguments) if isinstance(items, tuple)}

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.source import scalars
+from kcheck.source.data_types import DYNAMIC, STRING, ListData, MapData, Type, list_of
 from kcheck.source.keys import Reference, key_of
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Either, Known, Origin, Partial, Unknown
+from kcheck.source.values import Datum, Either, Known, Origin, Partial, Unknown, known
+from kcheck.terraform import convert
 from kcheck.terraform.access import index, loose_key
-from kcheck.terraform.functions.signature import Table, anything, entries, ordered, settled, text
+from kcheck.terraform.functions.signature import Table, anything, entries, give, ordered, settled, strings, text
 from kcheck.terraform.partial import Entry, Gathering, either, entries_of, gathered
+from kcheck.terraform.type_rules import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TABLE = Table()
 _NOWHERE = Origin(())
+_EMPTY = Type("object")
 
 
 @TABLE.function(anything, anything, anything, optional=1, part=True)
@@ -36,12 +43,14 @@ def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
         branches = values.values() if why else [item for name, item in values.items() if name == loose]
         reason = why.reason if why else loose.datum.reason if loose else ""
         return Either(reason, given.origin, branches=(*branches, *(() if default is None else (default,))))
+    if default is not None and isinstance(values, MapData):
+        default = convert.convert(default, values.element or DYNAMIC)
     if default is None:
         raise EvaluationError(f'the map has no element "{key}"')
     if key is not None and given.origin and isinstance(default, Known) and default.origin.literal:
         written = default.origin.written
         if default.origin.spans == (written,):
-            return Known(default.value, given.origin.below(key).used(written))
+            return replace(default, origin=given.origin.below(key).used(written))
     return default
 
 
@@ -54,13 +63,20 @@ def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
         return _merged(maps)
     for given in maps:
         values = settled(given)
-        if values is None:
+        if values is None and type_of(given).kind in ("dynamic", "object", "map"):
             continue
         if not isinstance(values, dict):
             raise EvaluationError(f"a map is needed, not a {scalars.kind(values)}")
         result |= values
         origin = given.origin
     ordered = dict(sorted(result.items()))
+    types = {
+        _EMPTY if one.kind == "object" and isinstance(known(given), NoneType) else one
+        for given, one in zip(maps, map(type_of, maps), strict=True)
+    }
+    if len(types) == 1 and (only := types.pop()).kind == "map":
+        ordered = MapData(ordered)
+        ordered.element = only.element
     return Known(ordered, origin) if origin and origin.spans else ordered
 
 
@@ -79,6 +95,13 @@ def _merged(maps: tuple[Datum, ...]) -> Datum:
 
 @TABLE.function(anything)
 def _keys(given: Datum) -> list[str | Datum] | Datum:
+    found = _all_keys(given)
+    if not isinstance(known(given), MapData) or not isinstance(found, list):
+        return found
+    return convert.convert(give(found, _NOWHERE), list_of(STRING))
+
+
+def _all_keys(given: Datum) -> list[str | Datum] | Datum:
     if isinstance(given, Partial | Either):
         return _listed(given, [entry._replace(item=entry.key) for entry in entries_of(given)])
     return [key.datum if isinstance(key, Reference) else key for key in sorted(entries(given))]
@@ -89,14 +112,17 @@ def _values(given: Datum) -> list[Datum] | Datum:
     if isinstance(given, Partial | Either):
         return _listed(given, entries_of(given))
     values = entries(given)
-    return [values[key] for key in sorted(values)]
+    found = [values[key] for key in sorted(values)]
+    if isinstance(values, MapData):
+        return Known(ListData.of(found, type_of(given).element), _NOWHERE)
+    return found
 
 
 def _listed(given: Unknown, found: Iterable[Entry]) -> Datum:
     return gathered(((entry.item, None if entry.sure else given) for entry in found), _NOWHERE)
 
 
-@TABLE.function(ordered, anything)
+@TABLE.function(strings, anything)
 def _zipmap(names: tuple[Datum, ...], listed: Datum) -> dict[str, Datum]:
     if isinstance(listed, Unknown):  # there are as many as there are names
         values = tuple(index(listed, Known(at, _NOWHERE)) for at in range(len(names)))
@@ -105,4 +131,8 @@ def _zipmap(names: tuple[Datum, ...], listed: Datum) -> dict[str, Datum]:
     keys = [(key_of(name) if isinstance(name, Unknown) else None) or text(name) for name in names]
     if len(keys) != len(values):
         raise EvaluationError(f"number of keys ({len(keys)}) does not match number of values ({len(values)})")
-    return dict(sorted(dict(zip(keys, values, strict=True)).items()))
+    result = dict(sorted(dict(zip(keys, values, strict=True)).items()))
+    if isinstance(listed, Known) and isinstance(values, ListData):
+        result = MapData(result)
+        result.element = type_of(listed).element
+    return result

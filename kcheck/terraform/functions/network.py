@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
+from kcheck.source.data_types import STRING, list_of
 from kcheck.source.elements import called
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Known, Origin, Subnetwork
@@ -80,7 +81,7 @@ def _cidrsubnet(cidr: str, placed: Known[int], number: int) -> str:
     return result
 
 
-@TABLE.function(_range, rest=integer)
+@TABLE.function(_range, rest=integer, gives=list_of(STRING))
 def _cidrsubnets(cidr: str, *newbits: int) -> list[str]:
     network = _parse(cidr)
     at = int(network[0])

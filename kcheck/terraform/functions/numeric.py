@@ -6,8 +6,9 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from kcheck.source.data_types import NUMBER, list_of
 from kcheck.source.scalars import EvaluationError
-from kcheck.terraform.functions.signature import NotKnownError, Table, integer, items, number, numbers, text
+from kcheck.terraform.functions.signature import NotKnownError, Table, integer, number, numbers, text, truths
 from kcheck.terraform.functions.signature import settled as _settled
 
 if TYPE_CHECKING:
@@ -25,17 +26,17 @@ def _abs(value: Fraction) -> Fraction:
     return abs(value)
 
 
-@TABLE.function(number)
+@TABLE.function(number, bits=64)
 def _ceil(value: Fraction) -> int:
     return math.ceil(value)
 
 
-@TABLE.function(number)
+@TABLE.function(number, bits=64)
 def _floor(value: Fraction) -> int:
     return math.floor(value)
 
 
-@TABLE.function(integer)
+@TABLE.function(integer, bits=64)
 def _signum(value: int) -> int:
     return (value > 0) - (value < 0)
 
@@ -74,7 +75,7 @@ def _float(compute: Callable[[], float]) -> Fraction:
     return Fraction(repr(result))
 
 
-@TABLE.function(number, number)
+@TABLE.function(number, number, bits=53)
 def _log(value: Fraction, base: Fraction) -> Fraction:
     return _float(lambda: _ln(float(value)) / _ln(float(base)))
 
@@ -95,15 +96,38 @@ def _ln(value: float) -> float:
     t2 = s4 * (3.999999999940941908e-01 + s4 * (2.222219843214978396e-01 + s4 * 1.531383769920937332e-01))
     half = 0.5 * f * f
     high, low = exponent * 6.93147180369123816490e-01, exponent * 1.90821492927058770002e-10
-    return high - ((half - (s * (half + t1 + t2) + low)) - f)
+    return high - ((half - (s * (half + (t1 + t2)) + low)) - f)
 
 
-@TABLE.function(number, number)
+@TABLE.function(number, number, bits=53)
 def _pow(value: Fraction, power: Fraction) -> Fraction:
-    return _float(lambda: float(value) ** float(power))
+    return _float(lambda: _power(float(value), float(power)))
 
 
-@TABLE.function(text, integer)
+def _power(value: float, power: float) -> float:
+    """Go's math.Pow, which differs from C's in the last bits."""
+    if value == 0 or power == 0 or abs(power) >= 2**63:
+        return value**power
+    if abs(power) == 0.5:
+        return math.sqrt(value) if power > 0 else 1 / math.sqrt(value)
+    if power != int(power):  # it depends on the processor
+        raise NotKnownError("a power that is not whole is not computed")
+    result, exponent = 1.0, 0
+    base, shift = math.frexp(value)
+    count = int(abs(power))
+    while count:
+        if abs(shift) > 1 << 12:
+            exponent += shift
+            break
+        if count & 1:
+            result, exponent = result * base, exponent + shift
+        base, shift, count = base * base, shift << 1, count >> 1
+        if base < 0.5:
+            base, shift = base + base, shift - 1
+    return math.ldexp(1 / result, -exponent) if power < 0 else math.ldexp(result, exponent)
+
+
+@TABLE.function(text, integer, bits=64)
 def _parseint(value: str, base: int) -> int:
     if not 2 <= base <= 62:
         raise EvaluationError("the base must be between 2 and 62")
@@ -119,7 +143,7 @@ def _parseint(value: str, base: int) -> int:
     return sign * result
 
 
-@TABLE.function(number, number, number, optional=2)
+@TABLE.function(number, number, number, optional=2, gives=list_of(NUMBER))
 def _range(first: Fraction, last: Fraction | None = None, step: Fraction | None = None) -> list[Fraction]:
     start, end = (Fraction(0), first) if last is None else (first, last)
     if step is None:
@@ -152,11 +176,11 @@ def _truths(values: tuple[Datum, ...], decisive: bool) -> bool:
     return False
 
 
-@TABLE.function(items)
+@TABLE.function(truths)
 def _alltrue(values: tuple[Datum, ...]) -> bool:
     return not _truths(values, decisive=False)
 
 
-@TABLE.function(items)
+@TABLE.function(truths)
 def _anytrue(values: tuple[Datum, ...]) -> bool:
     return _truths(values, decisive=True)

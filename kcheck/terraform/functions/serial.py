@@ -6,10 +6,14 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kcheck.source import scalars
+from kcheck.source.data_types import STRING, Type, list_of
 from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, pieces_of
+from kcheck.terraform import convert
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, data, give, text
 
 if TYPE_CHECKING:
@@ -80,7 +84,14 @@ def _jsondecode(datum: Datum) -> object:
     import json
 
     try:
-        return _placed(_sorted(json.loads(text(datum), parse_float=scalars.to_number, parse_constant=_refuse)), datum)
+        return _placed(
+            _sorted(
+                json.loads(
+                    text(datum), parse_int=scalars.to_number, parse_float=scalars.to_number, parse_constant=_refuse
+                )
+            ),
+            datum,
+        )
     except (ValueError, RecursionError) as error:
         raise EvaluationError(f"jsondecode(): {error}") from error
 
@@ -188,7 +199,7 @@ def _at(value: Any, node: Node) -> Datum:
             return Known({key: _at(item, entries[key].value) for key, item in value.items()}, origin)
     if isinstance(node, yaml.Sequence) and isinstance(value, list) and len(node.items) == len(value):
         return Known(tuple(map(_at, value, node.items)), origin)
-    return give(value, origin._replace(literal=isinstance(node, yaml.Scalar)))
+    return give(value, replace(origin, literal=isinstance(node, yaml.Scalar)))
 
 
 def _yaml_data(value: str) -> object:
@@ -292,7 +303,7 @@ def _moment(date: re.Match[str]) -> str:
 
 
 @TABLE.function(text)
-def _csvdecode(value: str) -> list[dict[str, str]]:
+def _csvdecode(value: str) -> Datum:
     import csv
     import io
 
@@ -305,4 +316,6 @@ def _csvdecode(value: str) -> list[dict[str, str]]:
     names = rows[0]
     if len(set(names)) < len(names) or any(len(row) != len(names) for row in rows):
         raise EvaluationError("csvdecode() needs different names, and a field for each in every line")
-    return [dict(zip(names, row, strict=True)) for row in rows[1:]]
+    found = give([dict(zip(names, row, strict=True)) for row in rows[1:]], Origin(()))
+    element = Type("object", (STRING,) * len(names), tuple(sorted(names)))
+    return convert.convert(found, list_of(element))

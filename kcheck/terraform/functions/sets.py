@@ -5,45 +5,70 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
+from kcheck.source.data_types import DYNAMIC, ListData, SetData, Type, set_of
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Partial, SetData, Unknown
+from kcheck.source.values import Datum, Known, Origin, Partial, Unknown
 from kcheck.terraform import convert
 from kcheck.terraform.functions.collections import unique
 from kcheck.terraform.functions.signature import Table, anything, check, items
 from kcheck.terraform.partial import gathered, items_of
+from kcheck.terraform.type_rules import element_type, type_of, unify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 TABLE = Table()
 _LARGEST = 100_000  # combinations: far more than anybody writes
 
 
-def _alike(sets: Iterable[tuple[Datum, ...]]) -> list[dict[str, Datum]]:
-    """The elements of all sets converted to one type, by their identity."""
-    groups = [list(values) for values in sets]
-    flat = iter(convert.unify([item for values in groups for item in values]))
-    return [{convert.identity(item): item for item in [next(flat) for _ in values]} for values in groups]
+def _set(datum: Datum) -> SetData:
+    """The elements of a set, or of what converts to one."""
+    items(datum)
+    values = items(convert.convert(datum, set_of(DYNAMIC)))
+    return values if isinstance(values, SetData) else SetData(values)
 
 
-@TABLE.function(items, rest=items)
-def _setunion(*sets: tuple[Datum, ...]) -> SetData:
-    return convert.to_set(unique(tuple(item for values in sets for item in values)))
+def _element(sets: Sequence[SetData]) -> Type:
+    """The type of elements that fits all sets.
+
+    Raises:
+        EvaluationError: none does.
+    """
+    types = [element_type(values, values.element) for values in sets]
+    found = unify([one for one, values in zip(types, sets, strict=True) if values or one != DYNAMIC] or [DYNAMIC])
+    if found is None:
+        raise EvaluationError("the sets must have elements of one type")
+    return found
 
 
-@TABLE.function(items, rest=items)
-def _setintersection(*sets: tuple[Datum, ...]) -> SetData:
+def _named(values: SetData, element: Type) -> dict[str, Datum]:
+    """The elements of a set converted to a type, by their identity."""
+    return {convert.identity(item): item for item in (convert.to_type(item, element) for item in values)}
+
+
+@TABLE.function(_set, rest=_set)
+def _setunion(*sets: SetData) -> SetData:
+    element = _element(sets)
+    return convert.set_data(
+        unique(tuple(item for values in sets for item in _named(values, element).values())), element
+    )
+
+
+@TABLE.function(_set, rest=_set)
+def _setintersection(*sets: SetData) -> SetData:
     _certain(sets)
-    first, *others = _alike(sets)
-    return convert.to_set([item for name, item in first.items() if all(name in other for other in others)])
+    element = _element(sets)
+    first, *others = (_named(values, element) for values in sets)
+    return convert.set_data([item for name, item in first.items() if all(name in other for other in others)], element)
 
 
-@TABLE.function(items, items)
-def _setsubtract(left: tuple[Datum, ...], right: tuple[Datum, ...]) -> SetData:
+@TABLE.function(_set, _set)
+def _setsubtract(left: SetData, right: SetData) -> SetData:
     if left and right:
         _certain((left, right))
-    first, other = _alike((left, right))
-    return convert.to_set([item for name, item in first.items() if name not in other])
+    element = _element((left, right))
+    other = _named(right, element)
+    return convert.set_data([item for name, item in _named(left, element).items() if name not in other], element)
 
 
 def _certain(sets: Iterable[tuple[Datum, ...]]) -> None:
@@ -54,7 +79,7 @@ def _certain(sets: Iterable[tuple[Datum, ...]]) -> None:
 
 
 @TABLE.function(rest=anything)
-def _setproduct(*given: Datum) -> list[tuple[Datum, ...]] | SetData | Datum:
+def _setproduct(*given: Datum) -> SetData | ListData | Datum:
     if len(given) < 2:
         raise EvaluationError("setproduct() needs at least two sets")
     if any(isinstance(one, Partial) for one in given):
@@ -65,11 +90,27 @@ def _setproduct(*given: Datum) -> list[tuple[Datum, ...]] | SetData | Datum:
         size *= len(values)
     if size > _LARGEST:
         raise EvaluationError(f"setproduct() of {size} combinations")
-    rows = list(product(*(convert.unify(values) for values in sets)))
-    if not any(isinstance(values, SetData) for values in sets):
-        return rows
-    found: list[Datum] = [Known(row, row[0].origin or Origin(())) for row in rows]
-    return SetData(sorted(found, key=convert.sort_key))
+    parts = tuple(_element_of(values) for values in sets)
+    columns = ([convert.to_type(item, part) for item in values] for values, part in zip(sets, parts, strict=True))
+    rows: list[Datum] = [Known(row, row[0].origin or Origin(())) for row in product(*columns)]
+    element = Type("tuple", parts)
+    if any(isinstance(values, SetData) for values in sets):
+        return convert.set_data(rows, element)
+    return ListData.of(rows, element)
+
+
+def _element_of(values: tuple[Datum, ...]) -> Type:
+    """The type of the elements of one of the sets of a product.
+
+    Raises:
+        EvaluationError: they have none in common.
+    """
+    if isinstance(values, ListData | SetData):
+        return element_type(values, values.element)
+    found = unify([type_of(item) for item in values] or [DYNAMIC])
+    if found is None:
+        raise EvaluationError("all elements of a set must have one type")
+    return found
 
 
 def _combinations(given: tuple[Datum, ...]) -> Datum:

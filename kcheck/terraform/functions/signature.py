@@ -9,8 +9,11 @@ from typing import Any, TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from kcheck.source import scalars
+from kcheck.source.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, SetData, Short, Type, list_of
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, SetData, Symbol, Unknown, plain
+from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown, plain
+from kcheck.syntax.hcl.template import normal
+from kcheck.terraform import convert
 
 Function: TypeAlias = Callable[[list[Datum], Origin], Datum]
 Kind: TypeAlias = Callable[[Datum], object]
@@ -34,13 +37,20 @@ class Table(dict[str, Function]):
     """Functions by name."""
 
     def function(
-        self, *kinds: Kind, rest: Kind | None = None, optional: int = 0, part: bool = False
+        self,
+        *kinds: Kind,
+        rest: Kind | None = None,
+        optional: int = 0,
+        part: bool = False,
+        gives: Type | None = None,
+        bits: int = scalars.BITS,
     ) -> Callable[[F], F]:
         """Enter an implementation under its name, without leading underscores.
 
         It gets its arguments as `kinds` (the last `optional` of them may be absent) and `rest` make them, and may
         return plain data, data with Datum parts, or a Datum; what has no origin yet takes that of the call.
         With `part` the result is a part of the first argument, and keeps the link to the resource that has it.
+        `gives` is the type of the result, where that is not the type of its parts; `bits` its precision.
         """
 
         def enter(implementation: F) -> F:
@@ -61,7 +71,10 @@ class Table(dict[str, Function]):
                 try:
                     if missing is not None:
                         raise missing
-                    return _placed(give(implementation(*values), origin), origin)
+                    result = _placed(give(implementation(*values), origin), origin)
+                    if bits != scalars.BITS and isinstance(result, Known) and isinstance(result.value, int | Fraction):
+                        return Short(result.value, result.origin, bits=bits)
+                    return result if gives is None else convert.convert(result, gives)
                 except NotKnownError as error:
                     symbol = error.symbol
                     if part and isinstance(args[0], Unknown) and args[0].symbol is not None:
@@ -83,12 +96,14 @@ def give(value: Any, origin: Origin) -> Datum:
     """A result as a datum: parts that are data already keep their origin."""
     if isinstance(value, Known | Unknown):
         return value
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not isinstance(value, MapData):
         return Known({key: give(item, origin) for key, item in value.items()}, origin)
-    if isinstance(value, list | tuple) and not isinstance(value, SetData):
+    if isinstance(value, list | tuple) and not isinstance(value, ListData | SetData):
         return Known(tuple(give(item, origin) for item in value), origin)
     if isinstance(value, Fraction):
-        return Known(scalars.whole(value), origin)
+        return Known(scalars.rounded(scalars.whole(value)), origin)
+    if type(value) is str:
+        return Known(normal(value), origin)
     return Known(value, origin)
 
 
@@ -151,6 +166,17 @@ def anything(datum: Datum) -> Datum:
     return datum
 
 
+def not_null(datum: Datum) -> Datum:
+    """The argument as it is, which may be unknown, but not null.
+
+    Raises:
+        EvaluationError: it is null.
+    """
+    if isinstance(datum, Known) and datum.value is None:
+        raise EvaluationError("an argument must not be null")
+    return datum
+
+
 def items(datum: Datum) -> tuple[Datum, ...]:
     """The elements of a list, tuple or set, which may be unknown each; a SetData stays one.
 
@@ -187,9 +213,29 @@ def entries(datum: Datum) -> dict[str, Datum]:
     return value
 
 
+def alike(datum: Datum) -> tuple[Datum, ...]:
+    """The elements of a list, or of what converts to one: of one type."""
+    return _listed(datum, DYNAMIC)
+
+
+def strings(datum: Datum) -> tuple[Datum, ...]:
+    """The elements of a list of strings, or of what converts to one; they may be unknown or null each."""
+    return _listed(datum, STRING)
+
+
+def truths(datum: Datum) -> tuple[Datum, ...]:
+    """The elements of a list of booleans, or of what converts to one; they may be unknown or null each."""
+    return _listed(datum, BOOL)
+
+
+def _listed(datum: Datum, element: Type) -> tuple[Datum, ...]:
+    items(datum)
+    return items(convert.convert(datum, list_of(element)))
+
+
 def texts(datum: Datum) -> list[str]:
     """A list of strings."""
-    return [text(item) for item in items(datum)]
+    return [text(item) for item in strings(datum)]
 
 
 def numbers(datum: Datum) -> list[int | Fraction]:

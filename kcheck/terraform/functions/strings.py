@@ -5,10 +5,11 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
+from kcheck.source.data_types import STRING, list_of
 from kcheck.source.elements import distinct
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Either, Joined, Known, Origin, Partial, Symbol, Unknown
-from kcheck.terraform.functions.signature import NotKnownError, Table, anything, integer, items, settled, text
+from kcheck.terraform.functions.signature import NotKnownError, Table, anything, integer, settled, strings, text
 from kcheck.terraform.functions.signature import text as text_of
 from kcheck.terraform.partial import gathered, items_of
 
@@ -121,12 +122,12 @@ def _chomp(value: str) -> str:
 
 @TABLE.function(integer, text)
 def _indent(count: int, value: str) -> str:
-    if count > _MOST_BLANKS:
+    if not 0 <= count <= _MOST_BLANKS:
         raise EvaluationError(f"indent() by {count} blanks")
     return value.replace("\n", "\n" + " " * count)
 
 
-@TABLE.function(text, rest=items)
+@TABLE.function(text, rest=strings)
 def _join(separator: str, *lists: tuple[Datum, ...]) -> str | Datum:
     if not lists:
         raise EvaluationError("join() needs at least one list")
@@ -138,7 +139,7 @@ def _join(separator: str, *lists: tuple[Datum, ...]) -> str | Datum:
     return Joined(unknown.reason, symbol=symbol, separator=separator, parts=tuple(parts))
 
 
-@TABLE.function(text, anything)
+@TABLE.function(text, anything, gives=list_of(STRING))
 def _split(separator: str, value: Datum) -> list[str] | tuple[Datum, ...]:
     if isinstance(value, Joined) and value.separator == separator and not separator.isalnum():
         return value.parts  # ids hold no separators of lists
@@ -148,12 +149,12 @@ def _split(separator: str, value: Datum) -> list[str] | tuple[Datum, ...]:
     return whole.split(separator) if separator else list(whole)
 
 
-@TABLE.function(anything)
+@TABLE.function(anything, gives=list_of(STRING))
 def _sort(given: Datum) -> list[Datum | str] | Datum:
     """Elements that are strings already keep their origin."""
     if isinstance(given, Partial):
         return given
-    values = items(given)
+    values = strings(given)
     unknown = next((item for item in values if isinstance(item, Unknown) and item.symbol is not None), None)
     if unknown is not None and unknown.symbol is not None and distinct(values) == len(values):
         where = f"sort({unknown.symbol.address}.{unknown.symbol.attribute})"  # as many, in an order that is unknown
@@ -164,11 +165,11 @@ def _sort(given: Datum) -> list[Datum | str] | Datum:
     return [item if isinstance(settled(item), str) else name for name, item in named]
 
 
-@TABLE.function(anything)
+@TABLE.function(anything, gives=list_of(STRING))
 def _compact(given: Datum) -> Datum:
     """A value with a symbol exists after apply: it is neither null nor empty."""
     found: list[tuple[Datum, Unknown | None]] = []
-    for item, why in items_of(given) if isinstance(given, Partial) else ((item, None) for item in items(given)):
+    for item, why in items_of(given) if isinstance(given, Partial) else ((item, None) for item in strings(given)):
         if isinstance(item, Unknown):
             found.append((item, why or (None if item.symbol is not None else item)))
         elif settled(item) is not None and text_of(item) != "":

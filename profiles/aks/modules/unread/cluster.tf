@@ -86,7 +86,7 @@ resource "azurerm_kubernetes_cluster" "this" {
 }
 
 resource "azurerm_kubernetes_cluster_node_pool" "this" {
-  for_each = contains(var.given, "pools") ? (can(keys(var.pools)) ? var.pools : { for i, pool in var.pools : try(pool.name, i) => pool }) : {}
+  for_each = { for i, pool in var.pools : can(keys(var.pools)) ? i : try(pool.name, i) => pool if contains(var.given, "pools") }
 
   kubernetes_cluster_id = azurerm_kubernetes_cluster.this.id
   name                  = try(each.value.name, each.key)

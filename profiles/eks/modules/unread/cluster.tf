@@ -67,7 +67,7 @@ resource "aws_launch_template" "this" {
 }
 
 resource "aws_eks_node_group" "this" {
-  for_each = contains(var.given, "groups") ? var.groups : {}
+  for_each = { for name, group in var.groups : name => group if contains(var.given, "groups") }
 
   cluster_name   = aws_eks_cluster.this.name
   subnet_ids     = try(each.value.subnet_ids, each.value.subnets, var.subnets)

@@ -59,7 +59,7 @@ resource "google_container_cluster" "this" {
 
 # a count may be of each zone or of all: only a total is one
 resource "google_container_node_pool" "this" {
-  for_each = contains(var.given, "pools") ? (can(keys(var.pools)) ? var.pools : { for i, pool in var.pools : try(pool.name, i) => pool }) : {}
+  for_each = { for i, pool in var.pools : can(keys(var.pools)) ? i : try(pool.name, i) => pool if contains(var.given, "pools") }
 
   name    = try(each.value.name, each.key)
   cluster = google_container_cluster.this.name

@@ -1,0 +1,224 @@
+"""Types of values, and the rules of Terraform's type system (cty): which type fits several, what converts to what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.source.data_types import (
+    ANYTHING,
+    BOOL,
+    DYNAMIC,
+    NUMBER,
+    PRIMITIVE,
+    STRING,
+    ListData,
+    MapData,
+    Null,
+    SetData,
+    Type,
+)
+from kcheck.source.scalars import kind
+from kcheck.source.values import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcheck.source.values import Datum
+
+_FAMILIES = (("list", "tuple", "set"), ("map", "object"))  # from general to special
+_MOST_TYPES = 200  # of different kinds in one collection: far more than fit into one type
+_SINGLE = {"string": STRING, "number": NUMBER, "bool": BOOL, "null": DYNAMIC, "resource": ANYTHING}
+
+
+def type_of(datum: Datum) -> Type:
+    """The type of a value; ANYTHING where it is unknown."""
+    if type(datum) is Null:
+        return datum.type
+    if not isinstance(datum, Known):
+        return ANYTHING
+    value = datum.value
+    if isinstance(value, ListData | SetData):
+        return Type("list" if isinstance(value, ListData) else "set", (element_type(value, value.element),))
+    if isinstance(value, MapData):
+        return Type("map", (element_type(value.values(), value.element),))
+    if isinstance(value, tuple):
+        return Type("tuple", tuple(map(type_of, value)))
+    if isinstance(value, dict):
+        names = sorted(value)
+        return Type("object", tuple(type_of(value[name]) for name in names), tuple(names))
+    return _SINGLE[kind(value)]
+
+
+def element_type(items: Iterable[Datum], declared: Type | None) -> Type:
+    """The type of the elements of a collection; that of the first where none is declared."""
+    return declared if declared is not None else next((type_of(item) for item in items), ANYTHING)
+
+
+def same(a: Type, b: Type) -> bool:
+    """Whether two types are the same, as far as they are known."""
+    if a == b or ANYTHING in (a, b):
+        return True
+    if a.kind != b.kind or a.names != b.names or len(a.parts) != len(b.parts):
+        return False
+    return bool(a.parts) and all(map(same, a.parts, b.parts))
+
+
+def unify(types: Sequence[Type]) -> Type | None:
+    """The type that all types convert to; None if there is none."""
+    found = [one for one in dict.fromkeys(types) if one != ANYTHING]
+    if not found:
+        return ANYTHING
+    if len(found) == 1:
+        return found[0]
+    kinds = {one.kind for one in found}
+    others = kinds - {"dynamic"}
+    if others <= PRIMITIVE:
+        known = [one for one in found if one != DYNAMIC]
+        return known[0] if len(known) == 1 else STRING if STRING in known else None
+    if len(others) == 1:
+        return DYNAMIC if DYNAMIC in found else _unify_alike(found)
+    result: Type | None = None
+    if others == {"map", "object"}:
+        result = _with_structures(found, "object", "map")
+    elif others == {"list", "tuple"}:
+        result = _with_structures(found, "tuple", "list")
+    elif {"object", "tuple"} <= others:
+        return None
+    return result or _preferred(found)
+
+
+def _unify_alike(types: list[Type]) -> Type | None:
+    """The type of several of one kind."""
+    first = types[0]
+    if first.kind in ("list", "set", "map"):
+        element = unify([one.element for one in types])
+        return None if element is None else Type(first.kind, (element,))
+    if any(one.names != first.names or len(one.parts) != len(first.parts) for one in types):
+        return _as_collection(types)
+    parts = [unify(column) for column in zip(*(one.parts for one in types), strict=True)]
+    if None in parts:
+        return None
+    result = Type(first.kind, tuple(part for part in parts if part is not None), first.names)
+    return result if all(converted(one, result) for one in types) else _as_collection(types)
+
+
+def _as_collection(types: Iterable[Type]) -> Type | None:
+    """The map or list that several objects or tuples convert to."""
+    found = list(types)
+    element = unify([part for one in found for part in one.parts])
+    if element is None:
+        return None
+    result = Type("map" if found[0].kind == "object" else "list", (element,))
+    return result if all(converted(one, result) for one in found) else None
+
+
+def _with_structures(types: list[Type], structure: str, collection: str) -> Type | None:
+    """The type of structures among collections: first they become one collection."""
+    made = _as_collection(one for one in types if one.kind == structure)
+    if made is None:
+        return None
+    result = unify([made if one.kind == structure else one for one in types])
+    return result if result is not None and result.kind == collection else None
+
+
+def _preferred(types: list[Type]) -> Type | None:
+    """The first of the types, from general to special, that all others convert to."""
+    if len(types) > _MOST_TYPES:
+        return None
+    waiting = [sum(_compare(other, one) < 0 for other in types) for one in types]
+    order = [at for at, count in enumerate(waiting) if not count]
+    for at in order:  # grows on the way
+        for other, one in enumerate(types):
+            if _compare(types[at], one) < 0:
+                waiting[other] -= 1
+                if not waiting[other]:
+                    order.append(other)
+    found = (types[at] for at in order)
+    return next((want for want in found if all(converted(one, want) is not None for one in types)), None)
+
+
+def _compare(a: Type, b: Type) -> int:
+    """Below 0 if `a` is the more general type, above 0 if `b` is."""
+    if a == b:
+        return 0
+    if DYNAMIC in (a, b):
+        return 1 if a == DYNAMIC else -1
+    if a.kind in PRIMITIVE and b.kind in PRIMITIVE:
+        return -1 if a == STRING else 1 if b == STRING else 0
+    if a.kind == b.kind:
+        if a.names != b.names or len(a.parts) != len(b.parts):
+            return 0
+        found = {_compare(x, y) for x, y in zip(a.parts, b.parts, strict=True)} - {0}
+        return found.pop() if len(found) == 1 else 0
+    for family in _FAMILIES:
+        if a.kind in family and b.kind in family:
+            return -1 if family.index(a.kind) < family.index(b.kind) else 1
+    return 0
+
+
+def converted(have: Type, want: Type) -> Type | None:
+    """The type that a value has after conversion; None if no value of its type can be converted."""
+    if have == want or want in (DYNAMIC, ANYTHING):
+        return have
+    if have in (DYNAMIC, ANYTHING):
+        return _bare(want)
+    if have.kind in PRIMITIVE and want.kind in PRIMITIVE:
+        return want if STRING in (have, want) else None
+    match have.kind, want.kind:
+        case "object" | "map", "object":
+            return _to_object(have, want)
+        case "tuple", "tuple":
+            if len(have.parts) != len(want.parts):
+                return None
+            parts = [converted(a, b) for a, b in zip(have.parts, want.parts, strict=True)]
+            return None if None in parts else Type("tuple", tuple(part for part in parts if part is not None))
+        case ("list" | "set", "list" | "set") | ("map", "map"):
+            element = converted(have.element, want.element)
+            return None if element is None else Type(want.kind, (element,))
+        case ("tuple", "list" | "set") | ("object", "map"):
+            element = _collected(have.parts, want)
+            return None if element is None else Type(want.kind, (element,))
+    return None
+
+
+def _collected(parts: tuple[Type, ...], want: Type) -> Type | None:
+    """The type of the elements of a collection that is made of a structure."""
+    element: Type | None = want.element
+    if not parts:
+        return _bare(want.element)
+    if element == DYNAMIC:
+        element = unify(parts)
+        if element == DYNAMIC and want.kind != "map" and any(part not in (DYNAMIC, ANYTHING) for part in parts):
+            return None
+    if element is None:
+        return None
+    found: list[Type] = []
+    for part in parts:
+        result = converted(part, element)
+        if result is None:
+            return None
+        found.append(result)
+    if want.kind == "list" or (want.kind == "map" and element.kind in ("list", "set", "map", "object")):
+        return unify(found)
+    alike = {one for one in found if one not in (DYNAMIC, ANYTHING)}
+    return None if len(alike) > 1 else alike.pop() if alike else found[0]
+
+
+def _to_object(have: Type, want: Type) -> Type | None:
+    parts: list[Type] = []
+    given = dict.fromkeys(want.names, have.parts[0]) if have.kind == "map" else dict(zip(have.names, have.parts))  # noqa: B905
+    for name, wanted in zip(want.names, want.parts, strict=True):
+        part = converted(given[name], wanted) if name in given else None
+        if part is None:
+            if name not in want.optional or (name in given and have.kind == "object"):
+                return None
+            part = _bare(wanted)
+        parts.append(part)
+    return Type("object", tuple(parts), want.names)
+
+
+def _bare(want: Type) -> Type:
+    """A type without optional attributes."""
+    if not want.parts:
+        return want
+    return Type(want.kind, tuple(map(_bare, want.parts)), want.names)
