@@ -6,9 +6,7 @@ Importing click takes twice as long as starting Python, 40 ms; the typing module
 from __future__ import annotations
 
 import atexit
-import codecs
 import gc
-import io
 import sys
 
 from kcheck import __version__
@@ -49,24 +47,11 @@ def main() -> None:
         sys.exit(130)
 
 
-_LETTERS = "kcheck.letters"
-
-
-def _escaped_letters(error: UnicodeError) -> tuple[str, int]:
-    """Letters that an encoding lacks, as escapes that JSON has too."""
-    assert isinstance(error, UnicodeEncodeError)  # noqa: S101 - nothing is decoded
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4)), error.end
-
-
-codecs.register_error(_LETTERS, _escaped_letters)
-
-
 def _run(arguments: list[str]) -> None:
     """Run a command."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a name that a terminal has no letters for is told all the same
-            stream.reconfigure(errors=_LETTERS)
+    from kcheck.commands import letters
+
+    letters.show_all()
     gc.disable()  # nearly all that a run makes lives until its end: looking for cycles would take a third of the time
     atexit.register(gc.freeze)  # nor does Python look for them when it ends: a twentieth of checking one manifest
     if not _is_clean(arguments):

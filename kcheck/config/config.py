@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.source.units import whole_number
 from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
     from kcheck.files.boundary import Boundary
     from kcheck.source.text import Span
+
+
+MOST_NODES = 10**9
+_MOST_CENTS = 10**8
 
 
 class ConfigError(Exception):
@@ -125,10 +130,12 @@ def parse_nodes(values: tuple[str, ...]) -> dict[str, int]:
     result: dict[str, int] = {}
     for value in values:
         name, _, number = value.rpartition("=")
-        digits = number.replace(",", "").replace("_", "")
-        if not digits.isdigit() or int(digits) < 1:
-            raise ConfigError(f"--nodes {value}: N must be a whole number of at least 1, such as --nodes 1000")
-        result[name] = int(digits)
+        found = whole_number(number.replace(",", "").replace("_", "")) or 0
+        if not 0 < found <= MOST_NODES:
+            raise ConfigError(
+                f"--nodes {value}: N must be a whole number from 1 to {MOST_NODES:,}, such as --nodes 1000"
+            )
+        result[name] = found
     return result
 
 
@@ -159,7 +166,7 @@ def parse_price(value: str | None) -> int | None:
         cents = round(float(value.removeprefix("$")) * 100)
     except (ValueError, OverflowError):
         cents = 0
-    if cents <= 0:
+    if not 0 < cents <= _MOST_CENTS:
         raise ConfigError(f"--price {value}: give US dollars per node-hour, such as --price 30")
     return cents
 

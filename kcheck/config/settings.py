@@ -16,6 +16,7 @@ from kcheck.files import system
 from kcheck.files.boundary import REASON, around, remedy
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.source.elements import possible, wrap
+from kcheck.source.scalars import to_number
 from kcheck.source.text import Source
 from kcheck.source.values import Known, Origin, plain
 from kcheck.syntax.toml_scan import find_table, key_line
@@ -90,9 +91,9 @@ def _toml(source: Source) -> Known[DatumValue]:
 
 def _finite(text: str) -> Fraction:
     try:
-        return Fraction(text)
+        return Fraction(to_number(text.replace("_", "")))
     except ValueError:
-        raise ValueError(f"`{text}` is not a number") from None
+        raise ValueError(f"`{text}` is not a number that kcheck reads") from None
 
 
 def _text_days(value: object) -> object:

@@ -354,7 +354,8 @@ class Evaluator:
             return False
         if origin.missing is not None:
             return bool(origin.missing.path)
-        return origin.literal or (change.append and self.view.kind(record, path) == "list")
+        is_list = change.append and self.view.kind(record, path) == "list"
+        return origin.literal or (is_list and self.view.value(record, path) is not None)
 
 
 def _parts(origin: Origin) -> str:

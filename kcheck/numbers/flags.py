@@ -70,7 +70,7 @@ def default(name: str, minor: int | None) -> int | str | bool | None:
     return next((value for until, value in sorted(before.items()) if minor < until), newest)
 
 
-_RELEASE = regex(r"v?1\.(\d+)(?:\.(\d+))?(?:\D|$)")
+_RELEASE = regex(r"v?1\.(\d{1,9})(?:\.(\d{1,9}))?(?:\D|$)")
 
 
 def release(text: str) -> Release | None:
@@ -145,7 +145,7 @@ def _charts() -> _Charts:
 def chart_minor(version: str) -> int | None:
     """The autoscaler's minor version in a version of its Helm chart; None if unknown."""
     charts = _charts()
-    match = re.fullmatch(r"v?(\d+)\.(\d+)\.\d+", version)
+    match = re.fullmatch(r"v?(\d{1,9})\.(\d{1,9})\.\d+", version)
     if match is None or int(match[1]) != charts["major"]:
         return None
     chart = int(match[2])

@@ -13,7 +13,7 @@ from kcheck.kubernetes.workloads.scalars import scalar, written
 from kcheck.model import NOTHING, Autoscaler, Flag
 from kcheck.numbers import flags
 from kcheck.source.regex import regex
-from kcheck.source.units import as_text, quantity, seconds
+from kcheck.source.units import as_text, quantity, seconds, whole_number
 from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of
 from kcheck.syntax import yaml
 
@@ -233,9 +233,10 @@ def known_name(flag: Flag) -> str:
 
 
 def _whole(text: str) -> int:
-    if not text.removeprefix("-").isdigit():
+    number = whole_number(text.removeprefix("-"))
+    if number is None:
         raise ValueError(f"`{text}` is not a whole number")
-    return int(text)
+    return -number if text.startswith("-") else number
 
 
 def _number(text: str) -> int:

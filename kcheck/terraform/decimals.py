@@ -9,7 +9,7 @@ from kcheck.source import scalars
 
 def floating(verb: str, number: int | Fraction, precision: int | None) -> str:
     """The verbs that Go has for floats, for exact numbers: %g without a precision writes all digits."""
-    sign, size = ("-" if number < 0 else ""), abs(Fraction(number))
+    sign, size = ("-" if scalars.is_negative(number) else ""), abs(Fraction(number))
     if verb == "f":
         places = 6 if precision is None else precision
         whole, rest = divmod(round(size * 10**places), 10**places)

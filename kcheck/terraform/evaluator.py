@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from kcheck.source import scalars
-from kcheck.source.data_types import ANYTHING, DYNAMIC, ListData, Null, SetData, Type
+from kcheck.source.data_types import ANYTHING, DYNAMIC, ListData, Null, SetData
 from kcheck.source.keys import key_of
 from kcheck.source.scalars import AbsentError, EvaluationError
 from kcheck.source.values import Datum, Either, Known, Origin, Partial, Piece, Rendered, Symbol, Unknown, Unrendered
@@ -318,7 +319,7 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
         value = value_of(chosen, scope)
         if isinstance(value, Known) and isinstance(chosen, nodes.Literal) and nodes.is_choice(node.condition):
             value = Known(value.value, _here(node))  # what is meant for one environment is for a person to change
-        return alike(value, _type_despite(other, scope.strictly()))
+        return alike(value, static_types.despite(other, partial(evaluate, scope=scope.strictly())))
     yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
     if convert.equal(yes, no):  # to change one branch would leave the other
         return Known(yes.value, _here(node)) if isinstance(yes, Known) and yes.origin.literal else yes
@@ -329,14 +330,6 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
     if len(branches) > 2:
         return derived(Unknown(condition.reason, _here(node)), branches, symbol)
     return either(condition.reason, _here(node), branches, symbol)
-
-
-def _type_despite(expression: nodes.Expression, scope: Scope) -> Type:
-    """The type of an expression that may fail, such as the other branch of a conditional."""
-    try:
-        return type_of(evaluate(expression, scope))
-    except EvaluationError:
-        return static_types.of_failed(expression, lambda part: _type_despite(part, scope))
 
 
 def _operation(node: nodes.Operation, scope: Scope) -> Datum:

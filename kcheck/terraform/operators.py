@@ -107,13 +107,9 @@ def arithmetic(operator: str, a: int | Fraction, b: int | Fraction, bits: int = 
             result = Fraction(a) - scalars.rounded(Fraction(b) * times, bits)
         case _:
             raise EvaluationError(f"unknown operator `{operator}`")
-    if result == 0 and operator in "*/" and _is_negative(a) != _is_negative(b):
+    if result == 0 and operator in "*/" and scalars.is_negative(a) != scalars.is_negative(b):
         return MINUS_ZERO
     return scalars.whole(result)
-
-
-def _is_negative(number: int | Fraction) -> bool:
-    return number < 0 or number is MINUS_ZERO
 
 
 _COMPARISONS: dict[str, Callable[[int | Fraction, int | Fraction], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}

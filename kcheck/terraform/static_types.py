@@ -5,32 +5,52 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.source.data_types import ANYTHING, BOOL, DYNAMIC, NUMBER, PRIMITIVE, STRING, Type
-from kcheck.source.scalars import EvaluationError
+from kcheck.source.scalars import EvaluationError, to_string
+from kcheck.source.values import known
 from kcheck.syntax.hcl import nodes
+from kcheck.terraform.type_rules import type_of, unify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcheck.source.values import Datum
+
 _ARITHMETIC = frozenset("+-*/%")
 
 
-def of_failed(node: nodes.Expression, type_of: Callable[[nodes.Expression], Type]) -> Type:
-    """The type that Terraform gives to an expression that fails; `type_of` gives those of its parts."""
+def despite(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum]) -> Type:
+    """The type of an expression that may fail, such as the other branch of a conditional."""
+    try:
+        return type_of(evaluate(node))
+    except EvaluationError:
+        return _of_failed(node, evaluate)
+
+
+def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum]) -> Type:
+    """The type that Terraform gives to an expression that fails."""
     if isinstance(node, nodes.Template):
-        return ANYTHING if node.wraps else STRING
+        return DYNAMIC if node.wraps else STRING
+    if isinstance(node, nodes.Conditional):
+        return unify([despite(node.yes, evaluate), despite(node.no, evaluate)]) or DYNAMIC
     if isinstance(node, nodes.Operation):
         return NUMBER if node.operator in _ARITHMETIC else BOOL
     if isinstance(node, nodes.Tuple):
-        return Type("tuple", tuple(map(type_of, node.items)))
-    if isinstance(node, nodes.Object) and all(isinstance(key, nodes.Literal) for key, _ in node.entries):
-        found = {str(key.value): type_of(value) for key, value in node.entries if isinstance(key, nodes.Literal)}
-        return Type("object", tuple(found[name] for name in sorted(found)), tuple(sorted(found)))
+        return Type("tuple", tuple(despite(item, evaluate) for item in node.items))
+    if isinstance(node, nodes.Object):
+        found: dict[str, Type] = {}
+        for key, value in node.entries:
+            name = known(evaluate(key)) if despite(key, evaluate) not in (ANYTHING, DYNAMIC) else None
+            if name is None:
+                return DYNAMIC
+            found[to_string(name)] = despite(value, evaluate)
+        names = tuple(sorted(found))
+        return Type("object", tuple(found[name] for name in names), names)
     if isinstance(node, nodes.Splat):
-        source = type_of(node.target)
+        source = despite(node.target, evaluate)
         if source.kind == "tuple":
-            return Type("tuple", (ANYTHING,) * len(source.parts))
-        return Type("list", (ANYTHING,)) if source.kind in ("list", "set") else ANYTHING
-    return ANYTHING
+            return Type("tuple", (DYNAMIC,) * len(source.parts))
+        return Type("list", (DYNAMIC,)) if source.kind in ("list", "set") else DYNAMIC
+    return DYNAMIC
 
 
 def of_step(node: nodes.Expression, element: Type) -> Type:

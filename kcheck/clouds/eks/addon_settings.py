@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kcheck.model import NOTHING, Cni
 from kcheck.numbers import profiles
 from kcheck.source.elements import wrap
+from kcheck.source.units import as_text, whole_number
 from kcheck.source.values import Json, Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, mapped
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
             return one
     if isinstance(enabled, Known) and str(enabled.value).lower() == "true":
         return Unset(enabled.origin)
-    replicas = str(count.value) if isinstance(count, Known) else ""
-    return Known(int(replicas), count.origin) if isinstance(count, Known) and replicas.isdigit() else default
+    replicas = whole_number(as_text(count.value)) if isinstance(count, Known) else None
+    return Known(replicas, count.origin) if isinstance(count, Known) and replicas is not None else default
 
 
 def dns_compute(addons: list[Fields]) -> Value[str]:

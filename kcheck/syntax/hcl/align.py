@@ -10,7 +10,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.text import apply
-from kcheck.syntax.hcl.parse import tokens
+from kcheck.syntax.hcl.trees import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

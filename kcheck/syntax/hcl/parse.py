@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from fractions import Fraction
 from typing import TYPE_CHECKING
-
-import tree_sitter_hcl
-from tree_sitter import Language, Parser
 
 from kcheck.source.regex import regex
 from kcheck.source.text import BOM, Source, Span
@@ -16,19 +12,17 @@ from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
 from kcheck.syntax.hcl.old import modern
 from kcheck.syntax.hcl.scan import without_blanks
-from kcheck.syntax.hcl.template import Gap, Kind, decoded, markers, strips, unescape
+from kcheck.syntax.hcl.template import EscapeError, Gap, Kind, decoded, markers, strips, unescape
+from kcheck.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tree_sitter import Node
 
 MAX_DEPTH = 60
 """Nesting of expressions beyond which kcheck gives up; people stay far below."""
 
-_LANGUAGE = Language(tree_sitter_hcl.language())
-_EXPONENT = regex(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b")
+_NUMBER = regex(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _PIECE = regex(rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\{|[ \t]+[\"A-Za-z_]))", re.MULTILINE)
 
 
@@ -40,11 +34,11 @@ def parse(source: Source) -> nodes.File:
     except UnicodeDecodeError as error:
         span = source.span(error.start, error.end)
         return nodes.File(nodes.Body(source.span(0, len(source.data))), (Problem("not UTF-8 text", span),))
-    root = _parsed(source.data)
+    root = parsed(source.data)
     reader = _Reader(source, 0)
     body = nodes.Body(source.span(0, len(source.data)))
     if not root.has_error:
-        reader.fill(body, _body(root))
+        reader.fill(body, body_of(root))
         return nodes.File(body, tuple(reader.problems))
     problems, old = _pieces(source, body)
     return nodes.File(body, tuple(problems), old)
@@ -60,7 +54,7 @@ def parse_template(span: Span) -> nodes.Template | Problem:
         data.decode()
     except UnicodeDecodeError as error:
         return Problem("not UTF-8 text", source.span(span.start + error.start, span.start + error.end))
-    root = _parsed(_OPENING + data + _CLOSING)
+    root = parsed(_OPENING + data + _CLOSING)
     if root.has_error:
         return Problem("the template cannot be read", span)
     node = root
@@ -73,6 +67,8 @@ def parse_template(span: Span) -> nodes.Template | Problem:
         return nodes.Template(span, reader.parts(node.children, start, texts, 0), quoted=False)
     except (_TooDeepError, RecursionError):
         return Problem("the template is nested too deeply", span)
+    except EscapeError as error:
+        return Problem(str(error), span)
 
 
 def parse_expression(text: str, place: Span) -> nodes.Expression:
@@ -81,31 +77,6 @@ def parse_expression(text: str, place: Span) -> nodes.Expression:
     source = Source(place.source.path, f"{begin}x = {text}\n".encode(), derived=True)
     entry = parse(source).body.attributes.get("x")
     return entry.expression if entry else nodes.Invalid(place, f"`{text}` is not an expression")
-
-
-def _parsed(data: bytes) -> Node:
-    """The tree of some bytes. The grammar has no exponents; other digits stand in for them."""
-    root = Parser(_LANGUAGE).parse(data).root_node
-    if root.has_error and _EXPONENT.search(data):
-        other = Parser(_LANGUAGE).parse(_EXPONENT.sub(lambda match: b"1" * len(match[0]), data)).root_node
-        return root if other.has_error else other
-    return root
-
-
-def tokens(data: bytes) -> Iterator[tuple[str, int]]:
-    """The tokens of some HCL with the bytes at which they begin, comments too."""
-    todo = [_parsed(data)]
-    while todo:
-        node = todo.pop()
-        if node.child_count:
-            todo += reversed(node.children)
-        else:
-            yield node.type, node.start_byte
-
-
-def _body(root: Node) -> Node | None:
-    """The body of a file; comments may stand before it."""
-    return next((child for child in root.children if child.type == "body"), None)
 
 
 def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
@@ -120,27 +91,22 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
     problems, old = [], False
     for begin, end in itertools.pairwise(cuts):
         piece = data[begin:end]
-        root = _parsed(piece)
+        root = parsed(piece)
         rewritten = modern(piece) if root.has_error else None
         if rewritten is not None:
-            again = _parsed(rewritten)
+            again = parsed(rewritten)
             root, old = (root, old) if again.has_error else (again, True)
         if root.has_error:
             problems.append(explain(source, begin, piece, root))
         else:
             reader = _Reader(source, begin)
-            reader.fill(body, _body(root))
+            reader.fill(body, body_of(root))
             problems += reader.problems
     return problems, old
 
 
 class _TooDeepError(Exception):
     pass
-
-
-def _is_dotted(step: Node) -> bool:
-    """Whether a step is written with a dot: an attribute, or the legacy index `.0`."""
-    return step.type == "get_attr" or (step.type == "index" and step.children[0].type == "legacy_index")
 
 
 class _Reader:
@@ -194,7 +160,7 @@ class _Reader:
                     labels.append(self.text(child))
                 kind = kind or self.text(child)
             elif child.type == "string_lit":
-                labels.append(self.quoted(child))
+                labels.append(self.label(child))
             elif child.type == "body":
                 inner = child
             elif child.type == "block_start":
@@ -217,6 +183,8 @@ class _Reader:
             return self.build(node, 0)
         except (_TooDeepError, RecursionError):
             return nodes.Invalid(self.span(node), "the expression is nested too deeply")
+        except EscapeError as error:
+            return nodes.Invalid(self.span(node), str(error))
 
     def build(self, node: Node, depth: int) -> nodes.Expression:
         return self.chain([child for child in node.children if child.type != "comment"], depth)
@@ -243,8 +211,10 @@ class _Reader:
             elif part.type == "index":
                 step = part.children[0]
                 if step.type == "legacy_index":
+                    if at and is_legacy(parts[at - 1]):
+                        return nodes.Invalid(span, "`.0.0` is not allowed; `[0][0]` is")
                     digits = self.text(step).lstrip(". ")
-                    key: nodes.Expression = nodes.Literal(self.span(step), int(digits))
+                    key = nodes.number(self.span(step), digits)
                 else:
                     inner = next(child for child in step.children if child.type == "expression")
                     key = self.build(inner, depth + 1)
@@ -255,7 +225,7 @@ class _Reader:
                     return self.splat(target, step, [*step.children[1:], *parts[at + 1 :]], depth)
                 # `.*` covers `.a` and `.0`: an index behind them takes from the list
                 inside = step.children[1:]
-                count = next((i for i, p in enumerate(inside) if not _is_dotted(p)), len(inside))
+                count = next((i for i, p in enumerate(inside) if not is_dotted(p)), len(inside))
                 target = self.steps(self.splat(target, step, inside[:count], depth), inside[count:], depth)
                 following = parts[at + 1].children[0].type if parts[at + 1 :] else ""
                 if count == len(inside) and following == "attr_splat":
@@ -286,12 +256,13 @@ class _Reader:
     def _literal_value(self, node: Node, _depth: int) -> nodes.Expression:
         child = node.children[0]
         text = self.text(child)
-        value: str | int | Fraction | bool | None
+        value: str | bool | None
         if child.type == "string_lit":
             value = self.quoted(child)
         elif child.type == "numeric_lit":
-            number = Fraction(text) if not text.isdigit() else int(text)
-            value = int(number) if number.denominator == 1 else number
+            if not _NUMBER.fullmatch(text):
+                return nodes.Invalid(self.span(node), f"`{text}` is not a number")
+            return nodes.number(self.span(node), text)
         elif child.type == "bool_lit":
             value = text == "true"
         else:
@@ -381,6 +352,12 @@ class _Reader:
         )
 
     # --- templates: the text is what lies in the gaps between interpolations
+
+    def label(self, node: Node) -> str:
+        try:
+            return self.quoted(node)
+        except EscapeError:
+            return self.text(node).strip('"')
 
     def quoted(self, node: Node) -> str:
         start, end = node.children[0], node.children[-1]

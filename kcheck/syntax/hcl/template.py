@@ -18,8 +18,16 @@ _HEREDOC_ESCAPE = regex(r"\$\$\{|%%\{")
 _SIMPLE_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 
+class EscapeError(ValueError):
+    """An escape sequence that HCL refuses."""
+
+
 def unescape(text: str) -> str:
-    """The value of the text inside quotes."""
+    """The value of the text inside quotes.
+
+    Raises:
+        EscapeError: it has an escape sequence that names no character.
+    """
     if "\\" not in text and "$${" not in text and "%%{" not in text:
         return normal(text)
 
@@ -29,7 +37,9 @@ def unescape(text: str) -> str:
             return _SIMPLE_ESCAPES[simple]
         if short or long:
             code = int(short or long, 16)
-            return "\ufffd" if code > sys.maxunicode or 0xD800 <= code < 0xE000 else chr(code)
+            if code > sys.maxunicode or 0xD800 <= code < 0xE000:
+                raise EscapeError(f"`{match[0]}` is not a character")
+            return chr(code)
         return "${" if dollar else "%{"
 
     return normal(_ESCAPE.sub(decode, text))

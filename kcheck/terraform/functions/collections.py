@@ -72,7 +72,7 @@ def _concat(*lists: Datum) -> list[Datum] | Datum:
 
 
 @TABLE.function(anything, integer, integer)
-def _slice(datum: Datum, start: int, end: int) -> list[Datum]:
+def _slice(datum: Datum, start: int, end: int) -> list[Datum] | ListData:
     """A slice of a list known only to the cloud, such as zones, has a known length."""
     if isinstance(datum, Unknown):
         if datum.symbol is None or not 0 <= start <= end:
@@ -343,8 +343,9 @@ def _has_order(item: Datum) -> bool:
     """Whether the place of an element in a set follows from its value."""
     if not isinstance(item, Known):
         return False
-    parts = item.value.values() if isinstance(item.value, dict) else item.value
-    return all(map(_has_order, parts)) if isinstance(item.value, dict | tuple) else not _resource(item)
+    if isinstance(item.value, dict):
+        return all(map(_has_order, item.value.values()))
+    return all(map(_has_order, item.value)) if isinstance(item.value, tuple) else not _resource(item)
 
 
 def _old_list(*values: Datum) -> Datum:

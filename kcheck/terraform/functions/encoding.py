@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck.source.scalars import EvaluationError
-from kcheck.terraform.functions.signature import Table, text
+from kcheck.terraform.functions.signature import NotKnownError, Table, text
 
 TABLE = Table()
 
@@ -120,7 +120,10 @@ def _textdecodebase64(value: str, encoding: str) -> str:
 
     try:
         data, codec = base64.b64decode(value, validate=True), _codec(encoding)
-        marked = data[:2] in (b"\xfe\xff", b"\xff\xfe")
-        return data.decode("utf-16-be" if codec == "utf-16" and not marked else codec)
     except ValueError as error:
-        raise EvaluationError(f"textdecodebase64() needs base64 of text in {encoding}") from error
+        raise EvaluationError("textdecodebase64() needs base64") from error
+    marked = data[:2] in (b"\xfe\xff", b"\xff\xfe")
+    try:
+        return data.decode("utf-16-be" if codec == "utf-16" and not marked else codec)
+    except ValueError as error:  # Terraform marks what cannot be read in its own way
+        raise NotKnownError(f"the text is not in {encoding}") from error

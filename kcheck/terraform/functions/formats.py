@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 TABLE = Table()
 
 _VERB = regex(
-    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d+)?(?:\.(?P<precision>\d+))?(?:\[(?P<index>\d+)\])?(?P<verb>[a-zA-Z])|)"
+    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d{1,9})?(?:\.(?P<precision>\d{1,9}))?"
+    r"(?:\[(?P<index>\d{1,9})\])?(?P<verb>[a-zA-Z])|)"
 )
 _WIDEST = 10_000  # a guard against a width that fills the memory
 
@@ -57,7 +58,7 @@ def _filled(match: re.Match[str], argument: Datum) -> str:
         raise EvaluationError(f"format() is asked for too wide a field: `{match[0]}`")
     check(argument)
     shown = _shown(verb, flags, precision, argument)
-    missing = width - len(clusters(shown))
+    missing = width - len(clusters(shown)) if width else 0
     if missing <= 0 or verb == "t":
         return shown
     if "-" in flags:
@@ -84,7 +85,7 @@ def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str
         shown = shown if precision is None else "".join(clusters(shown)[:precision])
         return json_text(Known(shown, Origin(()))) if verb == "q" else shown
     number = scalars.to_number(value)
-    sign = ("+" if "+" in flags else " " if " " in flags else "") if number >= 0 else ""
+    sign = ("+" if "+" in flags else " " if " " in flags else "") if not scalars.is_negative(number) else ""
     return sign + _number(verb, number, precision, flags)
 
 

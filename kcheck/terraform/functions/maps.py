@@ -35,6 +35,8 @@ def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
             return index(given, wanted)
         return either(given.reason, given.origin, [index(given, wanted), default])
     values = entries(given)
+    if default is not None and isinstance(values, MapData):
+        default = convert.convert(default, values.element or DYNAMIC)
     if key is not None and key in values:
         return values[key]
     why = wanted if isinstance(wanted, Unknown) else None
@@ -43,8 +45,6 @@ def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
         branches = values.values() if why else [item for name, item in values.items() if name == loose]
         reason = why.reason if why else loose.datum.reason if loose else ""
         return Either(reason, given.origin, branches=(*branches, *(() if default is None else (default,))))
-    if default is not None and isinstance(values, MapData):
-        default = convert.convert(default, values.element or DYNAMIC)
     if default is None:
         raise EvaluationError(f'the map has no element "{key}"')
     if key is not None and given.origin and isinstance(default, Known) and default.origin.literal:

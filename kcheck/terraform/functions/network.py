@@ -9,7 +9,7 @@ from kcheck.source.data_types import STRING, list_of
 from kcheck.source.elements import called
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Known, Origin, Subnetwork
-from kcheck.terraform.functions.signature import Table, integer, settled, text
+from kcheck.terraform.functions.signature import NotKnownError, Table, integer, settled, text
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -74,7 +74,9 @@ def _cidrsubnet(cidr: str, placed: Known[int], number: int) -> str:
     prefix, bits = network.prefixlen + newbits, network.max_prefixlen
     if prefix > bits:
         raise EvaluationError(f"insufficient address space to extend prefix of {network.prefixlen} by {newbits}")
-    if prefix < 0 or not 0 <= number < 1 << max(newbits, 0):
+    if number < 0 or newbits < 0:
+        raise NotKnownError("a block outside of its range is not computed")
+    if number >= 1 << newbits:
         raise EvaluationError(f"prefix extension of {newbits} does not accommodate a subnet numbered {number}")
     result = Subnetwork(_block(network, int(network[0]) + (number << (bits - prefix)), prefix))
     result.newbits = placed

@@ -26,12 +26,12 @@ def _abs(value: Fraction) -> Fraction:
     return abs(value)
 
 
-@TABLE.function(number, bits=64)
+@TABLE.function(number)
 def _ceil(value: Fraction) -> int:
     return math.ceil(value)
 
 
-@TABLE.function(number, bits=64)
+@TABLE.function(number)
 def _floor(value: Fraction) -> int:
     return math.floor(value)
 
@@ -107,7 +107,7 @@ def _pow(value: Fraction, power: Fraction) -> Fraction:
 def _power(value: float, power: float) -> float:
     """Go's math.Pow, which differs from C's in the last bits."""
     if value == 0 or power == 0 or abs(power) >= 2**63:
-        return value**power
+        return math.pow(value, power)
     if abs(power) == 0.5:
         return math.sqrt(value) if power > 0 else 1 / math.sqrt(value)
     if power != int(power):  # it depends on the processor

@@ -75,8 +75,15 @@ def _refuse(name: str) -> None:
 
 def _sorted(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
+        return {_whole(key): _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, str):
+        return _whole(value)
     return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
+def _whole(value: str) -> str:
+    """The text with a mark in place of each half of a character."""
+    return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @TABLE.function(anything)

@@ -145,14 +145,14 @@ def number(datum: Datum) -> int | Fraction:
 
 
 def integer(datum: Datum) -> int:
-    """A whole number.
+    """A whole number of 64 bits.
 
     Raises:
-        EvaluationError: it has a fraction.
+        EvaluationError: it has a fraction, or is too large.
     """
     value = number(datum)
-    if not isinstance(value, int):
-        raise EvaluationError("a whole number is needed")
+    if not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        raise EvaluationError("a whole number of at most 64 bits is needed")
     return value
 
 

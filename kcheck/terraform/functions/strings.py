@@ -18,34 +18,28 @@ if TYPE_CHECKING:
 
 TABLE = Table()
 _MOST_BLANKS = 10_000
+_BLANKS = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 def clusters(value: str) -> list[str]:
-    """The characters that a reader sees: combining marks stay with their letter."""
+    """The characters that a reader sees."""
     if value.isascii() and "\r" not in value:
         return list(value)
-    from unicodedata import category
+    from kcheck.terraform.functions import graphemes  # most texts need none of its tables
 
-    result: list[str] = []
-    for letter in value:
-        joined = result and (
-            category(letter) in ("Mn", "Me", "Mc")
-            or letter == "\u200d"
-            or result[-1].endswith("\u200d")
-            or (letter == "\n" and result[-1] == "\r")
-        )
-        if joined:
-            result[-1] += letter
-        else:
-            result.append(letter)
-    return result
+    return graphemes.split(value)
 
 
 def _cased(value: str, change: Callable[[str], str]) -> str:
     """Letter by letter as Go does it: a letter never becomes two."""
-    if value.isascii():
-        return change(value)
-    return "".join(new if len(new := change(letter)) == 1 else letter for letter in value)
+    return change(value) if value.isascii() else "".join(_one(letter, change) for letter in value)
+
+
+def _one(letter: str, change: Callable[[str], str]) -> str:
+    if letter == "İ" and change is str.lower:
+        return "i"
+    found = (change(letter), letter.title() if change is str.upper else "")
+    return next((new for new in found if len(new) == 1), letter)
 
 
 @TABLE.function(text)
@@ -87,7 +81,7 @@ def _trim(value: str, cut: str) -> str:
 
 @TABLE.function(text)
 def _trimspace(value: str) -> str:
-    return value.strip()
+    return value.strip(_BLANKS)
 
 
 @TABLE.function(text, text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
 GPU_KEYS = regex(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
-_WHOLE = regex(r"-?\d+")
+_WHOLE = regex(r"-?\d{1,18}")
 T = TypeVar("T", bound="Thing")
 
 

@@ -1,0 +1,134 @@
+"""Values, types and refusals of generated expressions are those of Terraform."""
+
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.files.tree import Tree
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.text import Source
+from kcheck.source.values import plain
+from kcheck.syntax.hcl.parse import parse
+from kcheck.terraform.evaluator import value_of
+from kcheck.terraform.operators import INFINITE
+from kcheck.terraform.roots import Loader
+from kcheck.terraform.type_rules import type_of
+from tests.places import TESTS
+
+from .answers import Answer, ask
+from .grammar import MODULE, Grammar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kcheck.source.data_types import Type
+    from kcheck.terraform.scope import Scope
+
+STORED = TESTS / "golden" / "values.jsonl"
+"""Expressions with Terraform's answers; with KCHECK_UPDATE=1 Terraform is asked again."""
+
+COUNT = 2400
+
+UNKNOWN = ('cidrsubnet("10.0.0.0/16",', "pow(")
+"""In expressions that kcheck gives no value and Terraform does: blocks outside of their range, powers like 1.7."""
+
+
+@pytest.fixture(scope="module")
+def scope(tmp_path_factory: pytest.TempPathFactory) -> Scope:
+    """The names of the module that the expressions use."""
+    folder = tmp_path_factory.mktemp("module")
+    (folder / "main.tf").write_text(MODULE)
+    (module,) = Loader(Tree([str(folder)]), Config()).roots(each_workspace=False)
+    return module.scope
+
+
+def answer(expression: str, scope: Scope) -> Answer:
+    """What kcheck says, as Terraform would."""
+    file = parse(Source("x", f"x = (\n{expression}\n)\n".encode()))
+    found = Answer(expression=expression, refused=True)
+    if file.problems:
+        return found
+    try:
+        datum = value_of(file.body.attributes["x"].expression, scope.strictly())
+    except EvaluationError:
+        return found
+    found["refused"] = False
+    try:
+        found["value"], found["type"] = written(plain(datum)), type_written(type_of(datum))
+    except ValueError as error:
+        found["reason"] = str(error)
+    return found
+
+
+def written(value: Any) -> Any:
+    """A value as in JSON, with the digits of its numbers."""
+    if isinstance(value, dict):
+        return {str(key): written(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [written(item) for item in value]
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return scalars.to_string(value + 0)  # JSON has no sign of zero
+    return str(value) if isinstance(value, str) else value
+
+
+def type_written(found: Type) -> Any:
+    """A type as Terraform writes it in JSON."""
+    if found.kind == "object":
+        return ["object", dict(zip(found.names, map(type_written, found.parts), strict=True))]
+    if found.kind == "tuple":
+        return ["tuple", [type_written(part) for part in found.parts]]
+    return [found.kind, type_written(found.element)] if found.parts else found.kind
+
+
+def differences(answers: list[Answer], scope: Scope) -> list[tuple[object, ...]]:
+    """Where kcheck and Terraform do not agree; what both do not know is no difference."""
+    result: list[tuple[object, ...]] = []
+    for theirs in answers:
+        ours = answer(theirs["expression"], scope)
+        if "value" not in theirs:
+            if theirs["refused"] and "value" in ours:
+                result.append(("accepted", ours))
+        elif "value" not in ours:
+            known_gap = ours.get("reason") == INFINITE or any(one in theirs["expression"] for one in UNKNOWN)
+            if not known_gap:
+                result.append(("unknown", theirs))
+        elif json.dumps(ours["value"]) != json.dumps(theirs["value"]):
+            result.append(("wrong", ours, theirs["value"]))
+        elif ours["type"] != theirs["type"] and "regexall(" not in theirs["expression"]:
+            result.append(("type", ours, theirs["type"]))
+    return result
+
+
+def stored() -> list[Answer]:
+    return [json.loads(line) for line in STORED.read_text().splitlines()]
+
+
+def test_values_are_those_that_terraform_gave(scope: Scope) -> None:
+    answers = stored()
+    assert len(answers) >= 2000
+    assert sum("value" in one for one in answers) > 1200
+    assert differences(answers, scope) == []
+
+
+def test_terraform_says_the_same(terraform: str, scope: Scope, tmp_path: Path) -> None:
+    """Other expressions than those that are stored."""
+    expressions = list(Grammar(11).expressions(700))[400:]
+    assert differences(ask(terraform, MODULE, expressions, tmp_path), scope) == []
+
+
+@pytest.mark.skipif("KCHECK_UPDATE" not in os.environ, reason="KCHECK_UPDATE=1 asks Terraform again")
+def test_update(terraform: str, tmp_path: Path) -> None:
+    expressions = list(dict.fromkeys([*MORE, *Grammar(5).expressions(COUNT)]))
+    answers = [one for one in ask(terraform, MODULE, expressions, tmp_path) if len(json.dumps(one)) < 1500]
+    STORED.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in answers))
+
+
+MORE = (TESTS / "golden" / "values.tf.txt").read_text().splitlines()
+"""Expressions that a person wrote, one a line."""
