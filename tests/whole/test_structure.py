@@ -89,7 +89,7 @@ MANIFEST = (
 )
 
 
-START = {"kcheck", "kcheck.cli", "kcheck.commands", "kcheck.commands.group"}
+START = {"kcheck", "kcheck.cli", "kcheck.commands", "kcheck.commands.group", "kcheck.commands.letters"}
 OPTIONS = {
     "kcheck.commands.first_look",
     "kcheck.commands.options",
