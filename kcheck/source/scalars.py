@@ -18,6 +18,8 @@ BITS = 512
 
 _EXACT = 150  # that many decimal digits survive that precision
 _LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory
+_MOST_OF_TERRAFORM = 646_456_993
+"""The largest exponent that Terraform takes (MaxExp of Go's big.Float)."""
 _SHORT = 20
 """Digits of numbers that are read at once, without a pattern: nearly all."""
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
@@ -40,6 +42,10 @@ def is_negative(number: int | Fraction) -> bool:
 
 class EvaluationError(ValueError):
     """An error that Terraform itself would report; `try()` and `can()` catch it."""
+
+
+class DigitsError(EvaluationError):
+    """A number of more digits than kcheck computes with, which Terraform may take: no `try` catches it."""
 
 
 class AbsentError(EvaluationError):
@@ -117,8 +123,11 @@ def to_number(value: object) -> int | Fraction:
         match = _NUMBER.fullmatch(value)
         if match is None:
             raise EvaluationError(f'cannot convert "{value}" to number')
-        if len(value) > _LARGEST or abs(int(match[1] or 0)) > _LARGEST:
-            raise EvaluationError("the number has too many digits")
+        exponent = int(match[1][:_SHORT] if match[1] else 0)
+        if exponent > _MOST_OF_TERRAFORM:
+            raise EvaluationError(f"a number is needed, not one with the exponent {exponent}")
+        if len(value) > _LARGEST or abs(exponent) > _LARGEST:
+            raise DigitsError("the number has too many digits")
         number = whole(Fraction(value.replace(".e", "e").replace(".E", "E").removesuffix(".")))
         return MINUS_ZERO if number == 0 and value.startswith("-") else number
     if isinstance(value, int | Fraction) and not isinstance(value, bool):

@@ -16,10 +16,10 @@ from kcheck.source.scalars import AbsentError, EvaluationError
 from kcheck.source.values import Datum, Either, Known, Origin, Partial, Piece, Rendered, Symbol, Unknown, Unrendered
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.template import normal
-from kcheck.terraform import convert, functions, static_types
+from kcheck.terraform import attempts, convert, functions, static_types
 from kcheck.terraform.access import attribute, each_branch, index, spliced
 from kcheck.terraform.budget import BudgetError
-from kcheck.terraform.operators import INFINITE, alike, common_symbol, first_reason, negated, operate
+from kcheck.terraform.operators import alike, common_symbol, first_reason, negated, operate
 from kcheck.terraform.partial import Gathering, branches_of, derived, either, entries_of, gathered, settled
 from kcheck.terraform.scope import Scope
 from kcheck.terraform.type_rules import element_type, type_of
@@ -288,41 +288,9 @@ def _opaque(value: Datum) -> Datum:
     return value
 
 
-def _try(node: nodes.Call, scope: Scope) -> Datum:
-    """The first argument that can be evaluated; a default takes the place of the absent attribute."""
-    problem = "try() has no argument that can be evaluated"
-    absent: AbsentError | None = None
-    strict = scope.strictly()
-    for at, argument in enumerate(node.arguments):
-        try:
-            value = value_of(argument, strict)
-        except EvaluationError as error:
-            problem = str(error)
-            absent = absent or (error if isinstance(error, AbsentError) else None)
-            continue
-        empty = isinstance(argument, nodes.Tuple | nodes.Object) and isinstance(value, Known) and not value.value
-        if type(value) is Either and node.arguments[at + 1 :]:  # it may be one that does not exist
-            others: list[Datum] = []
-            with suppress(EvaluationError):
-                others.append(_try(replace(node, arguments=node.arguments[at + 1 :]), scope))
-            return either(value.reason, value.origin, [*value.branches, *others], value.symbol)
-        if absent is None or not isinstance(value, Known) or not (empty or isinstance(argument, nodes.Literal)):
-            return value
-        return Known(value.value, absent.origin.used(argument.span))
-    raise EvaluationError(problem)
-
-
-def _can(node: nodes.Call, scope: Scope) -> Datum:
-    try:
-        value = value_of(node.arguments[0], scope.strictly())
-    except EvaluationError:
-        return Known(value=False, origin=_here(node))
-    if isinstance(value, Unknown) and value.reason != INFINITE:
-        return Unknown(value.reason, _here(node))
-    return Known(value=True, origin=_here(node))
-
-
-_SPECIAL: dict[str, Callable[[nodes.Call, Scope], Datum]] = {"try": _try, "can": _can}
+_SPECIAL: dict[str, Callable[[nodes.Call, Scope], Datum]] = {
+    "try": partial(attempts.first, value_of=value_of), "can": partial(attempts.succeeds, value_of=value_of),
+}  # fmt: skip
 
 
 def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:

@@ -102,7 +102,7 @@ def differences(answers: list[Answer], scope: Scope) -> list[tuple[object, ...]]
                 result.append(("unknown", theirs))
         elif json.dumps(ours["value"]) != json.dumps(theirs["value"]):
             result.append(("wrong", ours, theirs["value"]))
-        elif ours["type"] != theirs["type"] and "regexall(" not in theirs["expression"]:
+        elif ours["type"] != theirs["type"]:
             result.append(("type", ours, theirs["type"]))
     return result
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kcheck.source.data_types import STRING, Type, list_of
 from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Origin
+from kcheck.terraform import convert
 from kcheck.terraform.budget import BudgetError
-from kcheck.terraform.functions.signature import Table, text
+from kcheck.terraform.functions.signature import Table, give, text
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
+    from kcheck.source.values import Datum
     from kcheck.terraform.budget import Budget
 
     Pattern: TypeAlias = Any  # re2 has no types
@@ -102,8 +106,17 @@ def _regex(pattern: str, value: str, budget: Budget) -> str | list[str | None] |
 
 
 @TABLE.function(text, text, counted=True)
-def _regexall(pattern: str, value: str, budget: Budget) -> list[str | list[str | None] | dict[str, str | None]]:
-    return [_found(match) for match in _matches(pattern, value, budget)]
+def _regexall(pattern: str, value: str, budget: Budget) -> Datum:
+    found = [_found(match) for match in _matches(pattern, value, budget)]
+    return convert.convert(give(found, Origin(())), list_of(_type_of_match(_compiled(pattern))))
+
+
+def _type_of_match(pattern: Pattern) -> Type:
+    """The type of what `_found` gives."""
+    names = tuple(sorted(pattern.groupindex))
+    if names:
+        return Type("object", (STRING,) * len(names), names)
+    return Type("tuple", (STRING,) * pattern.groups) if pattern.groups else STRING
 
 
 @TABLE.function(text, text, text, counted=True)
