@@ -11,6 +11,7 @@ from kcheck.cli import cli
 from kcheck.engine import linter
 from kcheck.reading import inventory
 from kcheck.source.deadline import DeadlineError
+from kcheck.words.subjects import things
 from tests.whole.test_nasty import HEALTHY
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ def late(*_: object) -> None:
 
 def test_what_was_found_in_time_is_reported(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = CliRunner().invoke(cli, ["check", "."])
-    things = linter.things
     monkeypatch.setattr(linter, "things", lambda kind, world: late() if kind == "image" else things(kind, world))
     run = CliRunner().invoke(cli, ["check", ".", "--timeout", "60"])
     assert run.exit_code == 3

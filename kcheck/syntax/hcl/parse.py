@@ -12,7 +12,7 @@ from tree_sitter import Language, Parser
 from kcheck.source.regex import regex
 from kcheck.source.text import BOM, Source, Span
 from kcheck.syntax.hcl import nodes
-from kcheck.syntax.hcl.broken import explain
+from kcheck.syntax.hcl.broken import explain, too_long
 from kcheck.syntax.hcl.old import modern
 from kcheck.syntax.hcl.scan import without_blanks
 from kcheck.syntax.hcl.template import Gap, Kind, decoded, markers, strips, unescape
@@ -39,14 +39,15 @@ def parse(source: Source) -> nodes.File:
     except UnicodeDecodeError as error:
         span = source.span(error.start, error.end)
         return nodes.File(nodes.Body(source.span(0, len(source.data))), (Problem("not UTF-8 text", span),))
+    body, long = nodes.Body(source.span(0, len(source.data))), too_long(source)
+    if long:
+        return nodes.File(body, long)
     root = _parsed(source.data)
     reader = _Reader(source, 0)
-    body = nodes.Body(source.span(0, len(source.data)))
     if not root.has_error:
         reader.fill(body, _body(root))
         return nodes.File(body, tuple(reader.problems))
-    problems, old = _pieces(source, body)
-    return nodes.File(body, tuple(problems), old)
+    return nodes.File(body, *_pieces(source, body))
 
 
 _OPENING, _CLOSING = b"x = <<KCHECK_TEMPLATE\n", b"\nKCHECK_TEMPLATE\n"
@@ -107,7 +108,7 @@ def _body(root: Node) -> Node | None:
     return next((child for child in root.children if child.type == "body"), None)
 
 
-def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
+def _pieces(source: Source, body: nodes.Body) -> tuple[tuple[Problem, ...], bool]:
     """Parse the file in pieces, split where a line begins like a block or an attribute.
 
     One error makes tree-sitter swallow the rest of a file; the pieces before and after it are healthy. Also tells
@@ -116,7 +117,7 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
     data = source.data
     start = len(BOM) if data.startswith(BOM) else 0
     cuts = sorted({start, *(match.start() for match in _PIECE.finditer(data)), len(data)})
-    problems, old, more = [], False, 0
+    problems, old = [], False
     for begin, end in itertools.pairwise(cuts):
         piece = data[begin:end]
         root = _parsed(piece)
@@ -125,15 +126,14 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
             again = _parsed(rewritten)
             root, old = (root, old) if again.has_error else (again, True)
         if root.has_error:
-            more += len(problems) >= MAX_PROBLEMS
-            problems += [] if more else [explain(source, begin, piece, root)]
+            problems.append(explain(source, begin, piece, root))
+            if len(problems) > MAX_PROBLEMS:
+                return (*problems, Problem("the rest of this file is not read", source.span(end, end))), old
         else:
             reader = _Reader(source, begin)
             reader.fill(body, _body(root))
             problems += reader.problems
-    if more:
-        problems.append(Problem(f"{more:,} more parts of this file cannot be read", source.span(start, start)))
-    return problems, old
+    return tuple(problems), old
 
 
 class _TooDeepError(Exception):
