@@ -272,7 +272,14 @@ def test_literal_of_what_looks_like_a_template(text: str) -> None:
     assert value(literal(text)) == text
 
 
-def test_errors_everywhere_are_counted() -> None:
+def test_a_file_of_errors_is_not_read_to_its_end() -> None:
     file = parse(Source("a.tf", b'resource "a" {\n  x = [ { "\n' * 300))
-    assert len(file.problems) == 101
-    assert file.problems[-1].message == "200 more parts of this file cannot be read"
+    assert len(file.problems) == 102
+    assert file.problems[-1].message == "the rest of this file is not read"
+
+
+def test_long_lines_are_not_read() -> None:
+    assert not parse(Source("a.tf", b'a = "' + b"x" * 499_000 + b'"\n')).problems
+    (problem,) = parse(Source("a.tf", b'b = 1\na = "' + b"x" * 500_000 + b'"\n')).problems
+    assert problem.message == "a line of more than 500,000 characters is not read"
+    assert problem.span.begin.line == 2

@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.source.regex import regex
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from kcheck.source.text import Source
+
+
+_LONG_LINE = regex(rb"[^\n]{500001}")
+
+
+def too_long(source: Source) -> tuple[Problem, ...]:
+    """The first line that is too long: the parser takes 200 bytes of memory for each character of a text."""
+    found = _LONG_LINE.search(source.data)
+    why = "a line of more than 500,000 characters is not read"
+    return (Problem(why, source.span(*found.span())),) if found else ()
 
 
 def explain(source: Source, begin: int, piece: bytes, root: Node) -> Problem:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kcheck.source.regex import regex
 from kcheck.source.text import BOM, Source, Span
 from kcheck.syntax.hcl import nodes
-from kcheck.syntax.hcl.broken import explain
+from kcheck.syntax.hcl.broken import explain, too_long
 from kcheck.syntax.hcl.old import modern
 from kcheck.syntax.hcl.scan import without_blanks
 from kcheck.syntax.hcl.template import EscapeError, Gap, Kind, decoded, markers, strips, unescape
@@ -34,14 +34,15 @@ def parse(source: Source) -> nodes.File:
     except UnicodeDecodeError as error:
         span = source.span(error.start, error.end)
         return nodes.File(nodes.Body(source.span(0, len(source.data))), (Problem("not UTF-8 text", span),))
+    body, long = nodes.Body(source.span(0, len(source.data))), too_long(source)
+    if long:
+        return nodes.File(body, long)
     root = parsed(source.data)
     reader = _Reader(source, 0)
-    body = nodes.Body(source.span(0, len(source.data)))
     if not root.has_error:
         reader.fill(body, body_of(root))
         return nodes.File(body, tuple(reader.problems))
-    problems, old = _pieces(source, body)
-    return nodes.File(body, tuple(problems), old)
+    return nodes.File(body, *_pieces(source, body))
 
 
 _OPENING, _CLOSING = b"x = <<KCHECK_TEMPLATE\n", b"\nKCHECK_TEMPLATE\n"
@@ -79,7 +80,7 @@ def parse_expression(text: str, place: Span) -> nodes.Expression:
     return entry.expression if entry else nodes.Invalid(place, f"`{text}` is not an expression")
 
 
-def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
+def _pieces(source: Source, body: nodes.Body) -> tuple[tuple[Problem, ...], bool]:
     """Parse the file in pieces, split where a line begins like a block or an attribute.
 
     One error makes tree-sitter swallow the rest of a file; the pieces before and after it are healthy. Also tells
@@ -89,7 +90,7 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
     start = len(BOM) if data.startswith(BOM) else 0
     cuts = sorted({start, *(match.start() for match in _PIECE.finditer(data)), len(data)})
     problems: list[Problem] = []
-    old, more = False, 0
+    old = False
     for begin, end in itertools.pairwise(cuts):
         piece = data[begin:end]
         root = parsed(piece)
@@ -98,15 +99,14 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
             again = parsed(rewritten)
             root, old = (root, old) if again.has_error else (again, True)
         if root.has_error:
-            more += len(problems) >= MAX_PROBLEMS
-            problems += [] if more else [explain(source, begin, piece, root)]
+            problems.append(explain(source, begin, piece, root))
+            if len(problems) > MAX_PROBLEMS:
+                return (*problems, Problem("the rest of this file is not read", source.span(end, end))), old
         else:
             reader = _Reader(source, begin)
             reader.fill(body, body_of(root))
             problems += reader.problems
-    if more:
-        problems.append(Problem(f"{more:,} more parts of this file cannot be read", source.span(start, start)))
-    return problems, old
+    return tuple(problems), old
 
 
 class _TooDeepError(Exception):
