@@ -53,7 +53,7 @@ def _toml(source: Source) -> Known[DatumValue]:
 
     try:
         data = tomllib.loads(source.data.decode("utf-8"), parse_float=_finite)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{source.path}: not TOML: {error}") from error
     start = find_table(source.data, TABLE) or 0
     end = source.data.find(b"\n", start)
