@@ -59,7 +59,8 @@ def distinct(items: Iterable[Datum]) -> int | None:
             return None
         found.append(item.value if isinstance(item, Known) else symbol)
     kinds = {type(one) for one in found}
-    return len(set(found)) if len(kinds) <= 1 else None
+    is_plain = not kinds & {tuple, dict} and len(kinds) <= 1
+    return len(set(found)) if is_plain else None
 
 
 MOST_CHOICES = 16

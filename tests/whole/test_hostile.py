@@ -84,6 +84,49 @@ def test_numbers_of_any_size(number: str, write: Write) -> None:
     assert status("eval", f"1 / {number}") in (0, 1)
 
 
+GKE = """
+resource "google_container_cluster" "a" {
+  name = "a"
+  cluster_autoscaling {
+    enabled = true
+    resource_limits {
+      resource_type = "cpu"
+      maximum       = 0.5
+    }
+  }
+}
+resource "google_container_node_pool" "a" {
+  cluster        = google_container_cluster.a.name
+  node_locations = [[["a"]]]
+  autoscaling {
+    max_node_count = 8
+  }
+}
+"""
+ACK = """
+resource "alicloud_cs_managed_kubernetes" "a" {
+  name = "a"
+}
+resource "alicloud_cs_kubernetes_node_pool" "a" {
+  cluster_id = alicloud_cs_managed_kubernetes.a.id
+  spot_price_limit {
+    instance_type = "ecs.gn7i-c8g1.2xlarge"
+    price_limit   = [["a"]]
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("code", [GKE, ACK], ids=["gke", "ack"])
+def test_values_of_the_wrong_shape(code: str, write: Write) -> None:
+    run_all(write, {"main.tf": code})
+
+
+def test_settings_that_are_nested_deeply(write: Write) -> None:
+    write({"main.tf": EKS, "pyproject.toml": f"[tool.kcheck]\nignore = {'[' * 1100}{']' * 1100}\n"})
+    assert status("check") == 2
+
+
 def test_an_expression_that_is_no_text(write: Write) -> None:
     write({"main.tf": EKS})
     run = CliRunner().invoke(cli, ["eval", '"\udcff"'])

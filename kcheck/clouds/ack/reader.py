@@ -302,7 +302,12 @@ def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, s
         if unknown is not None:
             return unknown
         plain = text.value if isinstance(text, Known) else None
-        found[str(name.value) if isinstance(name, Known) else ""] = "" if plain is None else scalars.to_string(plain)
+        try:
+            found[str(name.value) if isinstance(name, Known) else ""] = (
+                "" if plain is None else scalars.to_string(plain)
+            )
+        except scalars.EvaluationError as error:
+            return Unknown(f"`{value}`: {error}", Origin((one.span,)))
     return Known(found, Origin(((*nested, record)[0].span,)))
 
 

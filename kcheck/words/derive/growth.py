@@ -86,8 +86,9 @@ def _within_cores(autoscaler: Autoscaler, nodes: int, most: Known[int], world: W
     if needed <= most.value:
         return nodes
     if cluster is not None and world.sizes.growth(cluster).known and world.pools.of_cluster(cluster):
-        own = next(one for one in world.caps.of_cluster(cluster) if one.cause is most)
-        return world.sizes.within(own, cluster, nodes)
+        own = next((one for one in world.caps.of_cluster(cluster) if one.cause is most), None)
+        if own is not None:
+            return world.sizes.within(own, cluster, nodes)
     return nodes * most.value // needed
 
 
