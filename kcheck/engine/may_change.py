@@ -74,6 +74,7 @@ class _Sharing:
         self.world = world
         self.uses: dict[tuple[str, str], dict[Span | Missing, list[str]]] = {}
         self.wanting = {(f.rule, change.owner): f for f in findings for change in f.changes}
+        self.content: dict[tuple[str, str, str, Span | Missing, bool], str] = {}
         self.owners: dict[tuple[str, Span | Missing], set[str]] = {}
         for finding in findings:
             for change in finding.changes:
@@ -86,12 +87,14 @@ class _Sharing:
             self.uses[key] = {}
             for place, user in raw_views.users(*key, self.world):
                 self.uses[key].setdefault(place, []).append(user)
-        others = {user: self.wanting.get((finding.rule, user)) for user in self.uses[key].get(change.place, ())}
-        content = [user for user, own in others.items() if own is None or (own.small and not finding.small)]
+        case = (finding.rule, *key, change.place, finding.small)
+        if case not in self.content:
+            self.content[case] = self._content(finding, self.uses[key].get(change.place, ()))
+        content = self.content[case]
         if content:
             sets = f"{change.key} would also be set for" if change.origin.missing else f"{_called(change)} also sets"
             own = f"use a value of its own for this {change.subject.replace('_', ' ')}"
-            return f"Not fixed: {sets} {content[0]}, which is fine with it\n{own}"
+            return f"Not fixed: {sets} {content}, which is fine with it\n{own}"
         missing = change.origin.missing
         span = missing.container if missing else change.origin.written
         if edit.is_anchored(span):
@@ -103,6 +106,11 @@ class _Sharing:
                 use = f"Not fixed: `&{name}` is used {count} times, and {wanting} of them should change"
                 return f"{use}\nuse a value of its own for this {change.subject.replace('_', ' ')}"
         return ""
+
+    def _content(self, finding: Finding, users: Iterable[str]) -> str:
+        """The first user of a value that the rule has not found, or not as badly; empty if there is none."""
+        others = ((user, self.wanting.get((finding.rule, user))) for user in users)
+        return next((user for user, own in others if own is None or (own.small and not finding.small)), "")
 
 
 def _called(change: Change) -> str:

@@ -16,7 +16,7 @@ from kcheck.syntax import edit
 from kcheck.words.subjects import SUBJECTS, things
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
@@ -222,24 +222,27 @@ class _Fixer:
                 return _Worse(f"a {subject} could not be read any more", bug=True)
         if len(after.result.bugs) > len(before.result.bugs):
             return _Worse(after.result.bugs[-1].message, bug=True)
-        old = _all_keys(before.result)
+        old, hidden = _all_keys(before.result), _Standing(self.unless, before.result)
         left = (finding for finding in after.result.findings if not finding.small)
-        found = [
-            finding for finding in left if not _keys(finding) <= old and not self.was_hidden(finding, before.result)
-        ]
+        found = [finding for finding in left if not _keys(finding) <= old and not hidden.covers(finding)]
         if not found:
             return None
         worst = max(found, key=lambda finding: finding.severity)
         reason = f"then {worst.rule} would be found: {worst.message}"
         return _Worse(reason, worst.rule == _UNREADABLE, frozenset(name for f in found for name in f.objects))
 
-    def was_hidden(self, finding: Finding, before: Result) -> bool:
-        """Whether a finding was there before, and another one on the same thing stood for it."""
+
+class _Standing:
+    """Findings of a run that stand for others on the same thing."""
+
+    def __init__(self, unless: Mapping[str, Sequence[str]], result: Result) -> None:
+        self.unless = unless
+        self.found = {(other.rule, on) for other in result.findings for on in _things(other)}
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether one of them stands for a finding."""
         names = self.unless.get(finding.rule, ())
-        return any(
-            other.rule in names and (finding.objects & other.objects or _path(other) == _path(finding))
-            for other in before.findings
-        )
+        return any((name, on) in self.found for name in names for on in _things(finding))
 
 
 def fix(
@@ -281,6 +284,11 @@ def _groups(findings: list[Finding]) -> list[list[Finding]]:
 def _names(finding: Finding) -> set[str]:
     """The objects of a finding, and those that its fix changes."""
     return finding.objects | {change.owner for change in finding.changes}
+
+
+def _things(finding: Finding) -> set[object]:
+    """What a finding is about: its objects and its file."""
+    return {*finding.objects, (_path(finding),)}
 
 
 def _path(finding: Finding) -> str:

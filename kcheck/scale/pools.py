@@ -106,7 +106,8 @@ class Pools:
 
     def _why_uncounted(self, pools: Iterable[NodePool]) -> str:
         """Why the number of pools is unknown; empty if known."""
-        return next(filter(None, (self._inventory.doubts.get(pool.id) for pool in pools)), "")
+        doubts = self._inventory.doubts  # most often none: then nobody looks at all pools once more
+        return next(filter(None, (doubts.get(pool.id) for pool in pools)), "") if doubts else ""
 
     def holds_only_pods(self, subnet: Subnet) -> bool:
         """Whether a subnet holds pods, and no nodes."""

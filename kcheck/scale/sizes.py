@@ -85,6 +85,9 @@ class Sizes(Memory):
 
     def growth(self, cluster: Cluster) -> Growth:
         """How the pools of a cluster share its nodes, in the order of `Pools.of_cluster`."""
+        return self.remember("growth", cluster.id, lambda: self._growth(cluster))
+
+    def _growth(self, cluster: Cluster) -> Growth:
         from kcheck.scale.growth import Growth
 
         pools = self._pools.of_cluster(cluster)

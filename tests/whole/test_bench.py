@@ -10,6 +10,7 @@ import sys
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import bench_growth
 import bench_phases
 import pytest
 
@@ -65,6 +66,23 @@ def test_a_load_is_printed_with_its_goals(bench: Any, tmp_path: Path) -> None:
     assert first.startswith("nothing ")
     assert [line.split()[-1] for line in others if "goal" in line] == ["met", "MISSED", "met"]
     assert len(others) == 4
+
+
+def test_growth_is_printed_per_unit(tmp_path: Path) -> None:
+    seconds = {"1": 1.0, "10": 1.9, "20": 2.9, "40": 7.0}
+    series = bench_growth.Series("Jobs", bench_growth.one_file, (10, 20, 40, 80))
+    first, *others = bench_growth.rows(series, tmp_path, lambda _, folder: seconds[folder.name], 5)
+    assert first == "Jobs"
+    assert [line.split()[4:] for line in others[:-1]] == [
+        ["ms", "1.00x"], ["ms", "1.00x"], ["ms", "1.54x", "over", "1.3"],
+    ]  # fmt: skip
+    assert others[-1].strip() == "larger ones would take too long"
+
+
+@pytest.mark.parametrize("series", bench_growth.SERIES, ids=lambda series: series.name)
+def test_trees_grow_by_their_size(series: bench_growth.Series) -> None:
+    sizes = [sum(map(len, series.make(size).values())) for size in (5, 10, 20)]
+    assert sizes[2] - sizes[1] > sizes[1] - sizes[0] > 0
 
 
 def test_phases_add_up(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ class WallFinder:
         self.cluster = cluster
         self.world = world
         self.pools = world.pools.of_cluster(cluster)
+        self._names = [pool.id for pool in self.pools]
         self.growth = world.sizes.growth(cluster)
         every = world.pools.all_of_cluster(cluster)
         self.gap = every.reason if isinstance(every, Unknown) else ""
@@ -99,7 +100,7 @@ class WallFinder:
         return self._named(self.growth.sizes(nodes))
 
     def _named(self, sizes: list[int]) -> dict[str, int]:
-        return {pool.id: size for pool, size in zip(self.pools, sizes, strict=True)}
+        return dict(zip(self._names, sizes, strict=True))
 
     def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
         """A trial over all possible pool sizes; `weights` are by pool id."""

@@ -167,7 +167,9 @@ def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
 def _alternatives(queue: Queue, world: World) -> list[Queue]:
     """Other queues of the same kind and name: files that are applied instead of each other, each with jobs of its own."""
     name = known(queue.name)
-    near = world.deployed.beside(queue).queues if name else []
+    if not name or len(_by_name(queue.kind, world).get(name, ())) == 1:
+        return []
+    near = world.deployed.beside(queue).queues
     return [one for one in near if one is not queue and one.kind == queue.kind and known(one.name) == name]
 
 
