@@ -151,8 +151,9 @@ def test_what_another_finding_stood_for_is_not_new(write: Write) -> None:
     finding = outcome.fixed[0]
     fixer.unless["later"] = (finding.rule,)
     before = linter.run(Tree(["."]), Config())
-    assert fixer.was_hidden(replace(finding, rule="later"), before)
-    assert not fixer.was_hidden(replace(finding, rule="other"), before)
+    hidden = fix._Standing(fixer.unless, before)
+    assert hidden.covers(replace(finding, rule="later"))
+    assert not hidden.covers(replace(finding, rule="other"))
 
 
 # --- files that are not ours
