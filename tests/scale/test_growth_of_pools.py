@@ -1,0 +1,37 @@
+"""Pools and workloads in large numbers: what is asked of each pair is asked once. No time is measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bench_growth
+
+from kcheck.scale import placement
+from kcheck.words.derive import pools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    from kcheck.engine.linter import Result
+
+
+def test_workloads_are_fitted_to_pools_once_a_pair(
+    check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs: list[object] = []
+    fit = placement.fit
+    monkeypatch.setattr(placement, "fit", lambda *given: (pairs.append(given), fit(*given))[1])
+    check(bench_growth.selected(6))
+    assert 0 < len(pairs) <= 6 * 6 * 8
+
+
+def test_the_room_of_pools_is_summed_once_a_workload(
+    check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs: list[object] = []
+    room = pools._room
+    monkeypatch.setattr(pools, "_room", lambda *given: (pairs.append(given), room(*given))[1])
+    check(bench_growth.selected(8))
+    assert 0 < len(pairs) <= 9 * 9
