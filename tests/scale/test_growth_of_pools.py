@@ -11,18 +11,30 @@ from kcheck.words.derive import pools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     import pytest
 
     from kcheck.engine.linter import Result
 
 
+def counted(module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What a function is called with from now on."""
+    calls: list[object] = []
+    function = getattr(module, name)
+
+    def call(*given: object) -> object:
+        calls.append(given)
+        return function(*given)
+
+    monkeypatch.setattr(module, name, call)
+    return calls
+
+
 def test_workloads_are_fitted_to_pools_once_a_pair(
     check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pairs: list[object] = []
-    fit = placement.fit
-    monkeypatch.setattr(placement, "fit", lambda *given: (pairs.append(given), fit(*given))[1])
+    pairs = counted(placement, "fit", monkeypatch)
     check(bench_growth.selected(6))
     assert 0 < len(pairs) <= 6 * 6 * 8
 
@@ -30,8 +42,6 @@ def test_workloads_are_fitted_to_pools_once_a_pair(
 def test_the_room_of_pools_is_summed_once_a_workload(
     check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pairs: list[object] = []
-    room = pools._room
-    monkeypatch.setattr(pools, "_room", lambda *given: (pairs.append(given), room(*given))[1])
+    pairs = counted(pools, "_room", monkeypatch)
     check(bench_growth.selected(8))
     assert 0 < len(pairs) <= 9 * 9
