@@ -39,7 +39,8 @@ def job(i: int, *, image: str = "nginx:latest", more: str = "") -> str:
     """A Job, with several findings; `more` belongs to its pods."""
     return (
         f"apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: job{i}\n  labels: {{}}\nspec:\n"
-        f"  parallelism: 4\n  completions: 4\n  template:\n    spec:\n      restartPolicy: Never\n{more}      containers:\n        - name: main\n"
+        f"  parallelism: 4\n  completions: 4\n  template:\n    spec:\n      restartPolicy: Never\n{more}"
+        "      containers:\n        - name: main\n"
         f"          image: {image}\n          resources:\n            limits:\n              nvidia.com/gpu: 8\n"
     )
 

@@ -41,6 +41,7 @@ class Pools:
         self._inventory = inventory
         self._deployed = deployed
         self._autoscaling = autoscaling
+        self._found: dict[PodTemplate, list[tuple[NodePool, bool]] | Unknown] = {}
 
     @cached_property
     def _daemons(self) -> Daemons:
@@ -115,6 +116,11 @@ class Pools:
 
     def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
         """The pools that pods fit, and whether that is certain; Unknown if pools may be missing."""
+        if template not in self._found:
+            self._found[template] = self._candidates(template)
+        return self._found[template]
+
+    def _candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
         workload = self._deployed.workload(template)
         cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:

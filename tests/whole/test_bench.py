@@ -80,9 +80,10 @@ def test_growth_is_printed_per_unit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("series", bench_growth.SERIES, ids=lambda series: series.name)
-def test_trees_grow_by_their_size(series: bench_growth.Series) -> None:
-    sizes = [sum(map(len, series.make(size).values())) for size in (5, 10, 20)]
-    assert sizes[2] - sizes[1] > sizes[1] - sizes[0] > 0
+def test_trees_grow_by_their_size(series: bench_growth.Series, tmp_path: Path) -> None:
+    series.write(tmp_path, 5)
+    assert {path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == set(series.make(5).values())
+    assert series.make(5) != series.make(10)
 
 
 def test_phases_add_up(tmp_path: Path) -> None:

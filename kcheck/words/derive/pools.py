@@ -51,13 +51,13 @@ def _find_biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | No
     cluster = known(pool.cluster)
     if cluster is None:
         return None
-    others = [other for other in world.pools.of_cluster(cluster) if other is not pool]
     found: list[tuple[Workload, int]] = []
     for workload in world.deployed.on(cluster).workloads:
         need = None if workload.per_node else _fills(workload, pool)
         if need is None:
             continue
-        own, beside = Fraction(number(pool.size.max_nodes, 0), need), sum(_room(workload, other) for other in others)
+        own = Fraction(number(pool.size.max_nodes, 0), need)
+        beside = _room_of_all(workload, cluster, world) - own
         if beside < 1 and (own >= 1 or own + beside < 1):
             found.append((workload, need))
     return max(found, key=operator.itemgetter(1), default=None)
@@ -75,6 +75,14 @@ def filled(template: PodTemplate, pool: NodePool) -> int | None:
     if pods is None or gpus > of_node:
         return None
     return -(-int(pods) // (of_node // gpus)) if gpus else 0
+
+
+def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction:
+    """Which part of a GPU workload the pools of its cluster have room for together."""
+    pools = world.pools.of_cluster(cluster)
+    return world.remember(
+        "room of all pools", workload.id, lambda: sum((_room(workload, pool) for pool in pools), Fraction(0))
+    )
 
 
 def _room(workload: Workload, pool: NodePool) -> Fraction:

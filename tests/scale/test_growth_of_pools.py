@@ -1,0 +1,47 @@
+"""Pools and workloads in large numbers: what is asked of each pair is asked once. No time is measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import bench_growth
+
+from kcheck.scale import placement
+from kcheck.words.derive import pools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    import pytest
+
+    from kcheck.engine.linter import Result
+
+
+def counted(module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What a function is called with from now on."""
+    calls: list[object] = []
+    function = getattr(module, name)
+
+    def call(*given: object) -> object:
+        calls.append(given)
+        return function(*given)
+
+    monkeypatch.setattr(module, name, call)
+    return calls
+
+
+def test_workloads_are_fitted_to_pools_once_a_pair(
+    check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = counted(placement, "fit", monkeypatch)
+    check(bench_growth.selected(6))
+    assert 0 < len(pairs) <= 6 * 6 * 8
+
+
+def test_the_room_of_pools_is_summed_once_a_workload(
+    check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = counted(pools, "_room", monkeypatch)
+    check(bench_growth.selected(8))
+    assert 0 < len(pairs) <= 9 * 9
