@@ -5,6 +5,8 @@ Importing click takes twice as long as starting Python, 40 ms; the typing module
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 
 from kcheck import __version__
@@ -33,18 +35,29 @@ _HELP = frozenset({"-h", "--help"})
 def main() -> None:
     """Run kcheck. Exits with 0 clean, 1 findings, 2 wrong use, 3 a bug in kcheck."""
     arguments = sys.argv[1:]
-    if arguments and arguments[0] in _STORED and not _HELP.intersection(arguments):
-        from kcheck.commands import result_cache
+    try:
+        if arguments and arguments[0] in _STORED and not _HELP.intersection(arguments):
+            from kcheck.commands import result_cache
 
-        result_cache.run(arguments, _is_answered, _run)
-    elif not _is_answered(arguments):
-        _run()
+            result_cache.run(arguments, _is_answered, _run)
+        elif not _is_answered(arguments):
+            _run(arguments)
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        sys.exit(130)
 
 
-def _run() -> None:
-    from kcheck.commands import group
+def _run(arguments: list[str]) -> None:
+    """Run a command."""
+    from kcheck.commands import letters
 
-    group.run()
+    letters.show_all()
+    gc.disable()  # nearly all that a run makes lives until its end: looking for cycles would take a third of the time
+    atexit.register(gc.freeze)  # nor does Python look for them when it ends: a twentieth of checking one manifest
+    if not _is_clean(arguments):
+        from kcheck.commands import group
+
+        group.run()
 
 
 def _is_answered(arguments: list[str]) -> bool:
@@ -58,6 +71,21 @@ def _is_answered(arguments: list[str]) -> bool:
             from kcheck.commands import first_look
 
             return first_look.is_nothing(arguments[1:])
+    except Exception:  # click's way meets it again, and reports it
+        return False
+    return False
+
+
+def _is_clean(arguments: list[str]) -> bool:
+    """Answer `check` where nothing is found."""
+    try:
+        if arguments[:1] == ["check"]:
+            from kcheck.commands import first_look
+
+            if first_look.trees:
+                from kcheck.commands import clean_check
+
+                return clean_check.is_clean(arguments[1:])
     except Exception:  # click's way meets it again, and reports it
         return False
     return False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from kcheck.numbers import profiles
 from kcheck.source.values import Known, Origin
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
 
 
-class Limit(NamedTuple):
+class Limit(Struct, frozen=True):
     """A documented number of nodes for a cluster, or for each pool.
 
     `key` is that of the number in `limits.yaml`, `cause` the value that makes it hold, `text` says what it is. `nodes`
@@ -37,7 +39,7 @@ class Limit(NamedTuple):
     unknown: str = ""
 
 
-class Label(NamedTuple):
+class Label(Struct, frozen=True):
     """A cloud's label of spot nodes: its value on spot and on other nodes, empty if absent."""
 
     key: str
@@ -45,7 +47,7 @@ class Label(NamedTuple):
     on_demand: str = ""
 
 
-class Reference(NamedTuple):
+class Reference(Struct, frozen=True):
     """An attribute and the resource types it refers to; `many` if it is a list."""
 
     attribute: str

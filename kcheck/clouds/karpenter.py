@@ -21,7 +21,7 @@ from kcheck.clouds.karpenter_pools import (
 from kcheck.clouds.reader import matches_pattern, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.kubernetes.workloads.scalars import integer
+from kcheck.kubernetes.workloads.scalars import absent, integer
 from kcheck.model import (
     NOTHING,
     Addresses,
@@ -37,7 +37,7 @@ from kcheck.model import (
 )
 from kcheck.numbers import machines
 from kcheck.numbers.fields import Fields
-from kcheck.source.units import as_text
+from kcheck.source.units import as_text, whole_number
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, plain
 from kcheck.syntax import yaml
 
@@ -206,7 +206,7 @@ def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
     """The taints of the nodes."""
     found = yaml.get(tree, "spec", "template", "spec", "taints")
     if not isinstance(found, yaml.Sequence):
-        return NOTHING
+        return absent(tree, "spec", "template", "spec", "taints")
     parts = [[text(one, key) for key in ("key", "value", "effect")] for one in found.items]
     return Known(tuple(f"{key}={value}:{effect}" for key, value, effect in parts), Origin((found.span,)))
 
@@ -239,8 +239,9 @@ def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], ad
     found: list[tuple[int, Span]] = []
     for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus)), ("nodes", 1)):
         limit = yaml.get(tree, "spec", "limits", resource)
-        if isinstance(limit, yaml.Scalar) and limit.text.isdigit() and own:
-            found.append((int(limit.text) // own, limit.span))
+        most = whole_number(limit.text) if isinstance(limit, yaml.Scalar) else None
+        if limit is not None and most is not None and own:
+            found.append((most // own, limit.span))
     if found:
         nodes, span = min(found, key=lambda pair: pair[0])
         return Known(nodes, Origin((span,)))

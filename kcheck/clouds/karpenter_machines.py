@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.numbers import machines
 from kcheck.source.regex import regex
+from kcheck.source.units import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -17,9 +18,9 @@ MOST = 30
 
 _AWS = ("karpenter.k8s.aws", "eks.amazonaws.com", "node.kubernetes.io", "kubernetes.io")
 _AZURE = ("karpenter.azure.com", "node.kubernetes.io", "kubernetes.io")
-_EC2 = regex(r"([a-z]+)(?:-\d+tb)?(\d+)([a-z]*)(?:-[a-z0-9]+)?\.(.+)")
+_EC2 = regex(r"([a-z]+)(?:-\d+tb)?(\d{1,9})([a-z]*)(?:-[a-z0-9]+)?\.(.+)")
 """Category, generation, features and size of an EC2 type, as Karpenter reads its name."""
-_SKU = regex(r"Standard_([A-Z])[A-Z]*(\d+).*?(?:_v(\d+))?")
+_SKU = regex(r"Standard_([A-Z])[A-Z]*(\d{1,9}).*?(?:_v(\d+))?")
 """Family, vCPUs and version of an Azure size."""
 _ACCELERATORS = ("inf", "trn", "dl")
 _AMD = ("g4ad",)
@@ -141,8 +142,8 @@ def _fits(facts: Mapping[str, str | int | None], asked: list[Requirement]) -> bo
 def _holds(fact: str | int | None, one: Requirement) -> bool:
     """Whether a label fits a requirement; a missing label fits NotIn and DoesNotExist."""
     if one.operator in _COMPARED:
-        number = one.values[0] if one.values else ""
-        return isinstance(fact, int) and number.isdigit() and _COMPARED[one.operator](fact, int(number))
+        number = whole_number(one.values[0]) if one.values else None
+        return isinstance(fact, int) and number is not None and _COMPARED[one.operator](fact, number)
     within = fact is not None and str(fact) in one.values
     return {"In": within, "NotIn": not within, "DoesNotExist": fact is None}.get(one.operator, fact is not None)
 

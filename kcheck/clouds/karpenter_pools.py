@@ -11,7 +11,7 @@ from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, KarpenterPool
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.fields import Fields
-from kcheck.source.units import seconds
+from kcheck.source.units import seconds, whole_number
 from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, with_origin
 from kcheck.syntax import yaml
 
@@ -137,7 +137,8 @@ def _time(fields: Fields, name: str, place: Origin) -> Value[int]:
     if not isinstance(value, Known):
         return value
     try:
-        return Known(int(value.value) if value.value.isdigit() else seconds(value.value), value.origin)
+        number = whole_number(value.value)
+        return Known(seconds(value.value) if number is None else number, value.origin)
     except ValueError as error:
         return Unknown(str(error), value.origin)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
+from msgspec.structs import replace
+
 from kcheck.model import NOTHING
 from kcheck.numbers import profiles
 from kcheck.source.values import (
@@ -109,4 +111,4 @@ def _named(value: Value[T], name: str) -> Value[T]:
     if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):
         return value
     why = f"{name} is not a literal"
-    return with_origin(value, origin._replace(missing=Missing(origin.written, (name,)), why=origin.why or why))
+    return with_origin(value, replace(origin, missing=Missing(origin.written, (name,)), why=origin.why or why))

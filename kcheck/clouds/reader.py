@@ -6,6 +6,8 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
 from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Thing
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.fields import Fields
@@ -360,9 +362,9 @@ def _of_collection(record: Record, kind: str) -> Origin | None:
     if origin is None or made is None or not isinstance(known(made), dict):
         return origin
     if origin.missing is not None:
-        return origin._replace(missing=origin.missing.below(_MEMBER) if origin.missing.path else None)
+        return replace(origin, missing=origin.missing.below(_MEMBER) if origin.missing.path else None)
     empty = re.fullmatch(r"\{\s*\}", origin.written.text)
-    return origin._replace(missing=Missing(origin.written, (_MEMBER,))) if empty else origin
+    return replace(origin, missing=Missing(origin.written, (_MEMBER,))) if empty else origin
 
 
 _MEMBER = "gpu"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, options, progress
+from kcheck.commands import comparison_options, options, printing, progress
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -35,7 +35,7 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
     with progress.show_progress() as tell:
         result = options.with_usage_errors(lambda: linter.run(tree, config, tell))
-    path = comparison_options.baseline_path(config, baseline_file)
+    path = options.with_usage_errors(lambda: comparison_options.baseline_path(config, baseline_file))
     not_ignorable = options.with_usage_errors(lambda: rules.not_ignorable(config))
     is_new = not os.path.exists(path)
     old = (
@@ -48,12 +48,12 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     comparison_options.save_baseline(new)
     counts = Counter(entry.severity for entry in new.entries)
     kinds = ", ".join(counted(counts[word], word) for word in ("error", "warning", "info") if counts[word])
-    click.echo(f"{path}: {counted(len(new.entries), 'known finding')}{f' ({kinds})' if kinds else ''}.", err=True)
+    printing.note(f"{path}: {counted(len(new.entries), 'known finding')}{f' ({kinds})' if kinds else ''}.")
     left_out = [finding for finding in result.findings if finding.rule in not_ignorable]
     if left_out:
-        click.echo(f"Left out {counted(len(left_out), 'finding')} of rules in not_ignorable.", err=True)
+        printing.note(f"Left out {counted(len(left_out), 'finding')} of rules in not_ignorable.")
     if not config.baseline:
-        click.echo(f"Next: `kcheck check --baseline`, or add `baseline: {path}` to kcheck.yaml.", err=True)
+        printing.note(f"Next: `kcheck check --baseline`, or add `baseline: {path}` to kcheck.yaml.")
     options.tell_bugs(result)
     if result.bugs:
         sys.exit(options.bug_status(result))

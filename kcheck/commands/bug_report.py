@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import traceback
 
-import click
-
 from kcheck import __version__
+from kcheck.commands import printing
 
 ISSUES = "the project's issue tracker"
 
@@ -15,5 +14,5 @@ def print_report(error: BaseException) -> None:
     """Print what to send in. The last lines of the stack name places in kcheck, nothing of the user's files."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     places = " < ".join(f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in reversed(frames))
-    click.echo(f"kcheck {__version__} failed: {type(error).__name__}: {error} ({places})", err=True)
-    click.echo(f"This is a bug in kcheck. Please report this line in {ISSUES}.", err=True)
+    printing.note(f"kcheck {__version__} failed: {type(error).__name__}: {error} ({places})")
+    printing.note(f"This is a bug in kcheck. Please report this line in {ISSUES}.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -33,9 +33,9 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
 
     world = options.with_usage_errors(lambda: _world(paths, config))
     render = {"json": capacity.as_json, "markdown": capacity.as_markdown, "text": capacity.as_text}[format_]
-    click.echo(render(world), nl=False)
+    printing.page(render(world))
     if not world.inventory.clusters:
-        click.echo("kcheck: no cluster found here.", err=True)
+        printing.note("kcheck: no cluster found here.")
 
 
 def _world(paths: tuple[str, ...], config: Config) -> World:

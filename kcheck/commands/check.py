@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, options, progress
+from kcheck.commands import comparison_options, first_look, options, printing, progress
 from kcheck.commands.first_look import NOTHING
 from kcheck.files import system
 from kcheck.report.formats import FORMATS, Report, render
@@ -46,17 +46,19 @@ UNCHANGED = "kcheck: no relevant changes."
 @click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")
 @click.option("--statistics", is_flag=True, help="Count findings per rule instead of listing them.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
+@options.jobs
 @options.fail_on
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @options.hook
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, prune: bool, add_ignores: str | None,
     format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, show_undecided: bool,
-    statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
+    statistics: bool, quiet: bool, jobs: int | None, fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
     """Check Terraform and manifests below PATH (default: the current folder) together.
 
-    Exits with 0 if nothing is found, 1 on findings at or above --fail-on, 2 on wrong usage, 3 on a bug in kcheck.
+    Exits with 0 if nothing is found, 1 on findings at or above --fail-on, 2 on wrong usage, 3 on a bug in kcheck or
+    if --timeout ended the run.
     """
     if statistics and format_ not in (None, "text"):
         raise click.UsageError(f"--statistics prints text; remove --format {format_}")
@@ -84,13 +86,16 @@ def command(
     from kcheck.gate.comparison import without_known
 
     with progress.show_progress(quiet=quiet) as tell:
-        result = whole = options.with_usage_errors(lambda: linter.run(tree, config, tell))
+        found = first_look.results.pop(paths, None)
+        result = whole = found or options.with_usage_errors(
+            lambda: linter.run(tree, config, tell, jobs, until_deadline=True)
+        )
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)
     for text in comparison.notes if comparison is not None else ():
         _note(f"kcheck: {text}", quiet=quiet)
-    if comparison is not None and comparison.baseline is not None:
+    if comparison is not None and comparison.baseline is not None and not whole.is_late:
         _gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
     if add_ignores is not None:
         left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
@@ -104,11 +109,13 @@ def command(
         _write(path, click.unstyle(render(name, report)))
     _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))
     options.tell_bugs(result)
+    if whole.is_late:
+        options.end_late()
     if result.bugs:
         sys.exit(options.bug_status(result))
     threshold = fail_on or config.fail_on
-    found = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
-    if (found or options.fails_undecided(whole, threshold)) and not exit_zero:
+    fails = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
+    if (fails or options.fails_undecided(whole, threshold)) and not exit_zero:
         sys.exit(1)
 
 
@@ -119,13 +126,13 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
     if format_ == "statistics":
         from kcheck.report import statistics
 
-        click.echo(statistics.render(report), nl=False)
+        printing.page(statistics.render(report))
     elif format_ != "text":
-        click.echo(render(format_, report), nl=False)
+        printing.report(render(format_, report))
     elif is_relevant:
         from kcheck.report import terminal
 
-        click.echo(render("text", report._replace(links=terminal.shows_links())), nl=False)
+        printing.report(render("text", report._replace(links=terminal.shows_links())))
     if not is_relevant:
         from kcheck.report.text import skipped_text
 
@@ -136,7 +143,7 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
 
 def _note(text: str, *, quiet: bool) -> None:
     if not quiet:
-        click.echo(text, err=True)
+        printing.note(text)
 
 
 def _output(text: str) -> tuple[str, str]:
@@ -151,16 +158,16 @@ def _output(text: str) -> tuple[str, str]:
     return name, path
 
 
-def _write(path: str, text: str, mode: str = "w") -> None:
+def _write(path: str, text: str) -> None:
     """Write a report to a file.
 
     Raises:
         click.UsageError: it cannot be written.
     """
-    system.cannot_repeat()
+    from kcheck.files import save
+
     try:
-        with open(path, mode, encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(text)
+        save.write(path, text.encode())
     except OSError as error:
         raise click.UsageError(f"{path}: {error.strerror}") from error
 
@@ -171,10 +178,12 @@ def _summarize(report: Report) -> None:
     if path and (report.findings or not report.result.judged.is_complete):
         from kcheck.report import github
 
+        system.cannot_repeat()
         try:
-            _write(path, github.summary(report), "a")
-        except click.UsageError as error:  # the log has it all
-            click.echo(f"kcheck: no summary: {error.message}", err=True)
+            with open(path, "a", encoding="utf-8", newline="") as file:  # other steps have written to it
+                file.write(github.summary(report))
+        except OSError as error:  # the log has it all
+            printing.note(f"kcheck: no summary: {path}: {error.strerror}")
 
 
 def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:
@@ -203,17 +212,18 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     except save.SaveError as error:
         raise click.UsageError(str(error)) from error
     findings_text, files_text = counted(len(silenced.findings), "finding"), counted(len(silenced.files), "file")
-    click.echo(f"kcheck: {findings_text} silenced in {files_text}.", err=True)
+    printing.note(f"kcheck: {findings_text} silenced in {files_text}.")
     kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]
     left = [*silenced.left, *((finding, refused[finding.rule]) for finding in kept)]
     for finding, why in left:
         place = f"{finding.span.source.path}:{finding.span.begin.line}"
-        click.echo(f"{place} {finding.rule}: not silenced: {why}", err=True)
+        printing.note(f"{place} {finding.rule}: not silenced: {why}")
     entries = dict.fromkeys((finding.rule, finding.span.source.path) for finding, _ in silenced.left)
     if entries:
-        click.echo("No comment can silence these; add to kcheck.yaml:\nsuppressions:", err=True)
+        printing.note("No comment can silence these; add to kcheck.yaml:")
+        printing.note("suppressions:")
     for rule, path in entries:
-        click.echo(f"  - {{rule: {rule}, path: {json.dumps(path)}, reason: {json.dumps(reason)}}}", err=True)
+        printing.note(f"  - {{rule: {rule}, path: {json.dumps(path)}, reason: {json.dumps(reason)}}}")
     return [finding for finding, _ in left]
 
 

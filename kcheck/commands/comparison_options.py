@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.commands import printing
 from kcheck.commands.options import with_usage_errors
 from kcheck.files import system
 
@@ -61,10 +62,21 @@ def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
 
 
 def baseline_path(config: Config, file: str | None) -> str:
-    """The file of what is known: of the flag, of the settings, or where it is by default."""
+    """The file of what is known: of the flag, of the settings, or where it is by default.
+
+    Raises:
+        ConfigError: it is a link that leads out of the repository, or the settings have another file there.
+    """
     from kcheck.config.locations import BASELINE
 
-    return file or config.baseline or BASELINE
+    path = file or config.baseline or BASELINE
+    boundary = config.boundary
+    if boundary is not None and not boundary.widened([path] if file else ()).holds(system.real_path(path)):
+        from kcheck.config.config import ConfigError
+        from kcheck.files.boundary import REASON
+
+        raise ConfigError(f"{path}: it is {REASON}, or leads there")
+    return path
 
 
 def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline | None:
@@ -109,7 +121,7 @@ def _comparison(
         first = paths[0] if paths else "."
         difference = Difference(first if system.is_folder(first) else os.path.dirname(first) or ".", diff_base)
         if difference.note:
-            click.echo(f"kcheck: {difference.note}", err=True)
+            printing.note(f"kcheck: {difference.note}")
     run: Run = click.get_current_context().obj
     return Comparison(paths, config, run.settings, baseline, difference)
 
@@ -124,6 +136,5 @@ def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Compa
         return True
     overlay = comparison.difference.overlay
     changed = [display_path(path) for path in overlay]
-    return can_change_findings(changed, paths, config, Disk()) or can_change_findings(
-        changed, paths, config, Disk(overlay)
-    )
+    disks = (Disk(boundary=config.boundary), Disk(overlay, config.boundary))
+    return any(can_change_findings(changed, paths, config, disk) for disk in disks)

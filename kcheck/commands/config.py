@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config, Environment
@@ -26,7 +26,7 @@ def command(paths: tuple[str, ...], config: Config) -> None:
     for name, value in _settings(config).items():
         place = config.places.get(name, "default")
         for i, line in enumerate(_lines(name, value)):
-            click.echo(f"{line}  # {place}" if i == 0 else line)
+            printing.line(f"{line}  # {place}" if i == 0 else line)
 
 
 def _settings(config: Config) -> dict[str, object]:

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 from kcheck.source.regex import regex
 
 _OPTION = regex(r"--?[A-Za-z][\w-]*(?:=.*)?", re.DOTALL)
@@ -45,9 +45,8 @@ def command(
 
     {"value", "known", "reason", "origins"}; exits with 1 if the value is unknown.
     """
-    import json
-
     from kcheck.config.config import Config, parse_variables
+    from kcheck.report.escape import json_text
     from kcheck.terraform.console import Answer, evaluate
 
     def answered() -> Answer:
@@ -56,6 +55,6 @@ def command(
         return evaluate(expression.lstrip(), root, config)
 
     answer = options.with_usage_errors(answered)
-    click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+    printing.page(json_text(answer, indent=2))
     if not answer["known"]:
         sys.exit(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 
 
 @click.command("explain", short_help="Explain a rule, a limit, or a word that rules use.")
@@ -25,7 +25,7 @@ def command(name: str, folders: tuple[str, ...]) -> None:
     known = options.with_usage_errors(lambda: rules.all_rules(options.rule_folders(folders)))
     found = next((own for own in known if own.name == name), None)
     if found is not None:
-        click.echo(page.as_text(found, known), nl=False)
+        printing.page(page.as_text(found, known))
         return
     pages = [word.as_text(name, known), *(limit.as_text(full, entry) for full, entry in limit.meant(name).items())]
     if not any(pages):
@@ -36,4 +36,4 @@ def command(name: str, folders: tuple[str, ...]) -> None:
         close = get_close_matches(name.removeprefix("limits."), sorted(names), n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "`kcheck rules` lists the rules"
         raise click.UsageError(f"there is no rule, limit or word `{name}`; {hint}")
-    click.echo("\n".join(filter(None, pages)), nl=False)
+    printing.page("\n".join(filter(None, pages)))

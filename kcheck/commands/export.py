@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
     from kcheck.admission.export import Selection
@@ -57,7 +57,7 @@ def admission(
     if not listed and (wrong := [why for name in names if (why := listing.why_not(name, chosen))]):
         raise click.UsageError("; ".join(wrong))
     if listed:
-        click.echo(listing.as_text(chosen), nl=False)
+        printing.page(listing.as_text(chosen))
         return
-    click.echo(export.manifests_of(chosen, action, format_, namespace), nl=False)
-    click.echo(f"kcheck: {listing.summary(chosen)}", err=True)
+    printing.page(export.manifests_of(chosen, action, format_, namespace))
+    printing.note(f"kcheck: {listing.summary(chosen)}")

@@ -12,61 +12,68 @@ from typing import TYPE_CHECKING
 from kcheck.files import system
 
 if TYPE_CHECKING:
+    from kcheck.engine.linter import Result
     from kcheck.files.tree import Tree
 
 NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
 THRESHOLDS = ("error", "warning", "info", "undecided", "never")
 """What a gate can fail on."""
-_QUIET = frozenset({"-q", "--quiet"})
-_FLAGS = _QUIET | {"--hook", "--no-cache", "--exit-zero", "--info", "--show-undecided"}
+QUIET = frozenset({"-q", "--quiet"})
+_FLAGS = QUIET | {"--hook", "--no-cache", "--exit-zero", "--info", "--show-undecided"}
 _VALUES = {"--fail-on": THRESHOLDS, "--format": ("text",)}
 """Options that change nothing where there is nothing to check."""
 
 trees: dict[tuple[str, ...], Tree] = {}
 """The tree of some paths, if it was read and has something to check: it is not read twice."""
+results: dict[tuple[str, ...], Result] = {}
+"""What was found in the tree of some paths, if click is to print it: nothing is decided twice."""
 
 
 def is_nothing(arguments: list[str]) -> bool:
     """Whether a run of `check` with these arguments has nothing to do. Where a person waits for it, that is printed."""
-    given = _split(arguments)
+    given = split(arguments)
     if given is None or system.variable("GITHUB_ACTIONS") == "true":  # its default is another format
         return False
-    paths, flags = given
+    folders, touched, flags = given
     from kcheck.config.locations import find_file
+    from kcheck.files.boundary import around
     from kcheck.files.disk import Disk
 
-    touched = [path for path in paths if "--hook" in flags and not system.is_folder(path)]
-    folders = tuple(path for path in paths if path not in touched)
-    disk = Disk()
+    disk = Disk(boundary=around(folders or (".",)))
     if find_file(folders, disk) is not None:
         return False
     if touched:
         from kcheck.gate.relevance import unclear_files
 
-        return unclear_files(touched, disk) == []
+        unclear = unclear_files(touched, disk)
+        if unclear is not None:
+            return unclear == []
     from kcheck.files.tree import Tree
 
     tree = Tree(list(folders))
     if not tree.is_empty or tree.skipped:
         trees[folders] = tree
         return False
-    if not flags & _QUIET:
+    if not flags & QUIET:
         sys.stderr.write(f"{NOTHING}\n")
     return True
 
 
-def _split(arguments: list[str]) -> tuple[list[str], set[str]] | None:
-    """Paths and flags; None if there is any other option."""
+def split(arguments: list[str]) -> tuple[tuple[str, ...], list[str], set[str]] | None:
+    """The folders, the files of a commit, and the flags of a command line; None if there is any other option."""
     paths, flags = [], set()
     words = iter(arguments)
     for word in words:
         if word in _VALUES:
-            if next(words, "") not in _VALUES[word]:
+            value = next(words, "")
+            if value not in _VALUES[word]:
                 return None
+            flags.add(f"{word}={value}")
         elif word in _FLAGS:
             flags.add(word)
         elif word.startswith("-"):
             return None
         else:
             paths.append(word)
-    return paths, flags
+    touched = [path for path in paths if "--hook" in flags and not system.is_folder(path)]
+    return tuple(path for path in paths if path not in touched), touched, flags

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, options, progress
+from kcheck.commands import comparison_options, options, printing, progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,20 +66,19 @@ def command(
         )
     try:
         if diff_only:
-            sys.stdout.buffer.write(b"".join(map(save.diff, outcome.files)))
-            sys.stdout.flush()
+            printing.diffs(outcome.files)
         elif output is not None:
             save.copies(outcome.files, output)
         else:
             save.save(outcome.files)
     except save.SaveError as error:
-        click.echo(f"kcheck: {error}", err=True)
+        printing.note(f"kcheck: {error}")
         sys.exit(2)
     threshold = fail_on or config.fail_on
     left = [finding for finding in outcome.remaining if options.reaches_threshold(finding, threshold)]
     places = _Places(outcome, written=not diff_only and output is None)
     for line in _summary(outcome, left, places):
-        click.echo(line, err=True)
+        printing.note(line)
     options.tell_bugs(outcome.result)
     if any(refused.bug for refused in outcome.refused):
         sys.exit(3)

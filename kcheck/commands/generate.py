@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 from kcheck.numbers.clouds import CLOUDS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def command(
     if show_intent:
         from kcheck.generate import intent_file
 
-        click.echo(intent_file.render_intent(intent), nl=False)
+        printing.page(intent_file.render_intent(intent))
         return
     from kcheck.files import save
     from kcheck.generate.assembly import ImpossibleError, generate
@@ -47,20 +47,19 @@ def command(
     try:
         made = options.with_usage_errors(lambda: generate(intent))
     except ImpossibleError as error:
-        click.echo(f"kcheck: {error}", err=True)
+        printing.note(f"kcheck: {error}")
         sys.exit(2)
     folder = output or intent.name
-    files, left = _files(made.files, folder), _leftover_files(made.files, folder)
-    changed = [one for one in files if one.old != one.new or one.fresh]
+    left = _leftover_files(made.files, folder)
     try:
+        changed = [one for one in _files(made.files, folder) if one.old != one.new or one.fresh]
         if diff:
-            sys.stdout.buffer.write(b"".join(map(save.diff, changed)))
-            sys.stdout.flush()
+            printing.diffs(changed)
         else:
             _refuse_losses(changed, overwrite=overwrite)
             save.save(changed)
     except save.SaveError as error:
-        click.echo(f"kcheck: {error}", err=True)
+        printing.note(f"kcheck: {error}")
         sys.exit(2)
     _tell(intent, made, changed, folder, left, diff=diff)
 
@@ -92,14 +91,21 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str 
 
 
 def _files(made: dict[str, bytes], folder: str) -> list[File]:
-    """The files with what is in their places now."""
+    """The files with what is in their places now.
+
+    Raises:
+        SaveError: a link would have one written elsewhere.
+    """
+    from kcheck.files.boundary import contains_path
     from kcheck.files.disk import Disk
-    from kcheck.files.save import File
+    from kcheck.files.save import File, SaveError
 
     result = []
     for path, data in made.items():
         target = os.path.join(folder, *path.split("/"))
         real = os.path.realpath(target)
+        if not contains_path(folder, real):
+            raise SaveError(f"nothing written: {target} is a link that leads out of {folder}")
         there = os.path.lexists(real)
         result.append(File(real, target, (Disk().read(real) or b"") if there else b"", data, fresh=not there))
     return result
@@ -140,15 +146,15 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: 
     verb = "would be written" if diff else "written"
     files = counted(len(changed), "file")
     where = f"{folder}: {files} {verb}, for {intent.nodes:,} nodes" if changed else f"{folder}: nothing to change"
-    click.echo(f"kcheck: {where}; README.md says what to do first.", err=True)
+    printing.note(f"kcheck: {where}; README.md says what to do first.")
     for path in left:
-        click.echo(f"kcheck: {path}: not part of this cluster; remove it if an earlier run wrote it", err=True)
+        printing.note(f"kcheck: {path}: not part of this cluster; remove it if an earlier run wrote it")
     options.tell_bugs(result)
     for finding in result.findings:
         where = f"{place(finding.span, made.top)}: {finding.severity.word} {finding.rule}"
-        click.echo(f"{where}: {finding.message}", err=True)
+        printing.note(f"{where}: {finding.message}")
     if result.bugs:
         sys.exit(options.bug_status(result))
     if result.findings:
-        click.echo("kcheck: the intent causes this; kcheck explain RULE shows what to change in it.", err=True)
+        printing.note("kcheck: the intent causes this; kcheck explain RULE shows what to change in it.")
         sys.exit(1)

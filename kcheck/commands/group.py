@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
+from contextlib import contextmanager
 from importlib import import_module
-from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
 import click
 
 from kcheck import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 COMMANDS = {
     "check": "Report what breaks first and what is wasted.",
@@ -30,8 +33,32 @@ COMMANDS = {
 }
 
 
+@contextmanager
+def _visible_mistakes() -> Iterator[None]:
+    """Have names and paths in messages of wrong usage visible, whoever prints them."""
+    try:
+        yield
+    except click.ClickException as mistake:
+        from kcheck.commands import printing
+
+        printing.show_mistake(mistake)
+        raise
+
+
 class _Commands(click.Group):
     """Finds each command in the module of its name."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        """Read the command line; see `invoke`."""
+        with _visible_mistakes():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; what strangers wrote is shown in its mistakes, and never acts."""
+        with _visible_mistakes():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -77,10 +104,6 @@ def cli() -> None:
 
 def run() -> None:
     """Run the command of the command line. Exits with 0 clean, 1 findings, 2 wrong use, 3 a bug in kcheck."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a name that a terminal has no letters for is told all the same
-            stream.reconfigure(errors="backslashreplace")
-    gc.disable()  # nearly all that a run makes lives until its end: looking for cycles would take a third of the time
     try:
         cli(standalone_mode=False)
     except click.exceptions.Exit as stop:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,7 @@ def command(path: str, write: bool, ci: str | None) -> None:
     Proposes a kcheck.yaml with the clusters found, the hook in .pre-commit-config.yaml and a CI job; existing content
     is kept. Exits with 0, or with 2 if files cannot be written.
     """
-    click.echo(f"kcheck: reading {path}", err=True)
+    printing.note(f"kcheck: reading {path}")
     from kcheck.commands.first_look import NOTHING
     from kcheck.files import save
     from kcheck.gate.setup import proposal
@@ -40,20 +40,19 @@ def command(path: str, write: bool, ci: str | None) -> None:
     systems = None if ci is None else () if ci == "none" else (ci,)
     found = options.with_usage_errors(lambda: proposal.propose(path, systems))
     if found.result is None:
-        click.echo(NOTHING, err=True)
+        printing.note(NOTHING)
         return
     try:
         if write:
             save.save(found.files)
         else:
             with chdir(found.base):
-                sys.stdout.buffer.write(b"".join(map(save.diff, found.files)))
-            sys.stdout.flush()
+                printing.diffs(found.files)
     except save.SaveError as error:
-        click.echo(f"kcheck: {error}", err=True)
+        printing.note(f"kcheck: {error}")
         sys.exit(2)
     for line in _summary(found, write=write):
-        click.echo(line, err=True)
+        printing.note(line)
     options.tell_bugs(found.result)
     if found.result.bugs:
         sys.exit(options.bug_status(found.result))

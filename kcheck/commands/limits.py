@@ -6,7 +6,7 @@ import datetime
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 from kcheck.numbers.clouds import CLOUDS
 from kcheck.source.regex import regex
 
@@ -50,6 +50,6 @@ def command(names: tuple[str, ...], cloud: str | None, before: str | None, form:
     every = [one for one in dates.numbers() if cloud in (None, one.cloud)]
     every = [one for one in every if not names or any(name in one.name for name in names)]
     found = [one for one in every if before is None or one.entry.checked < before]
-    click.echo(numbers.as_json(found) if form == "json" else numbers.as_text(found), nl=False)
+    printing.page(numbers.as_json(found) if form == "json" else numbers.as_text(found))
     if before is not None:
-        click.echo(f"{len(found)} of {len(every)} numbers were last checked before {before}.", err=True)
+        printing.note(f"{len(found)} of {len(every)} numbers were last checked before {before}.")

@@ -6,30 +6,32 @@ Help and completion import this: what only a run needs is imported in the functi
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import click
 
-from kcheck.commands import first_look
+from kcheck.commands import first_look, printing
 from kcheck.commands.first_look import THRESHOLDS
 from kcheck.files import system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
-    from kcheck.files.disk import Disk
     from kcheck.files.tree import Tree
     from kcheck.source.findings import Finding
 
 T = TypeVar("T")
 _FLAGS = {
     "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",
-    "module_dirs": "module-dir",
+    "module_dirs": "module-dir", "outside": "allow-outside",
 }  # fmt: skip
 """Settings whose flag has another name."""
+_PATHS = ("var_files", "helm_values", "module_dirs", "rules")
+"""Flags that name files and folders, which may be outside the repository."""
 
 
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
@@ -65,9 +67,26 @@ hook = click.option(
     "--hook", is_flag=True,
     help="For pre-commit: PATHs that are files are those of the commit; do nothing unless one of them matters.",
 )  # fmt: skip
+jobs = click.option(
+    "--jobs", type=click.IntRange(1), default=None, envvar="KCHECK_JOBS", metavar="N",
+    help="Number of processes that check.  [default: KCHECK_JOBS, else one per core for large trees]",
+)  # fmt: skip
 cache = click.option(
     "--no-cache", is_flag=True, expose_value=False, help="Do not use or store results of earlier runs."
 )
+
+
+def _seconds(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    """A time that a timer takes.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    if value is not None and not 0.001 <= value <= 1_000_000:
+        raise click.BadParameter("expected seconds from 0.001 to 1,000,000")
+    return value
+
+
 _OPTIONS = (
     click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
     click.option(
@@ -98,7 +117,21 @@ _OPTIONS = (
         help="Skip this rule or group of rules; may be repeated.",
     ),
     own_rules,
+    click.option(
+        "--timeout",
+        type=float,
+        callback=_seconds,
+        metavar="SECONDS",
+        help="Stop after this time, report what was found, and exit with 3.",
+    ),
     click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),
+    click.option(
+        "--allow-outside",
+        "outside",
+        multiple=True,
+        metavar="DIR",
+        help="Folder outside the repository that may be read, too; may be repeated.",
+    ),
 )
 
 
@@ -113,27 +146,37 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
         paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
         exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
         variables: tuple[str, ...], workspace: str | None, env_vars: bool, render: str | None,
-        helm_values: tuple[str, ...], module_dirs: tuple[str, ...], hook: bool = False, **rest: object,
+        helm_values: tuple[str, ...], module_dirs: tuple[str, ...], outside: tuple[str, ...],
+        timeout: float | None = None, hook: bool = False, **rest: object,
     ) -> None:  # fmt: skip
-        from kcheck.files.disk import Disk
+        from kcheck.source import deadline
 
         flags = {
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
-            "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs,
+            "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs, "outside": outside,
         }  # fmt: skip
-        touched = {path for path in paths if hook and not system.is_folder(path)}
-        paths = tuple(path for path in paths if path not in touched)
-        settings = partial(effective_config, paths, file, flags)
-        config = with_usage_errors(lambda: settings(Disk()))
-        system.may_repeat()
-        if touched:
-            from kcheck.gate.relevance import can_change_findings
+        try:
+            if timeout is not None:
+                deadline.start(timeout)
+            touched = {path for path in paths if hook and not system.is_folder(path)}
+            paths = tuple(path for path in paths if path not in touched)
+            settings = partial(effective_config, paths, file, flags)
+            config = with_usage_errors(settings)
+            system.may_repeat()
+            if touched:
+                from kcheck.files.disk import Disk
+                from kcheck.gate.relevance import can_change_findings
 
-            if not with_usage_errors(lambda: can_change_findings(touched, paths, config, Disk())):
-                return
-        click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
-        command(paths=paths, config=config, **rest)
+                disk = Disk(boundary=config.boundary)
+                if not with_usage_errors(lambda: can_change_findings(touched, paths, config, disk)):
+                    return
+            click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
+            command(paths=paths, config=config, **rest)
+        except deadline.DeadlineError:
+            end_late()
+        finally:
+            deadline.stop()
 
     for option in reversed(_OPTIONS):
         wrapper = option(wrapper)
@@ -143,7 +186,7 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
 class Run(NamedTuple):
     """How a command was called: what makes the settings of some files, and the arguments that decide what is found."""
 
-    settings: Callable[[Disk], Config]
+    settings: Callable[[Mapping[str, bytes | None] | None], Config]
     arguments: tuple[str, ...]
 
 
@@ -160,9 +203,9 @@ def _canonical(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) 
 
 
 def effective_config(
-    paths: tuple[str, ...], file: str | None, flags: dict[str, Any], disk: Disk | None = None
+    paths: tuple[str, ...], file: str | None, flags: dict[str, Any], overlay: Mapping[str, bytes | None] | None = None
 ) -> Config:
-    """The settings of the closest file, with what the flags say instead.
+    """The settings of the closest file, with what the flags say instead; `overlay` stands in for some files.
 
     Raises:
         ConfigError: the file or a flag makes no sense.
@@ -171,15 +214,18 @@ def effective_config(
 
     from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
     from kcheck.config.locations import find_file
+    from kcheck.files.boundary import around
     from kcheck.files.disk import Disk
 
-    disk = disk or Disk()
-    config = Config()
-    if named := file or find_file(paths, disk):
+    given = {name: value for name, value in flags.items() if value}
+    own = [path for name in _PATHS for path in given.get(name, ())]
+    boundary = around(paths or (".",), given.pop("outside", ())).widened(own)
+    disk = Disk(overlay, boundary)
+    config = Config(boundary=boundary)
+    if file or find_file(paths, disk):
         from kcheck.config import settings  # with JSON and the schemas: 8 ms
 
-        config = settings.load(paths, named, disk)
-    given = {name: value for name, value in flags.items() if value}
+        config = settings.load(paths, file, disk)
     places = config.places | {name: f"--{_FLAGS.get(name, name)}" for name in given}
     nodes = parse_nodes(given.pop("nodes", ()))
     variables = parse_variables(given.pop("variables", ()))
@@ -198,6 +244,7 @@ def effective_config(
         price=config.price if price is None else price,
         environments=environments,
         places=places,
+        render_refused=config.render_refused and "render" not in given,
         **given,
     )
 
@@ -259,15 +306,24 @@ def tell_bugs(result: Result) -> None:
 
     bugs = [bug for bug in result.bugs if bug.own is None]
     for bug in bugs:
-        click.echo(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}", err=True)
+        printing.note(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}")
     if bugs:
-        click.echo("Please report these lines in the project's issue tracker; all other rules ran.", err=True)
+        printing.note("Please report these lines in the project's issue tracker; all other rules ran.")
     told = set()
     for bug in result.bugs:
         if bug.own is not None and bug.rule not in told:
             told.add(bug.rule)
             message = f"rule {bug.rule} fails on {bug.object}: {bug.message}"
-            click.echo(located(bug.own, [Mistake(failed_at(bug.own, bug.message), message)])[0], err=True)
+            printing.note(located(bug.own, [Mistake(failed_at(bug.own, bug.message), message)])[0])
+
+
+def end_late() -> NoReturn:
+    """Say that the time is over, and end with 3."""
+    from kcheck.source import deadline
+
+    system.cannot_repeat()
+    printing.note(f"kcheck: {deadline.reason()}.")
+    sys.exit(3)
 
 
 def bug_status(result: Result) -> int:
@@ -280,4 +336,4 @@ def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
     from kcheck.files.tree import Tree
 
     tree = None if config.exclude else first_look.trees.pop(paths, None)
-    return tree or Tree(list(paths), exclude=config.exclude)
+    return tree or Tree(list(paths), None, config.exclude, config.boundary)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from kcheck.source.visible import visible
+
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator
     from typing import TextIO
 
@@ -31,6 +33,8 @@ def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     if quiet or not screen.isatty():
         yield lambda _: None
         return
+    import threading
+
     stage = ["reading"]
     done = threading.Event()
     teller = threading.Thread(target=_tell, args=(screen, stage, done), daemon=True)
@@ -48,7 +52,7 @@ def _tell(screen: TextIO, stage: list[str], done: threading.Event) -> None:
         return
     while not done.wait(_EVERY):
         seconds = int(time.monotonic() - begin)
-        screen.write(f"{_CLEAR}{f'kcheck: {stage[0]}, {seconds} s'[:_WIDEST]}")
+        screen.write(f"{_CLEAR}{visible(f'kcheck: {stage[0]}, {seconds} s')[:_WIDEST]}")
         screen.flush()
     screen.write(_CLEAR)
     screen.flush()

@@ -36,12 +36,12 @@ _STATUSES = (0, 1)
 """Those of a result; others are of a mistake of the user, or of kcheck."""
 
 
-def run(arguments: list[str], is_answered: Callable[[list[str]], bool], command: Callable[[], None]) -> None:
+def run(arguments: list[str], is_answered: Callable[[list[str]], bool], command: Callable[[list[str]], None]) -> None:
     """Run a command, unless it is answered at once, or print what it printed before. Leaves with its exit status."""
     folder, streams = _folder(), _streams()
     name = _file_name(arguments) if OFF not in arguments and folder and streams else ""
     if not name:
-        return None if is_answered(arguments) else command()
+        return None if is_answered(arguments) else command(arguments)
     path = os.path.join(folder, name)
     stored, code = _load(path), ""
     if stored is not None:
@@ -54,7 +54,7 @@ def run(arguments: list[str], is_answered: Callable[[list[str]], bool], command:
         nonlocal code
         if not is_answered(arguments):
             code = code or _code()
-            command()
+            command(arguments)
 
     recording = system.record()
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
@@ -31,9 +31,7 @@ def command(context: click.Context, folders: tuple[str, ...], tested: str | None
     from kcheck.report import rule as page
 
     if tested is None:
-        click.echo(
-            page.listing(options.with_usage_errors(lambda: rules.all_rules(options.rule_folders(folders)))), nl=False
-        )
+        printing.page(page.listing(options.with_usage_errors(lambda: rules.all_rules(options.rule_folders(folders)))))
         return
     beside = tuple(os.path.abspath(folder) for folder in (*folders, tested))
     own = _read(tested, beside)
@@ -43,10 +41,10 @@ def command(context: click.Context, folders: tuple[str, ...], tested: str | None
         failed += bool(wrong)
         count = len(rule.documentation.examples)
         what = f"{count} example{'s' * (count != 1)}" if count else "no examples, nothing is shown"
-        click.echo(f"{'FAILED' if wrong else 'ok' if count else '--'} {rule.group}/{rule.name}: {what}")
+        printing.line(f"{'FAILED' if wrong else 'ok' if count else '--'} {rule.group}/{rule.name}: {what}")
         for text in wrong:
-            click.echo("\n".join(f"  {line}".rstrip() for line in text.splitlines()))
-    click.echo(f"{len(own)} rule{'s' * (len(own) != 1)}, {failed or 'none'} failed.", err=True)
+            printing.page("".join(f"{f'  {line}'.rstrip()}\n" for line in text.splitlines()))
+    printing.note(f"{len(own)} rule{'s' * (len(own) != 1)}, {failed or 'none'} failed.")
     if failed:
         sys.exit(1)
 
@@ -61,7 +59,8 @@ def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
         own = rules.read(folder)
         rules.all_rules(beside)
     except RuleError as error:
-        click.echo(str(error), err=True)
+        for text in error.lines:
+            printing.note(text)
         sys.exit(2)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
@@ -105,6 +104,6 @@ def new(name: str, folder: str | None, subject: str) -> None:
         return own, new_rule.write(name, own, subject)
 
     own, path = options.with_usage_errors(written)
-    click.echo(f"wrote {path}")
+    printing.line(f"wrote {path}")
     test = new_rule.next_step(name.rpartition("/")[2], own)
-    click.echo(f"Next: change it, test it with `{test}`, and run it with `kcheck check --rules {own}`.", err=True)
+    printing.note(f"Next: change it, test it with `{test}`, and run it with `kcheck check --rules {own}`.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -32,10 +32,10 @@ def command(paths: tuple[str, ...], config: Config, undecided: bool, format_: st
         from kcheck.report import undecided as inputs
 
         result = options.with_usage_errors(lambda: linter.run(options.read_tree(paths, config), config))
-        click.echo(inputs.as_json(result) if format_ == "json" else inputs.as_text(result), nl=False)
+        printing.page(inputs.as_json(result) if format_ == "json" else inputs.as_text(result))
         options.tell_bugs(result)
         return
     from kcheck.report import model
 
     data = options.with_usage_errors(lambda: model.collect(options.read_tree(paths, config), config))
-    click.echo(model.as_json(data) if format_ == "json" else model.as_text(data), nl=False)
+    printing.page(model.as_json(data) if format_ == "json" else model.as_text(data))

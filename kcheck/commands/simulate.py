@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -54,27 +54,28 @@ def command(
     from kcheck.report import picture, simulation
 
     if record:
-        click.echo(_recorded(record, paths), nl=False)
+        printing.page(_recorded(record, paths))
         return
 
     config = replace(config, run=RunRequest(_seconds(duration), _size(image_size), jobs=True))
     found, left = options.with_usage_errors(lambda: _results(paths, config))
     for why in left:
-        click.echo(f"kcheck: {why}", err=True)
+        printing.note(f"kcheck: {why}")
     if not found:
-        click.echo("kcheck: no cluster here can be simulated.", err=True)
+        printing.note("kcheck: no cluster here can be simulated.")
         return
     if format_ == "svg" and len(found) > 1:
         raise click.UsageError("svg shows one cluster; name its folder, or use --format html")
     if format_ in ("svg", "html"):
-        click.echo(picture.as_svg(found[0]) if format_ == "svg" else picture.as_html(found), nl=False)
+        printing.page(picture.as_svg(found[0]) if format_ == "svg" else picture.as_html(found))
         return
-    pairs = [(one, _savings(paths, config, one) if what_if else None) for one in found]
+    savings = _savings(paths, config, found) if what_if else [None] * len(found)
+    pairs = list(zip(found, savings, strict=True))
     if format_ == "json":
-        click.echo(simulation.as_json(pairs), nl=False)
+        printing.page(simulation.as_json(pairs))
         return
-    parts = [simulation.as_text(one) + ("" if saved is None else simulation.table(one, saved)) for one, saved in pairs]
-    click.echo("\n".join(parts), nl=False)
+    parts = [simulation.as_text(one) + ("" if own is None else simulation.table(one, own)) for one, own in pairs]
+    printing.page("\n".join(parts))
 
 
 def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
@@ -95,11 +96,11 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
         raise click.UsageError(f"--record {error}") from error
 
 
-def _savings(paths: tuple[str, ...], config: Config, outcome: SimulationResult) -> list[FixSaving]:
-    """What fixes save of a run."""
+def _savings(paths: tuple[str, ...], config: Config, outcomes: list[SimulationResult]) -> list[list[FixSaving]]:
+    """What fixes save of each run."""
     from kcheck.fix import what_if
 
-    return what_if.savings(list(paths) or ["."], config, outcome)
+    return what_if.savings(list(paths) or ["."], config, outcomes)
 
 
 def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:

@@ -6,14 +6,26 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.source.units import whole_number
+from kcheck.source.visible import visible
+
 if TYPE_CHECKING:
     import datetime
+    from collections.abc import Iterator
 
+    from kcheck.files.boundary import Boundary
     from kcheck.source.text import Span
+
+
+MOST_NODES = 10**9
+_MOST_CENTS = 10**8
 
 
 class ConfigError(Exception):
     """Wrong use: the error and its remedy, in one line."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(visible(text))
 
 
 class Environment(Struct, frozen=True):
@@ -62,7 +74,8 @@ class Config(Struct, frozen=True):
     rendered, with the files of `helm_values`. `per_path_ignores` maps patterns of paths to rules and groups; nothing
     silences those that are `not_ignorable`. `baseline` is the file of what was known before.
     `module_dirs` are folders with copies of modules that others publish. `simulation` maps measured delays to
-    durations, rates and shares as they are written.
+    durations, rates and shares as they are written. Nothing is read outside the `boundary`; without one, that of the
+    paths of the run. Charts are not rendered where that is `refused`, as only settings of the repository ask for it.
     """
 
     nodes: dict[str, int] = {}
@@ -90,6 +103,18 @@ class Config(Struct, frozen=True):
     module_dirs: tuple[str, ...] = ()
     run: RunRequest = RunRequest()
     simulation: dict[str, str | float] = {}
+    boundary: Boundary | None = None
+    render_refused: bool = False
+
+    def paths(self) -> Iterator[tuple[str, str]]:
+        """The files and folders that it names, each with its setting."""
+        for name, value in (
+            ("var_files", self.var_files), ("module_dirs", self.module_dirs), ("rules", self.rules),
+            ("helm_values", self.helm_values), ("baseline", (self.baseline,) if self.baseline else ()),
+        ):  # fmt: skip
+            yield from ((name, path) for path in value)
+        for one in self.environments:
+            yield from (("clusters", path) for path in (one.root, *one.var_files, *one.manifests))
 
     def environment(self, root: str, name: str) -> Environment | None:
         """The environment of that name for a root module."""
@@ -105,10 +130,12 @@ def parse_nodes(values: tuple[str, ...]) -> dict[str, int]:
     result: dict[str, int] = {}
     for value in values:
         name, _, number = value.rpartition("=")
-        digits = number.replace(",", "").replace("_", "")
-        if not digits.isdigit() or int(digits) < 1:
-            raise ConfigError(f"--nodes {value}: N must be a whole number of at least 1, such as --nodes 1000")
-        result[name] = int(digits)
+        found = whole_number(number.replace(",", "").replace("_", "")) or 0
+        if not 0 < found <= MOST_NODES:
+            raise ConfigError(
+                f"--nodes {value}: N must be a whole number from 1 to {MOST_NODES:,}, such as --nodes 1000"
+            )
+        result[name] = found
     return result
 
 
@@ -139,7 +166,7 @@ def parse_price(value: str | None) -> int | None:
         cents = round(float(value.removeprefix("$")) * 100)
     except (ValueError, OverflowError):
         cents = 0
-    if cents <= 0:
+    if not 0 < cents <= _MOST_CENTS:
         raise ConfigError(f"--price {value}: give US dollars per node-hour, such as --price 30")
     return cents
 

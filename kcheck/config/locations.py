@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kcheck.files import system
+from kcheck.files.boundary import around
 from kcheck.files.disk import MAX_BYTES
 from kcheck.syntax.toml_scan import find_table
 
@@ -21,18 +22,39 @@ BASELINE = "kcheck-baseline.json"
 
 
 def find_file(paths: Iterable[str], disk: Disk) -> str | None:
-    """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository."""
+    """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository.
+
+    Raises:
+        ConfigError: it is a link that leads out of the repository.
+    """
     real = [system.real_path(path) for path in paths] or [os.getcwd()]
     folder = os.path.commonpath(real)
     if not system.is_folder(folder):
         folder = os.path.dirname(folder)
     while True:
         own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
-        if disk.is_file(own):
-            return os.path.relpath(own)
-        if disk.is_file(project) and find_table(disk.head(project, MAX_BYTES), TABLE) is not None:
+        if disk.is_file(own) or system.is_link(own):
+            return _checked(own)
+        if (
+            _is_inside(project)
+            and disk.is_file(project)
+            and find_table(disk.head(project, MAX_BYTES), TABLE) is not None
+        ):
             return os.path.relpath(project)
         above = os.path.dirname(folder)
         if above == folder or system.exists(os.path.join(folder, ".git")):
             return None
         folder = above
+
+
+def _checked(path: str) -> str:
+    shown = os.path.relpath(path)
+    if not _is_inside(path):
+        from kcheck.config.config import ConfigError
+
+        raise ConfigError(f"{shown}: it leads out of the repository, and is not read")
+    return shown
+
+
+def _is_inside(path: str) -> bool:
+    return not system.is_link(path) or around([os.path.dirname(path)]).holds(system.real_path(path))

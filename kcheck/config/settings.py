@@ -7,11 +7,16 @@ import os
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypedDict
 
+from msgspec.structs import replace
+
 from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment
 from kcheck.config.locations import TABLE, find_file
+from kcheck.files import system
+from kcheck.files.boundary import REASON, around, remedy
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.source.elements import possible, wrap
+from kcheck.source.scalars import to_number
 from kcheck.source.text import Source
 from kcheck.source.values import Known, Origin, plain
 from kcheck.syntax.toml_scan import find_table, key_line
@@ -26,12 +31,17 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
     """The settings of the file that is closest to the paths, upwards; the defaults if there is none.
 
     Raises:
-        ConfigError: the file cannot be read, or says something that no setting takes.
+        ConfigError: the file cannot be read, says something that no setting takes, or names what is outside.
     """
+    given = tuple(paths)
     disk = disk or Disk()
-    found = named or find_file(paths, disk)
+    boundary = disk.boundary or around(given or (".",))
+    found = named or find_file(given, disk)
     if found is None:
         return Config()
+    disk.boundary = boundary.widened([found])
+    if disk.is_outside(found):
+        raise ConfigError(f"{found}: it leads out of the repository, and is not read")
     try:
         content = disk.read(found)
     except TooLargeError as error:
@@ -41,7 +51,17 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
     source = Source(os.path.relpath(found).replace(os.sep, "/"), content)
     data = _toml(source) if found.endswith(".toml") else schemas.document(source)
     schemas.check(data, "settings", "setting", "the settings")
-    return _config(data, os.path.dirname(found))
+    config = _config(data, os.path.dirname(found))
+    folder = os.path.dirname(system.real_path(found))
+    paths_outside = [(name, path) for name, path in config.paths() if not boundary.holds(system.real_path(path))]
+    if named is None or boundary.holds(folder):  # not the user's own settings: they run nothing, and lead nowhere else
+        config = replace(config, render_refused=bool(config.render))
+        own = boundary if boundary.holds(folder) else around([folder])
+        for name, path in paths_outside:
+            if not own.holds(system.real_path(path)):
+                place = config.places.get(name, found)
+                raise ConfigError(f"{place}: {name}: {path} is {REASON}; {remedy(path)}")
+    return replace(config, boundary=boundary.widened(path for _, path in paths_outside))
 
 
 # --- reading
@@ -52,7 +72,7 @@ def _toml(source: Source) -> Known[DatumValue]:
 
     try:
         data = tomllib.loads(source.data.decode("utf-8"), parse_float=_finite)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{source.path}: not TOML: {error}") from error
     start = find_table(source.data, TABLE) or 0
     end = source.data.find(b"\n", start)
@@ -71,9 +91,9 @@ def _toml(source: Source) -> Known[DatumValue]:
 
 def _finite(text: str) -> Fraction:
     try:
-        return Fraction(text)
+        return Fraction(to_number(text.replace("_", "")))
     except ValueError:
-        raise ValueError(f"`{text}` is not a number") from None
+        raise ValueError(f"`{text}` is not a number that kcheck reads") from None
 
 
 def _text_days(value: object) -> object:

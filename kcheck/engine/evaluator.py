@@ -12,7 +12,6 @@ from kcheck.source.interval import Interval
 from kcheck.source.units import between, duration, shown, singular
 from kcheck.source.values import Origin
 from kcheck.syntax import cel
-from kcheck.syntax.hcl import computed_literals
 from kcheck.words.subjects import cloud_of
 from kcheck.words.views import ID
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Grade, Rule, Sentence
     from kcheck.scale.world import World
     from kcheck.source.text import Span
+    from kcheck.syntax.hcl import computed_literals
     from kcheck.words.views import View
 
 
@@ -319,6 +319,8 @@ class Evaluator:
         self, origin: Origin, record: int, path: tuple[str, ...], value: object
     ) -> computed_literals.Part | None:
         """The literal in a computed text by which it would be another one."""
+        from kcheck.syntax.hcl import computed_literals
+
         old = None if origin.literal or origin.missing else self.view.value(record, path)
         return (
             computed_literals.literal_to_change(origin.written, old, value)
@@ -352,7 +354,8 @@ class Evaluator:
             return False
         if origin.missing is not None:
             return bool(origin.missing.path)
-        return origin.literal or (change.append and self.view.kind(record, path) == "list")
+        is_list = change.append and self.view.kind(record, path) == "list"
+        return origin.literal or (is_list and self.view.value(record, path) is not None)
 
 
 def _parts(origin: Origin) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 
-class MissingInput(NamedTuple):
+class MissingInput(Struct, frozen=True):
     """An input that is not known: why, how many checks wait for it, where the code asks for it, how to give it.
 
     `rules` are those that wait, with how often. `name` is the input alone where it has one: `var.subnets`.
@@ -37,7 +37,7 @@ class MissingInput(NamedTuple):
     name: str = ""
 
 
-class NotJudged(NamedTuple):
+class NotJudged(Struct, frozen=True):
     """A cluster whose nodes are not known, and the input that would tell."""
 
     cluster: Cluster

@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import judged, may_change, merging, rules, several_clusters, together
-from kcheck.engine.evaluator import Evaluator, joined_condition
+from kcheck.engine import judged, merging, rules
+from kcheck.engine.deciding import Checks, number_of_processes, pieces
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
-from kcheck.model import Input
+from kcheck.model import Input, Inventory
 from kcheck.reading import inventory
 from kcheck.scale.world import World
-from kcheck.source.bundled import RULES
-from kcheck.source.findings import Finding, Severity, Undecided
+from kcheck.source import deadline
+from kcheck.source.findings import Finding, Severity, Skipped, Undecided
 from kcheck.source.values import known
-from kcheck.syntax import cel
-from kcheck.words import raw_views
-from kcheck.words.subjects import things
-from kcheck.words.views import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.config.config import Config
+    from kcheck.engine.deciding import Bug, Outcome, Piece
     from kcheck.engine.rule import Rule
-    from kcheck.engine.together import Together
     from kcheck.files.tree import Tree
-    from kcheck.model import Cluster, Inventory
     from kcheck.source.text import Span
-
-
-class Bug(NamedTuple):
-    """A rule or a reader that failed: kcheck's fault, unless the rule is one of the user's own."""
-
-    rule: str
-    object: str
-    message: str
-    own: Rule | None = None
 
 
 class Result(Struct):
     """What a run found. `decided` counts the checks with an answer.
 
-    `known` counts what was found and left out, as it was there before.
+    `known` counts what was found and left out, as it was there before. It `is_late` if its time was over.
     """
 
     world: World
@@ -57,7 +44,19 @@ class Result(Struct):
     suppressed: int = 0
     known: int = 0
     relevant: bool = False
+    is_late: bool = False
     judged: Judged = field(default_factory=Judged)
+
+    def add(self, checks: Checks, outcomes: Iterable[Outcome]) -> list[Finding]:
+        """Add what checks gave, in the order of their things, but for the findings, which it returns."""
+        findings: list[Finding] = []
+        self.bugs += checks.bugs
+        for outcome in outcomes:
+            findings += outcome.findings
+            self.undecided += outcome.undecided
+            self.bugs += outcome.bugs
+            self.decided += outcome.decided
+        return findings
 
     def unknown_inputs(self) -> dict[str, int]:
         """What is not known, and how many checks wait for it, the most wanted first."""
@@ -68,11 +67,23 @@ def no_progress(text: str) -> None:
     """Tell nobody what goes on."""
 
 
-def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -> Result:
-    """Read the tree and decide every rule on every subject; `tell` is told what goes on."""
+def run(
+    tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, jobs: int | None = 1, *,
+    until_deadline: bool = False,
+) -> Result:  # fmt: skip
+    """Read the tree and decide every rule on every subject; `tell` is told what goes on.
+
+    `jobs` processes share the deciding; None leaves to kcheck how many. A run `until_deadline` gives what it has found
+    when its time is over, and says what it has not judged; it is decided by one process.
+    """
     chosen = rules.selected(config)
     tell(f"reading {tree.count:,} files" if tree.count else "reading")
-    reading = inventory.read(tree, config, rules.raw_kinds(chosen))
+    try:
+        reading = inventory.read(tree, config, rules.raw_kinds(chosen))
+    except deadline.DeadlineError:
+        if not until_deadline:
+            raise
+        return _unread(tree, config)
     found = reading.inventory
     world = World(found, config)
     _check_targets(found, config)
@@ -82,19 +93,72 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
     by_subject: dict[str, list[Rule]] = {}
     for rule in chosen:
         by_subject.setdefault(rule.subject, []).append(rule)
-    for number, (subject, matching) in enumerate(by_subject.items(), 1):
-        if subject != "input":
-            tell(f"checking, {number} of {len(by_subject)}: {subject}")
-            result.findings += may_change.withhold_fixes(
-                _decide(subject, matching, world, result), world, tree, reading.roots
-            )
+    left = [subject for subject in by_subject if subject != "input"]
+    try:
+        for own, outcomes in _decide({subject: by_subject[subject] for subject in left}, world, jobs, tell):
+            decided = result.add(own, outcomes)
+            if any(finding.fix for finding in decided):
+                from kcheck.engine import may_change
+
+                decided = may_change.withhold_fixes(decided, world, tree, reading.roots)
+            result.findings += decided
+            left.remove(own.subject)
+    except deadline.DeadlineError:
+        if not until_deadline:
+            raise
+        result.is_late = True
+        many = f"{len(left):,} of {len(by_subject):,} kinds of objects were not checked: {', '.join(left)}"
+        reading.skipped.insert(0, Skipped(tree.given[0], f"{deadline.reason()}; {many}"))
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
     world.inputs = list(_inputs(reading, comments, config, result.undecided, tree))
-    result.findings += _decide("input", by_subject.get("input", []), world, result)
+    of_inputs = Checks("input", by_subject.get("input", []), world)
+    result.findings += result.add(of_inputs, map(of_inputs.outcome, of_inputs.things))
     _suppress(result, comments)
     result.findings = merging.merged((_with_set_severity(one, config) for one in result.findings), chosen)
     result.judged = judged.judged(world, result.undecided, reading)
+    return result
+
+
+def _decide(
+    by_subject: dict[str, list[Rule]], world: World, jobs: int | None, tell: Callable[[str], None]
+) -> Iterator[tuple[Checks, list[Outcome]]]:
+    """What the checks of each subject find of its things, in their order, whoever of `jobs` processes decides it."""
+    every: Iterable[Checks] = (Checks(subject, own, world) for subject, own in by_subject.items())
+    if jobs != 1 and not deadline.is_set():  # what workers have found is lost when the time is over
+        every = checks = list(every)
+        processes = number_of_processes(jobs, checks)
+        parts = pieces(checks) if processes > 1 else []
+        if len(parts) > 1:
+            yield from zip(checks, _shared(checks, parts, processes, tell), strict=True)
+            return
+    for number, own in enumerate(every, 1):
+        tell(f"checking, {number} of {len(by_subject)}: {own.subject}")
+        deadline.check()
+        yield own, list(map(own.outcome, own.things))
+
+
+def _shared(
+    checks: list[Checks], parts: list[Piece], processes: int, tell: Callable[[str], None]
+) -> Iterator[list[Outcome]]:
+    """What each of the checks finds of its things, decided by several processes."""
+    from kcheck.engine import workers
+
+    def decide(part: int) -> list[Outcome]:
+        tell(f"checking, part {part + 1} of {len(parts)}")
+        return [checks[own].outcome(checks[own].things[thing]) for own, thing in parts[part]]
+
+    outcomes = chain.from_iterable(workers.shared(decide, len(parts), processes))
+    found = dict(zip(chain.from_iterable(parts), outcomes, strict=True))
+    yield from ([found[number, thing] for thing in range(len(own.things))] for number, own in enumerate(checks))
+
+
+def _unread(tree: Tree, config: Config) -> Result:
+    """What is said of a tree that could not be read in time."""
+    result = Result(World(Inventory(), config), relevant=True, is_late=True)
+    result.judged.skipped = [
+        Skipped(tree.given[0], f"{deadline.reason()}; not all files were read, nothing was checked")
+    ]
     return result
 
 
@@ -112,7 +176,7 @@ def _check_targets(found: Inventory, config: Config) -> None:
 def _with_set_severity(finding: Finding, config: Config) -> Finding:
     """The finding with the severity that the settings give its rule."""
     wanted = config.severity.get(finding.rule)
-    return finding._replace(severity=Severity[wanted.upper()]) if wanted else finding
+    return replace(finding, severity=Severity[wanted.upper()]) if wanted else finding
 
 
 def _pruned(findings: list[Finding], by_subject: dict[str, list[Rule]]) -> list[Finding]:
@@ -171,68 +235,3 @@ def _inputs(
         yield replace(found, id=f"{found.id}:{name}")
     for place in comments.nameless:
         yield one(place, "suppression-without-rule", "nameless")
-
-
-def _decide(subject: str, matching: list[Rule], world: World, result: Result) -> list[Finding]:
-    """Decide the rules of one subject."""
-    findings: list[Finding] = []
-    found = things(subject, world)
-    if not found:
-        return findings
-    ordered = together.in_order(matching)
-    variables = (subject, "limits")
-    conditions: dict[str, cel.Expression] = {}
-    for rule in list(ordered):
-        try:
-            conditions[rule.name] = joined_condition(rule.when, rule.problem, variables)
-        except cel.SyntaxProblem as error:
-            result.bugs.append(_bug(rule, subject, error))
-            ordered.remove(rule)
-    fields = wanted(*conditions.values()).get(subject, {})
-    groups = list(together.grouped(ordered, conditions, alone=subject in raw_views.SUBJECTS))
-    for thing in found:
-        try:
-            evaluator = Evaluator(raw_views.view(subject, thing, world, fields))
-        except _BROKEN as error:
-            result.bugs.append(Bug("", thing.id, f"the view of the {subject} cannot be built: {error!r}"))
-            continue
-        fired: set[str] = set()
-        for rule, is_false in _with_sure_ones(groups, evaluator):
-            if fired.intersection(rule.unless):
-                continue
-            if is_false:
-                result.decided += 1
-                continue
-            try:
-                verdict = evaluator.verdict(rule, conditions[rule.name])
-                clusters: tuple[Cluster, ...] = ()
-                if isinstance(verdict, Undecided):
-                    verdict, clusters = several_clusters.decide(rule, conditions[rule.name], verdict, thing, world)
-                if isinstance(verdict, Undecided):
-                    result.undecided.append(verdict)
-                    continue
-                result.decided += 1
-                if not verdict:
-                    continue
-                finding = several_clusters.finding(rule, thing, world, clusters)
-                if finding is not None:
-                    findings.append(finding)
-                    fired.add(rule.name)
-            except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
-                result.bugs.append(_bug(rule, thing.id, error))
-    return findings
-
-
-def _with_sure_ones(groups: list[Together], evaluator: Evaluator) -> Iterator[tuple[Rule, bool]]:
-    """The rules, with whether it is known before they are evaluated that a condition does not hold."""
-    for group in groups:
-        is_false = group.any is not None and evaluator.is_false(group.any)
-        for rule in group.rules:
-            yield rule, is_false
-
-
-def _bug(rule: Rule, where: str, error: Exception) -> Bug:
-    return Bug(rule.name, where, str(error), None if rule.path.startswith(RULES) else rule)
-
-
-_BROKEN = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.source.units import data_text
 from kcheck.syntax import edit
 from kcheck.words import raw_views
@@ -28,7 +30,7 @@ def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Ite
     result = []
     for finding in findings:
         reason = (_reason(finding, sharing, tree) or _refused(finding, world, roots)) if finding.fix else ""
-        result.append(finding._replace(fix=None, help=reason) if reason else finding)
+        result.append(replace(finding, fix=None, help=reason) if reason else finding)
     return result
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.source.findings import Related
 from kcheck.syntax import yaml_scan
 
@@ -127,7 +129,7 @@ def _together(group: list[Finding]) -> Finding:
     related = (*worst.related, *(Related(span, f"also {name}") for name, span in others.items()))
     fix = _combined_fix(worst, parts)
     help_text = worst.help or next((part.help for part in parts if fix is None and part.help), "")
-    return worst._replace(related=related, also=tuple(others), fix=fix, help=help_text, parts=tuple(parts))
+    return replace(worst, related=related, also=tuple(others), fix=fix, help=help_text, parts=tuple(parts))
 
 
 def _combined_fix(worst: Finding, group: list[Finding]) -> Fix | None:
@@ -138,4 +140,4 @@ def _combined_fix(worst: Finding, group: list[Finding]) -> Fix | None:
     changes = {(change.place, change.name): change for fix in (*fixes, worst.fix) for change in fix.changes}
     titles = list(dict.fromkeys(fix.title for fix in (worst.fix, *fixes)))
     more = f"; and {len(titles) - _TITLES} more" if len(titles) > _TITLES else ""
-    return worst.fix._replace(changes=tuple(changes.values()), title="; ".join(titles[:_TITLES]) + more)
+    return replace(worst.fix, changes=tuple(changes.values()), title="; ".join(titles[:_TITLES]) + more)

@@ -11,6 +11,7 @@ import yaml
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import rule_files, rules
+from kcheck.files import save
 from kcheck.source.bundled import RULES
 from kcheck.words.raw_views import SUBJECTS as RAW
 from kcheck.words.subjects import SUBJECTS
@@ -97,11 +98,9 @@ def write(name: str, folder: str, subject: str) -> str:
     path = os.path.join(folder, group, f"{own}.yaml")
     content = text(own, subject, folder)
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "x", encoding="utf-8") as file:
-            file.write(content)
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from error
+        save.save([save.File(path, path, b"", content.encode(), fresh=True)])
+    except save.SaveError as error:
+        raise ConfigError(str(error)) from error
     return path
 
 

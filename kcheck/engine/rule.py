@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.config.config import ConfigError
 from kcheck.source import bundled
+from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,10 +18,17 @@ if TYPE_CHECKING:
 
 
 class RuleError(ConfigError):
-    """A rule file that is not a rule: what is wrong, with its path."""
+    """Files that are not rules: what is wrong, a line each, with its path."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("")
+        self.lines = tuple(map(visible, lines))
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
 
 
-class Grade(NamedTuple):
+class Grade(Struct, frozen=True):
     """How bad it is by size: error past the wall, warning past the recommended number, else info.
 
     Where `silent` holds, a known size below these numbers is nothing to speak of.
@@ -30,14 +40,14 @@ class Grade(NamedTuple):
     silent: str | None
 
 
-class Cap(NamedTuple):
+class Cap(Struct, frozen=True):
     """The worst severity that a finding may have where a condition holds."""
 
     severity: str
     where: str
 
 
-class Setting(NamedTuple):
+class Setting(Struct, frozen=True):
     """One change of a fix: the place, and a CEL expression for the value, or for an item that its list gets."""
 
     place: str
@@ -45,14 +55,14 @@ class Setting(NamedTuple):
     append: bool = False
 
 
-class Obstacle(NamedTuple):
+class Obstacle(Struct, frozen=True):
     """Where a fix may not be made: CEL, and what a person is told instead."""
 
     where: str
     help: str
 
 
-class Sentence(NamedTuple):
+class Sentence(Struct, frozen=True):
     """A text with holes that a finding has below its headline.
 
     `where` is CEL: it is left out unless that holds. `each` gives a list of records: the text stands once for each of
@@ -64,7 +74,7 @@ class Sentence(NamedTuple):
     each: str = ""
 
 
-class Example(NamedTuple):
+class Example(Struct, frozen=True):
     """Files that a rule fires on (`bad`), those that `fix` makes of them, and files it is silent on (`good`).
 
     Each is a folder: file name -> text. `nodes` and `price` stand for the flags; `number` counts from 0.
@@ -78,14 +88,14 @@ class Example(NamedTuple):
     price: str | None
 
 
-class Documentation(NamedTuple):
+class Documentation(Struct, frozen=True):
     """The second document of a rule file."""
 
     why: str
     examples: tuple[Example, ...]
 
 
-class Rule(NamedTuple):
+class Rule(Struct, frozen=True):
     """One rule. Its path is its identity: `rules/<group>/<name>.yaml`."""
 
     name: str

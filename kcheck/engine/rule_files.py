@@ -169,7 +169,7 @@ def read(group: str, path: str) -> File:
     documents = list(yaml.documents(source))
     broken = [document.problem for document in documents if document.problem]
     if broken:
-        raise RuleError("\n".join(f"{_place(problem.span)}: {problem.message}" for problem in broken))
+        raise RuleError(*(f"{_place(problem.span)}: {problem.message}" for problem in broken))
     name = os.path.basename(path).rpartition(".")[0]
     found = [document.root for document in documents if document.root is not None]
     wrong = []
@@ -190,7 +190,7 @@ def read(group: str, path: str) -> File:
         if "fix" in rule and (missing := _fix_problem(rule["fix"])):
             wrong.append(f"{_place(_key(found[0], 'fix'))}: {missing}")
     if wrong:
-        raise RuleError("\n".join(wrong))
+        raise RuleError(*wrong)
     return File(source.path, group, name, rule, found[0], found[1] if len(found) > 1 else None)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, RuleError, Sentence, Setting
 from kcheck.files import system
+from kcheck.files.boundary import contains_path
 from kcheck.model import Raw
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import owners
@@ -57,16 +58,19 @@ def read(folder: str) -> list[Rule]:
     result: list[Rule] = []
     wrong: list[str] = []
     for group, path in rule_files.find(folder):
+        if not contains_path(folder, path):
+            wrong.append(f"{path}: it leads out of {folder}, and is not read")
+            continue
         try:
             file = rule_files.read(group, path)
         except RuleError as error:
-            wrong.append(str(error))
+            wrong += error.lines
             continue
         rule = _rule(group, path, file.rule)
         wrong += [f"{file.location(*problem.place)}: {problem.message}" for problem in rule_words.problems(rule)]
         result.append(rule)
     if wrong:
-        raise RuleError("\n".join(wrong))
+        raise RuleError(*wrong)
     if not result:
         raise ConfigError(f"rules: there is no rule in {folder}: rules are DIR/<group>/<name>.yaml")
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from kcheck.model import Autoscaler, Container, Image, KarpenterPool, PodTemplat
 from kcheck.source.findings import Related, Undecided
 from kcheck.source.values import Known, Origin
 from kcheck.words import raw_views
+from kcheck.words.subjects import things
 from kcheck.words.views import wanted
 
 if TYPE_CHECKING:
@@ -23,19 +24,33 @@ if TYPE_CHECKING:
 
 _MOST = 64
 """A check is decided for so many clusters at most."""
-_BUDGET = 40_000
-"""So many are looked at in a run, which takes about six seconds; what is left stays undecided."""
+_BUDGET = 20_000
+"""So many are looked at for the things of a subject, three seconds for each check; the last ones stay undecided.
+
+Which ones is told by the order of the things, not of the checks: what several processes decide is the same.
+"""
 
 
 def candidates(check: Undecided, thing: Thing, world: World) -> Candidates | None:
     """The clusters that a thing may be on, where a check of it waits for one of them; else None."""
-    homes = world.inventory.candidates_of
-    if not homes or not check.missing:
-        return None
-    owner = world.images.uses(thing)[0][0] if isinstance(thing, Image) else thing
-    found = homes.get(world.deployed.workload(owner) if isinstance(owner, PodTemplate | Container) else owner)
+    found = _homes(thing, world) if check.missing else None
     waits = found is not None and not {found.reason, found.size_reason}.isdisjoint(check.missing)
     return found if waits else None
+
+
+def _homes(thing: Thing, world: World) -> Candidates | None:
+    """The clusters that a thing may be on, if there are several."""
+    homes = world.inventory.candidates_of
+    if not homes:
+        return None
+    owner = world.images.uses(thing)[0][0] if isinstance(thing, Image) else thing
+    return homes.get(world.deployed.workload(owner) if isinstance(owner, PodTemplate | Container) else owner)
+
+
+def _looked_at(subject: str, world: World) -> dict[Thing, int]:
+    """The things of a subject that may be on several clusters, each with the number of these up to and with it."""
+    counts = {thing: len(found.clusters) for thing in things(subject, world) if (found := _homes(thing, world))}
+    return dict(zip(counts, accumulate(count if count <= _MOST else 0 for count in counts.values()), strict=True))
 
 
 def decide(
@@ -43,8 +58,10 @@ def decide(
 ) -> tuple[bool | Undecided, tuple[Cluster, ...]]:
     """What a check gives on every cluster that a thing may be on, and these; where they differ, what is missing."""
     found = candidates(check, thing, world)
-    checks = world.remember("checks of several clusters", "", count)
-    if found is None or not 0 < len(found.clusters) <= _MOST or next(checks) * len(found.clusters) > _BUDGET:
+    if found is None or not 0 < len(found.clusters) <= _MOST:
+        return check, ()
+    subject = rule.subject
+    if world.remember("looked at on several clusters", subject, lambda: _looked_at(subject, world))[thing] > _BUDGET:
         return check, ()
     fields = wanted(condition).get(rule.subject, {})
     first: bool | Undecided | None = None
@@ -52,7 +69,7 @@ def decide(
         view = raw_views.view(rule.subject, _placed(thing, cluster), world.assuming(cluster), fields)
         verdict = Evaluator(view).verdict(rule, condition)
         if first is not None and verdict != first:
-            return check._replace(missing=(found.reason,)), ()
+            return replace(check, missing=(found.reason,)), ()
         first = verdict
     return (check, ()) if first is None else (first, found.clusters)
 
@@ -66,7 +83,7 @@ def finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...
     if least is None:
         return None
     note = f"computed for this cluster; true of all {len(clusters):,} that may run it"
-    return least._replace(related=(*least.related, Related(cluster.place, note)))
+    return replace(least, related=(*least.related, Related(cluster.place, note)))
 
 
 def _placed(thing: Thing, cluster: Cluster) -> Thing:

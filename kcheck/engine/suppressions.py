@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.config.today import today
 from kcheck.engine.annotations import IGNORE, parse, read
+from kcheck.files.boundary import contains_path
 from kcheck.files.patterns import matches
-from kcheck.files.tree import contains_path
 from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ COMMENT = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]
 _NAMELESS = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore(?![\[\w-])")
 
 
-class Suppression(NamedTuple):
+class Suppression(Struct, frozen=True):
     """A comment or an annotation. Without a reason it silences nothing.
 
     Alone on its line, a comment holds for the next one too.

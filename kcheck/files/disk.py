@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.files import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from kcheck.files.boundary import Boundary
 
 MAX_BYTES = 20_000_000
 """Larger files are dumps, not configuration."""
@@ -26,11 +28,26 @@ class TooLargeError(Exception):
     """A file too large to be written by hand."""
 
 
-class Disk:
-    """`overlay` maps real paths to the bytes that stand in for those on disk; None for a file that does not exist."""
+class OutsideError(OSError):
+    """A path that leads out of the boundary."""
 
-    def __init__(self, overlay: Mapping[str, bytes | None] | None = None) -> None:
+
+class Disk:
+    """The files within a boundary; without one, those that a person names.
+
+    `overlay` maps real paths to the bytes that stand in for those on disk; None for a file that does not exist.
+    What is outside is as if it were not there; `refused` is told of each place there that is asked for, once: the path
+    and where it leads.
+    """
+
+    def __init__(
+        self, overlay: Mapping[str, bytes | None] | None = None, boundary: Boundary | None = None,
+        refused: Callable[[str, str], None] | None = None,
+    ) -> None:  # fmt: skip
         self.overlay = dict(overlay or {})
+        self.boundary = boundary
+        self._refused = refused
+        self._told: set[str] = set()
         self._added: dict[str, dict[str, bool]] = {}
         self._real: dict[str, str] = {}
         for path, data in self.overlay.items():
@@ -56,15 +73,29 @@ class Disk:
             self._real[folder] = system.real_path(folder)
         return os.path.join(self._real[folder], name)
 
-    def read(self, path: str) -> bytes | None:
-        """The bytes of a regular file; None if there is none that can be read.
+    def is_outside(self, path: str) -> bool:
+        """Whether a path leads out of the boundary to something that is there."""
+        return self._is_outside(path, self.real(path))
+
+    def _is_outside(self, path: str, real: str) -> bool:
+        if self.boundary is None or self.boundary.holds(real):
+            return False
+        if self._refused is not None and real not in self._told and system.exists(real):
+            self._told.add(real)
+            self._refused(path, real)
+        return True
+
+    def read(self, path: str, real: str = "") -> bytes | None:
+        """The bytes of a regular file; None if there is none that can be read. `real` is its real path if known.
 
         Raises:
             TooLargeError: it has more than MAX_BYTES.
         """
-        real = self.real(path)
+        real = real or self.real(path)
         if real in self.overlay:
             return self.overlay[real]
+        if self._is_outside(path, real):
+            return None
         size = system.size(real)
         if size is None:
             return None
@@ -80,7 +111,7 @@ class Disk:
         real = self.real(path)
         if real in self.overlay:
             return (self.overlay[real] or b"")[:size]
-        if not system.is_file(real):  # a pipe would be waited for
+        if self._is_outside(path, real) or not system.is_file(real):  # a pipe would be waited for
             return b""
         try:
             return system.head(real, size)
@@ -90,18 +121,25 @@ class Disk:
     def is_file(self, path: str) -> bool:
         """Whether there is a file."""
         real = self.real(path)
-        return self.overlay[real] is not None if real in self.overlay else system.is_file(real)
+        if real in self.overlay:
+            return self.overlay[real] is not None
+        return system.is_file(real) and not self._is_outside(path, real)
 
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder."""
-        return system.is_folder(path) or (bool(self._added) and system.real_path(path) in self._added)
+        if system.is_folder(path):
+            return not self.is_outside(path)
+        return bool(self._added) and system.real_path(path) in self._added
 
     def entries(self, folder: str) -> list[DirectoryEntry]:
         """What a folder holds, sorted by name.
 
         Raises:
+            OutsideError: it is outside.
             OSError: there is no such folder, or it cannot be read.
         """
+        if self.is_outside(folder):
+            raise OutsideError(folder)
         try:
             found = [DirectoryEntry(name, os.path.join(folder, name), inner) for name, inner in system.entries(folder)]
         except (FileNotFoundError, NotADirectoryError):
@@ -113,6 +151,22 @@ class Disk:
             added = self._added.get(system.real_path(folder), {})
             found += [DirectoryEntry(name, os.path.join(folder, name), inner) for name, inner in added.items()]
         return sorted(found)
+
+    def links(self, top: str) -> Iterator[str]:
+        """All links below a folder, those that are found behind links to folders too, each folder once."""
+        stack, seen = [top], set()
+        while stack:
+            folder = stack.pop()
+            real = self.real(folder)
+            if real in seen:
+                continue
+            seen.add(real)
+            try:
+                entries = self.entries(folder)
+            except OSError:
+                continue
+            yield from (entry.path for entry in entries if system.is_link(entry.path))
+            stack += [entry.path for entry in entries if entry.is_folder]
 
     def walk(self, top: str) -> Iterator[str]:
         """All files below a folder, links to folders not followed."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Any
 
 from kcheck.source.regex import regex
+
+_FEW = 2
+"""Wildcards with which Python's own engine, which tries all ways of many, is quick."""
 
 
 def matches(path: str, pattern: str) -> bool:
@@ -13,23 +17,54 @@ def matches(path: str, pattern: str) -> bool:
     path, pattern = path.removeprefix("./"), pattern.removeprefix("./").rstrip("/")
     if pattern in (".", "") or path == pattern or path.startswith(pattern + "/"):
         return True
-    return any(character in pattern for character in "*?[") and _pattern(pattern).fullmatch(path) is not None
+    return any(character in pattern for character in "*?[") and _below(pattern).fullmatch(path) is not None
+
+
+class PatternError(ValueError):
+    """A pattern with a class such as [z-a]."""
 
 
 @cache
-def _pattern(text: str) -> re.Pattern[str]:
+def _below(text: str) -> re.Pattern[str]:
     """A settings pattern as a regular expression; it also matches below a matching folder."""
     try:
-        return re.compile(glob(text) + "(?:/.*)?")
-    except re.error:  # a class such as [z-a]: only the text itself fits
+        return _compiled(text, _glob(text) + "(?:/.*)?")
+    except PatternError:  # only the text itself fits
         return re.compile(re.escape(text))
+
+
+def compiled(text: str) -> re.Pattern[str]:
+    """A pattern of Terraform, which may have `{a,b}`, as a regular expression.
+
+    Raises:
+        PatternError: it is none.
+    """
+    return _compiled(text, _glob(text, braces=True))
+
+
+def _compiled(text: str, expression: str) -> re.Pattern[str]:
+    """A compiled expression: one with many wildcards for the engine that takes linear time."""
+    try:
+        if text.count("*") <= _FEW:
+            return re.compile(f"(?s){expression}")
+    except re.error as error:
+        raise PatternError(text) from error
+    import re2
+
+    options: Any = re2.Options()
+    options.log_errors = False
+    try:
+        found: re.Pattern[str] = re2.compile(f"(?s){expression}", options)
+    except (re2.error, UnicodeError) as error:
+        raise PatternError(text) from error
+    return found
 
 
 _GLOB = regex(r"\*\*/|\*\*|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
 _WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
-def glob(pattern: str, *, braces: bool = False) -> str:
+def _glob(pattern: str, *, braces: bool = False) -> str:
     """A pattern of paths as the text of a regular expression: `*`, `?`, `**`, `[a-z]`, and `{a,b}` with `braces`."""
     result = []
     depth = 0

@@ -1,19 +1,24 @@
-"""Save files: all or none, each old or new at every moment; or print them as a diff."""
+"""Save files: all or none, each old or new at every moment."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
-from difflib import unified_diff
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.files import system
-from kcheck.files.tree import display_path
+from kcheck.source import deadline
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
+
+_TEMPORARY = regex(r"\.kcheck-(\d{1,10})-\w{8}\.tmp")
+"""A file that is being written, by the number of its process."""
 
 
 class File(NamedTuple):
@@ -43,9 +48,12 @@ def save(files: Iterable[File]) -> None:
         SaveError: a file is read-only, has changed since it was read, or cannot be written; the message says what was.
     """
     system.cannot_repeat()
+    deadline.stop()
     wanted = list(files)
     for file in wanted:
         _checked(file)
+    for folder in {os.path.dirname(file.real) for file in wanted}:
+        _remove_stale(folder)
     written: list[tuple[File, str]] = []
     made: list[str] = []
     done, here = 0, ""
@@ -106,7 +114,8 @@ def _make(folder: str, made: list[str]) -> None:
 def _beside(file: File) -> str:
     """The new bytes in a temporary file of the same folder, on disk, with the mode of the old file."""
     status = None if file.fresh else os.stat(file.real)
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(file.real), prefix=".kcheck-")
+    prefix = f".kcheck-{os.getpid()}-"
+    handle, temporary = tempfile.mkstemp(".tmp", prefix, os.path.dirname(file.real))
     try:
         with os.fdopen(handle, "wb") as new:
             new.write(file.new)
@@ -122,6 +131,30 @@ def _beside(file: File) -> str:
         os.unlink(temporary)
         raise
     return temporary
+
+
+@cache
+def _remove_stale(folder: str) -> None:
+    """Remove what killed runs have left in a folder: once, before this run writes there, so none of it is its own."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder or "."):
+            match = _TEMPORARY.fullmatch(name)
+            if match and not _is_running(int(match[1])):
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(folder, name))
+
+
+def _is_running(number: int) -> bool:
+    """Whether there is another process of a number; Windows cannot be asked without harm."""
+    if os.name == "nt" or number == os.getpid():
+        return number != os.getpid()
+    try:
+        os.kill(number, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def _usual_mode() -> int:
@@ -154,27 +187,45 @@ def copies(files: Iterable[File], folder: str) -> None:
         target = os.path.join(folder, os.path.normpath(file.path).replace("..", "__").lstrip("/"))
         try:
             os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "wb") as new:
-                new.write(file.new)
+            write(target, file.new)
             if not file.fresh:
                 os.chmod(target, stat.S_IMODE(os.stat(file.real).st_mode))
         except OSError as error:
             raise SaveError(f"{target}: {error.strerror}") from error
 
 
-def diff(file: File) -> bytes:
-    """A unified diff that `git apply` takes, byte for byte."""
-    path = display_path(file.real)  # without the links on the way, beyond which git changes nothing
-    before = file.old.decode("utf-8", "surrogateescape").split("\n")
-    after = file.new.decode("utf-8", "surrogateescape").split("\n")
-    name = "/dev/null" if file.fresh else f"a/{path}"
-    lines = unified_diff(list(_lines(before)), list(_lines(after)), name, f"b/{path}", lineterm="\n")
-    text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-    return text.encode("utf-8", "surrogateescape")
+def write(path: str, data: bytes) -> None:
+    """Write a file, new or not, whose readers see the old bytes or the new ones; a pipe is written to.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    system.cannot_repeat()
+    real = os.path.realpath(path)
+    if system.is_read_only(real):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+    fresh = not os.path.exists(real)
+    if fresh or os.path.isfile(real):
+        try:
+            _replace(File(real, path, b"", data, fresh))
+        except OSError as error:
+            if fresh or error.errno not in _NOT_REPLACED:
+                raise
+        else:
+            return
+    with open(real, "wb") as there:
+        there.write(data)
 
 
-def _lines(parts: list[str]) -> Iterator[str]:
-    """The lines with their newline; only a newline ends a line, as for git."""
-    yield from (part + "\n" for part in parts[:-1])
-    if parts[-1]:
-        yield parts[-1]
+_NOT_REPLACED = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS})
+"""Why a file that may be written to cannot be replaced: its folder may not be, or it is mounted by itself."""
+
+
+def _replace(file: File) -> None:
+    _remove_stale(os.path.dirname(file.real))
+    temporary = _beside(file)
+    try:
+        os.replace(temporary, file.real)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from errno import ENOENT
 
 try:
     from _blake2 import blake2b  # hashlib brings OpenSSL, whose import takes half as long as starting Python: 8 ms
@@ -45,9 +46,27 @@ def record() -> Recording:
     """Record from here on what the run asks."""
     global _recording  # noqa: PLW0603 - a process is one run
     _recording = Recording()
-    if hasattr(os, "register_at_fork"):  # Windows has none: what a worker reads, its parent does not see
-        os.register_at_fork(after_in_parent=cannot_repeat)
     return _recording
+
+
+def begin_part() -> None:
+    """Record from here on what a forked process asks, for its parent, which does not see it."""
+    if _recording is not None:
+        record()
+
+
+def part() -> Recording | None:
+    """What a forked process has asked."""
+    return _recording
+
+
+def add_part(recorded: Recording | None) -> None:
+    """Add what a forked process has asked to what this one has."""
+    if _recording is None or recorded is None:
+        return
+    _recording.is_complete = _recording.is_complete and recorded.is_complete
+    for (question, about), answer in recorded.answers.items():
+        _recording.add(question, about, answer)
 
 
 def stop_recording() -> None:
@@ -107,8 +126,8 @@ def is_read_only(path: str) -> bool:
 
 
 def real_path(path: str) -> str:
-    """The path with its links resolved."""
-    return _asked("real path", path, os.path.realpath(path), str)
+    """The path with its links resolved; a text that no file can have for a path stays as it is."""
+    return _asked("real path", path, _real_path(path), str)
 
 
 def size(path: str) -> int | None:
@@ -175,8 +194,8 @@ def _asked(question: str, about: str, answer: T, text: Callable[[T], str]) -> T:
 def _attempt(question: str, about: str, action: Callable[[str], T], text: Callable[[T], str]) -> T:
     """Ask what may fail; a failure is an answer, too."""
     try:
-        answer = action(about)
-    except (OSError, ValueError) as error:
+        answer = _tried(action, about)
+    except OSError as error:
         if _recording is not None:
             _recording.add(question, about, _failure(error))
         raise
@@ -190,15 +209,22 @@ def _again(action: Callable[[str], T], text: Callable[[T], str]) -> Callable[[st
 
     def ask(about: str) -> str:
         try:
-            return text(action(about))
-        except (OSError, ValueError) as error:
+            return text(_tried(action, about))
+        except OSError as error:
             return _failure(error)
 
     return ask
 
 
-def _failure(error: Exception) -> str:
-    return f"{type(error).__name__} {error.errno}" if isinstance(error, OSError) else type(error).__name__
+def _tried(action: Callable[[str], T], path: str) -> T:
+    try:
+        return action(path)
+    except ValueError as error:  # a null character, or half of one: there is no such file
+        raise FileNotFoundError(ENOENT, str(error)) from error
+
+
+def _failure(error: OSError) -> str:
+    return f"{type(error).__name__} {error.errno}"
 
 
 def _kind(path: str) -> str:
@@ -211,6 +237,13 @@ def _kind_of(path: str) -> str:
     except (OSError, ValueError):
         return ""
     return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
+
+
+def _real_path(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # a null character, or half of one
+        return os.path.abspath(path)
 
 
 def _is_read_only(path: str) -> bool:
@@ -268,7 +301,7 @@ _QUESTIONS: dict[str, Callable[[str], str]] = {
     "kind": _kind_of,
     "link": _again(os.path.islink, _flag),
     "read-only": _again(_is_read_only, _flag),
-    "real path": _again(os.path.realpath, str),
+    "real path": _again(_real_path, str),
     "size": _again(_size, str),
     "content": _again(_read, digest),
     "head": _again(_head, digest),

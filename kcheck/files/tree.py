@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.files import configurations, encrypted, folders, system
+from kcheck.files.boundary import REASON, around, contains_path, remedy, repository
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.files.patterns import matches
 from kcheck.source.regex import regex
@@ -15,6 +16,7 @@ from kcheck.source.text import Source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from kcheck.files.boundary import Boundary
     from kcheck.files.disk import DirectoryEntry
     from kcheck.source.findings import Skipped
 
@@ -95,7 +97,7 @@ class Folder:
 
 
 class Tree:
-    """The files below the given paths, and folders outside them that modules refer to.
+    """The files below the given paths, and folders outside them that modules refer to; nothing outside the boundary.
 
     `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
     no manifests. `units` are the files of Terragrunt. `kustomizations` are the files of Kustomize, which name other
@@ -107,11 +109,12 @@ class Tree:
     """
 
     def __init__(
-        self, paths: list[str], overlay: Mapping[str, bytes | None] | None = None, exclude: tuple[str, ...] = ()
-    ) -> None:
-        self.disk = Disk(overlay)
-        self.exclude = exclude
+        self, paths: list[str], overlay: Mapping[str, bytes | None] | None = None, exclude: tuple[str, ...] = (),
+        boundary: Boundary | None = None,
+    ) -> None:  # fmt: skip
         self.given = paths or ["."]
+        self.disk = Disk(overlay, boundary or around(self.given), self._refused)
+        self.exclude = exclude
         self.manifests: list[Source] = []
         self.variables: list[str] = []
         self.kustomizations: list[str] = []
@@ -147,6 +150,12 @@ class Tree:
         )  # fmt: skip
         return not any(found)
 
+    def _refused(self, path: str, real: str) -> None:
+        """Note a path that leads out of the boundary."""
+        from kcheck.source.findings import Skipped
+
+        self.skipped.append(Skipped(display_path(path), REASON, remedy=remedy(display_path(real))))
+
     def real_path(self, source: Source) -> str:
         """The path on disk, links resolved, that a fix must write to."""
         return self._real[id(source)]
@@ -177,7 +186,7 @@ class Tree:
             return self._sources[real]
         why, data = "", None
         try:
-            data = self.disk.read(real)
+            data = self.disk.read(path, real)
         except TooLargeError:
             why = "too large"
         if data is not None and encrypted.is_whole(data):
@@ -186,8 +195,8 @@ class Tree:
             from kcheck.source.findings import Skipped
 
             self._sources[real] = None
-            remedy = encrypted.REMEDY if why == encrypted.REASON else ""
-            self.skipped.append(Skipped(self._shown(path, real), why, remedy=remedy))
+            how = encrypted.REMEDY if why == encrypted.REASON else ""
+            self.skipped.append(Skipped(self._shown(path, real), why, remedy=how))
         if data is None:
             return None
         source = Source(self._shown(path, real), data)
@@ -398,22 +407,6 @@ def _is_foreign(top: str, names: list[str]) -> bool:
             return True
         top = os.path.join(top, folder)
     return False
-
-
-def repository(path: str) -> str:
-    """The folder of the repository that holds `path`; empty without one."""
-    top = system.real_path(path)
-    while not system.exists(os.path.join(top, ".git")):
-        above = os.path.dirname(top)
-        if above == top:
-            return ""
-        top = above
-    return top
-
-
-def contains_path(folder: str, path: str) -> bool:
-    """Whether a path is a folder or below it."""
-    return os.path.join(system.real_path(path), "").startswith(os.path.join(system.real_path(folder), ""))
 
 
 def display_path(path: str) -> str:

@@ -11,7 +11,7 @@ from kcheck.files.save import File
 from kcheck.files.tree import Tree
 from kcheck.gate.comparison import KnownFindings, without_known
 from kcheck.source.findings import Severity
-from kcheck.source.text import OverlapError, apply
+from kcheck.source.text import OverlapError
 from kcheck.syntax import edit
 from kcheck.words.subjects import SUBJECTS, things
 
@@ -88,7 +88,7 @@ class _Fixer:
         self.refused: list[Refused] = []
 
     def read(self, overlay: dict[str, bytes]) -> State:
-        tree = Tree(self.paths, overlay, self.config.exclude)
+        tree = Tree(self.paths, overlay, self.config.exclude, self.config.boundary)
         self.runs += 1
         return State(overlay, tree, linter.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
 
@@ -136,22 +136,16 @@ class _Fixer:
     def choose(self, wanted: list[Finding]) -> list[Finding]:
         """Findings whose changes can be made together; others wait for another round."""
         chosen: list[Finding] = []
-        changes: dict[Source, list[Change]] = {}
+        together = edit.Together()
         for finding in wanted:
-            touched: dict[Source, list[Change]] = {}  # only these files are worked out again
-            for change in finding.changes:
-                source = edit.source_of(change)
-                touched.setdefault(source, list(changes.get(source, ()))).append(change)
             try:
-                for source, own in touched.items():
-                    apply(source.data, edit.edits(own))
+                together.add(finding.changes)
             except edit.EditError as error:
                 self.refused.append(Refused(finding, str(error), bug=True))
             except OverlapError:
                 continue
             else:
                 chosen.append(finding)
-                changes |= touched
         return chosen
 
     def attempt(self, state: State, chosen: list[Finding]) -> State:
@@ -161,9 +155,13 @@ class _Fixer:
         after = self.read(state.overlay | self.edited(state, chosen))
         vain = self.ineffective(state, after, chosen)
         if vain:
-            self.refused += vain
             blamed = {id(refused.finding) for refused in vain}
-            return self.attempt(state, [finding for finding in chosen if id(finding) not in blamed])
+            others = [finding for finding in chosen if id(finding) not in blamed]
+            if len(chosen) == 1 or not vain[0].bug:
+                self.refused += vain
+            elif not others:  # one may stand in the way of the other
+                others = chosen[: len(chosen) // 2]
+            return self.attempt(state, others)  # the rest has its turn in the next round, alone or with other values
         worse = self.regression(state, after, chosen)
         if worse is not None:  # what they bring along may be mended too
             more = self.choose([f for f in self.fixable(after.result) if not _keys(f) <= _all_keys(state.result)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -17,9 +18,12 @@ from kcheck.words.derive.savings import Saving as ChangeSaving
 from kcheck.words.subjects import SUBJECTS, things
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
     from kcheck.engine.rule import Rule
+    from kcheck.fix.fix import FixResult
     from kcheck.simulate.comparison import Saving
     from kcheck.simulate.results import SimulationResult
 
@@ -46,22 +50,36 @@ class FixSaving(NamedTuple):
     after: float | None
 
 
-def savings(paths: list[str], config: Config, base: SimulationResult) -> list[FixSaving]:
-    """What each applicable fix saves of a run, and all of them; the most first. Then what is left to a person.
+def savings(paths: list[str], config: Config, bases: list[SimulationResult]) -> list[list[FixSaving]]:
+    """What each applicable fix saves of each run, and all of them; the most first. Then what is left to a person.
 
-    Where a wall stops the run, it is the run without that which counts.
+    Where a wall stops a run, it is the run without that which counts.
     """
-    base = base.without_wall or base
     able = {rule.name: rule for rule in rules.selected(config) if rule.subject in _SUBJECTS}
-    tree = Tree(paths, exclude=config.exclude)
+    tree = Tree(paths, None, config.exclude, config.boundary)
     found_before = linter.run(tree, config)
     start = fix.State({}, tree, found_before)
     # what the findings in fixed files say is never printed; conditions of the user's own rules may ask for savings
     silent = replace(config, run=replace(config.run, savings=bool(config.rules)))
 
-    def fixed(names: tuple[str, ...]) -> FixSaving | None:
-        """What fixes of some rules save; None if they change nothing of the run."""
-        outcome = fix.fix(paths, silent, safeties=SAFETIES, rules=names, start=start)
+    @cache
+    def fixed(names: tuple[str, ...]) -> FixResult:
+        return fix.fix(paths, silent, safeties=SAFETIES, rules=names, start=start)
+
+    names = sorted({finding.rule for finding in found_before.findings if finding.fix is not None} & able.keys())
+    return [
+        _by_fixes(base.without_wall or base, names, fixed) + _by_hand(found_before, able, base.scenario.cluster.id)
+        for base in bases
+    ]
+
+
+def _by_fixes(
+    base: SimulationResult, names: list[str], fixed: Callable[[tuple[str, ...]], FixResult]
+) -> list[FixSaving]:
+    """What fixes of some rules save of a run: each that changes anything of it, and all of these."""
+
+    def saving(names: tuple[str, ...]) -> FixSaving | None:
+        outcome = fixed(names)
         if not outcome.files:
             return None
         world = outcome.result.world
@@ -69,23 +87,25 @@ def savings(paths: list[str], config: Config, base: SimulationResult) -> list[Fi
         found = "it is gone" if cluster is None else scenario.build_scenario(world, cluster)
         if isinstance(found, str) or found.without_wall.case == base.scenario.case:
             return None
-        after = results.run_scenario(found.without_wall)
-        if not after.middle.summary.finished:
+        saved = comparison.compare(base.scenario, found.without_wall)
+        if not names[1:] and not _is_worth_saying(saved):
+            return None
+        after = results.middle_summary(found.without_wall)
+        if not after.finished:
             return None
         return FixSaving(
             rules=tuple(sorted({finding.rule for finding in outcome.fixed})),
             safety=max((one.fix.safety for one in outcome.fixed if one.fix), key=SAFETIES.index, default="safe"),
-            saved=comparison.compare(base.scenario, after.scenario),
-            after=after.middle.summary.total,
+            saved=saved,
+            after=after.total,
         )
 
-    names = sorted({finding.rule for finding in found_before.findings if finding.fix is not None} & able.keys())
-    each = [one for name in names if (one := fixed((name,))) and _is_worth_saying(one.saved)]
+    each = [one for name in names if (one := saving((name,)))]
     each.sort(key=_rank)
     if len(each) > 1:
-        every = fixed(tuple(sorted({name for one in each for name in one.rules})))
+        every = saving(tuple(sorted({name for one in each for name in one.rules})))
         each = [every, *each] if every else each
-    return [*each, *_by_hand(found_before, able, base.scenario.cluster.id)]
+    return each
 
 
 def _by_hand(result: Result, able: dict[str, Rule], cluster: str) -> list[FixSaving]:

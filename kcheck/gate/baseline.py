@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcheck.config.config import ConfigError
 from kcheck.config.today import today
 from kcheck.files import system
-from kcheck.files.tree import TERRAFORM, VARIABLES, contains_path, display_path
+from kcheck.files.boundary import contains_path
+from kcheck.files.tree import TERRAFORM, VARIABLES, display_path
 from kcheck.source.findings import Severity, tally, unnumbered
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Baseline:
             for entry in self.entries
         ]
         data = {"version": VERSION, "folder": folder, "arguments": list(self.arguments), "findings": entries}
-        return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+        return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _home(folder: str) -> str:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from kcheck.config.config import ConfigError
 from kcheck.engine import linter, merging, rules
-from kcheck.files.disk import Disk
 from kcheck.files.tree import PathError, Tree
 from kcheck.source.findings import tally
 
@@ -30,7 +29,7 @@ class Comparison:
     """
 
     def __init__(
-        self, paths: Sequence[str], config: Config, settings: Callable[[Disk], Config],
+        self, paths: Sequence[str], config: Config, settings: Callable[[Mapping[str, bytes | None]], Config],
         baseline: Baseline | None = None, difference: Difference | None = None,
     ) -> None:  # fmt: skip
         self._paths = list(paths)
@@ -71,9 +70,9 @@ class Comparison:
         if self.difference is None:
             return {}
         try:
-            config = self._settings(Disk(self.difference.overlay))
+            config = self._settings(self.difference.overlay)
             config = replace(config, rules=self._config.rules)  # what they find first is nobody's change
-            result = linter.run(Tree(self._paths, self.difference.overlay, config.exclude), config)
+            result = linter.run(Tree(self._paths, self.difference.overlay, config.exclude, config.boundary), config)
         except (ConfigError, PathError) as error:
             self.notes.append(f"all findings count as new: the state before the change cannot be checked: {error}")
             return {}

@@ -56,7 +56,7 @@ def plan_comments(tree: Tree, config: Config, result: Result, found: Iterable[Fi
     known = _identities(result.findings)
     while True:
         overlay = {tree.real_path(source): data for source, data in new.items()}
-        after = linter.run(Tree(tree.given, overlay, config.exclude), config).findings
+        after = linter.run(Tree(tree.given, overlay, config.exclude, config.boundary), config).findings
         broken = {f.span.source.path for f in after if not f.identities <= known} & {source.path for source in new}
         if not broken:
             break

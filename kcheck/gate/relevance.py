@@ -53,7 +53,7 @@ def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Conf
     unclear = unclear_files(files, disk, config.exclude, _own(config))
     if not unclear:
         return unclear is None
-    tree = Tree(list(paths), disk.overlay, config.exclude)
+    tree = Tree(list(paths), disk.overlay, config.exclude, config.boundary)
     return bool(tree.units) or _is_named(unclear, tree)  # Terragrunt finds files upwards, by any name
 
 

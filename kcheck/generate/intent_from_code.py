@@ -16,7 +16,7 @@ from kcheck.model.image_names import parse
 from kcheck.reading import inventory
 from kcheck.scale.world import World
 from kcheck.source.elements import wrap
-from kcheck.source.units import minor_version
+from kcheck.source.units import minor_version, whole_number
 from kcheck.source.values import Known, Origin, known, number
 from kcheck.terraform.resource import BlockRecord
 
@@ -42,7 +42,7 @@ def read(path: str) -> tuple[str, dict[str, object]]:
         ConfigError: there is no cluster there, or more than one.
     """
     config = settings.load([path])
-    reading = inventory.read(Tree([path], exclude=config.exclude), config)
+    reading = inventory.read(Tree([path], None, config.exclude, config.boundary), config)
     world = World(reading.inventory, config)
     clusters = reading.inventory.clusters
     if len(clusters) != 1:
@@ -197,9 +197,9 @@ def _teams(reading: Reading) -> list[dict[str, object]]:
     found: dict[str, int] = {}
     for quota in reading.inventory.limits:
         name, hard = known(quota.namespace), known(quota.hard) or {}
-        gpus = next((value for key, value in hard.items() if key.endswith("/gpu") and str(value).isdigit()), None)
+        gpus = next((count for key, text in hard.items() if key.endswith("/gpu") and (count := whole_number(text))), 0)
         if name and name not in _OWN and quota.kind == "ResourceQuota" and gpus:
-            found[name] = int(gpus)
+            found[name] = gpus
     total = sum(found.values())
     if not total:
         return []

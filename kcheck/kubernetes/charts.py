@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.files.tree import CHART, contains_path, display_path
+from kcheck.files.tree import CHART, display_path
 from kcheck.kubernetes.named import Named
 from kcheck.kubernetes.releases import Release
 from kcheck.source.values import Known, Origin, Unset, Value, known
@@ -135,7 +135,7 @@ class Charts:
         """A file by its path in a source's repository; None if missing."""
         top = self.top(source)
         wanted = os.path.join(top, path.lstrip("/"))
-        found = self.tree.source(wanted) if contains_path(top, wanted) else None
+        found = self.tree.source(wanted)
         if found is not None and posixpath.basename(found.path) != CHART:
             self.sources.append(found)
             self.tree.note_encrypted(found)

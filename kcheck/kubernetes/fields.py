@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.files.boundary import REASON
 from kcheck.kubernetes.patches import text
 from kcheck.source.regex import regex
 from kcheck.syntax import yaml
@@ -15,6 +17,7 @@ from kcheck.syntax.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kcheck.files.disk import Disk
     from kcheck.source.text import Source, Span
 
 GROUP = "kustomize.config.k8s.io/"
@@ -155,9 +158,11 @@ class Fields(Struct, eq=False):
         entry = yaml.entries(self.root).get(name)
         return entry.key.span if entry else self.root.span
 
-    def missing(self, node: yaml.Scalar) -> None:
+    def missing(self, node: yaml.Scalar, disk: Disk) -> None:
         """Note a file or folder that cannot be read."""
         what = "is remote" if _REMOTE.match(node.text) else "does not exist"
+        if "\0" not in node.text and disk.is_outside(os.path.join(self.folder, node.text)):
+            what = f"is {REASON}"
         self.gap(f"`{node.text}` {what}", node.span)
 
     def summary(self) -> Problem:

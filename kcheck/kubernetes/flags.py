@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.source import placeholders
 from kcheck.source.regex import regex
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 
-class Argument(NamedTuple):
+class Argument(Struct, frozen=True):
     """A flag: its name without dashes, its value, and the whole item."""
 
     name: Known[str]
@@ -31,7 +34,7 @@ def read(container: yaml.Node) -> Iterator[Argument]:
         return
     for flag in parse(found):
         text = flag.value.value if isinstance(flag.value, Known) else ""
-        yield flag._replace(value=_filled(text, flag.value, container)) if "$(" in text else flag
+        yield replace(flag, value=_filled(text, flag.value, container)) if "$(" in text else flag
 
 
 _VARIABLE = regex(r"\$\(([\w.-]+)\)")

@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.kubernetes import transforms
@@ -123,7 +124,7 @@ class _Renderer:
         for resource in resources:
             local = text(resource.item.root, "metadata", "annotations", "config.kubernetes.io/local-config")
             if local in ("", "false"):
-                self.result.manifests.objects.append(resource.item._replace(scope=scope))
+                self.result.manifests.objects.append(replace(resource.item, scope=scope))
 
     def base(self, own: Fields, above: tuple[str, ...]) -> list[Resource]:
         if own.key not in self.bases:
@@ -173,7 +174,7 @@ class _Renderer:
             return result
         source = self.file(own, node.text)
         if source is None:
-            own.missing(node)
+            own.missing(node, self.tree.disk)
             return []
         return [Resource(item, (name_of(item.root),)) for item in self.objects(own, source)]
 
@@ -185,7 +186,7 @@ class _Renderer:
             if self.tree.disk.is_folder(path):
                 own.gap(f"`{node.text}` has no kustomization that can be read", node.span)
             else:
-                own.missing(node)
+                own.missing(node, self.tree.disk)
         elif inner.key in above:
             own.complete = False
             message = f"`{node.text}` leads back to {display_path(inner.folder)}: the kustomizations are circular"
@@ -270,7 +271,7 @@ class _Renderer:
         if isinstance(path, yaml.Scalar) and path.text:
             source = self.file(own, path.text)
             if source is None:
-                own.missing(path)
+                own.missing(path, self.tree.disk)
             elif (source, whole) in self.patches:
                 return self.patches[source, whole]
             else:

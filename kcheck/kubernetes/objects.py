@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from kcheck.files.tree import holds_objects
 from kcheck.source import placeholders
 from kcheck.source.values import Known, Origin, Piece, Unknown, Unset, pieces_of
 from kcheck.syntax import texts, yaml
-from kcheck.syntax.yaml_scan import kinds_named
+from kcheck.syntax.yaml_scan import every_kind, kinds_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -54,7 +54,7 @@ class Kinds(Struct, frozen=True):
         return kind not in self.marks or any(mark in data for mark in self.marks[kind])
 
 
-class Object(NamedTuple):
+class Object(Struct, frozen=True):
     """A Kubernetes object as written, or as rendered by the kustomization in `scope`.
 
     `holder` is the object that holds it whole, and makes it.
@@ -125,6 +125,15 @@ def may_hold(data: bytes, kinds: Kinds) -> bool:
     return any(kinds.includes(kind, data) or kind.endswith("List") for kind in own)
 
 
+def holds_only(data: bytes, kinds: Kinds, alone: frozenset[str]) -> bool:
+    """Whether a file holds objects of the kinds in `alone`, and no others that are read, without parsing.
+
+    False is always right.
+    """
+    named = every_kind(data)
+    return bool(named) and all(kind in alone or (kind and not kinds.includes(kind, data)) for kind in named)
+
+
 def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
     """Add the objects of a file to a result."""
     for document in _documents(source, lambda data: may_hold(data, kinds)):
@@ -170,7 +179,7 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
         for item in held.items if isinstance(held, yaml.Sequence) else ():
             inner = yaml.get(item, key)
             if inner is not None:
-                yield from (one._replace(holder=root) for one in objects_in(inner, depth + 1))
+                yield from (replace(one, holder=root) for one in objects_in(inner, depth + 1))
 
 
 _HOLDERS = {"AppWrapper": ("spec", "components", "template")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from kcheck.source.units import whole_number
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -270,7 +271,8 @@ def _steps(pointer: str) -> list[str]:
 def _node_at(root: yaml.Target, steps: list[str]) -> yaml.Target:
     node: yaml.Target | None = root
     for step in steps:
-        node = yaml.get(node, int(step) if isinstance(node, yaml.Sequence) and step.isdigit() else step)
+        number = whole_number(step) if isinstance(node, yaml.Sequence) else None
+        node = yaml.get(node, step if number is None else number)
     if node is None:
         raise PatchError(f"there is no `/{'/'.join(steps)}`")
     return node
@@ -302,8 +304,8 @@ def _in_map(holder: yaml.Mapping, name: str, what: str, value: yaml.Target | Non
 
 def _in_list(holder: yaml.Sequence, step: str, what: str, value: yaml.Target | None) -> yaml.Sequence | None:
     items = list(holder.items)
-    at = len(items) if step == "-" and what == "add" else int(step) if step.isdigit() else -1
-    if not 0 <= at < len(items) + (what == "add"):
+    at = len(items) if step == "-" and what == "add" else whole_number(step)
+    if at is None or at >= len(items) + (what == "add"):
         return None
     items[at : at + (what != "add")] = [] if value is None or what == "remove" else [value]
     return items_of(holder, items)

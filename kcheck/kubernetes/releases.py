@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     """The file of the repository that holds a source, by its path from the top."""
 
 KINDS = frozenset({"Application", "ApplicationSet", "HelmRelease"})
-_STEP = regex(r"((?:\\.|[^.\[\\])+)|\[(\d+)\]", re.DOTALL)
+_STEP = regex(r"((?:\\.|[^.\[\\])+)|\[(\d{1,9})\]", re.DOTALL)
 _ARCHIVE = regex(r"(.+?)-v?\d[\w.+-]*\.tgz")
 
 Path: TypeAlias = tuple[str | int, ...]

@@ -10,10 +10,13 @@ from contextlib import contextmanager, suppress
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from kcheck.config.config import ConfigError
 from kcheck.files import system
+from kcheck.files.boundary import REASON, contains_path
 from kcheck.files.disk import TooLargeError
-from kcheck.files.tree import contains_path, holds_objects
+from kcheck.files.tree import display_path, holds_objects
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
 from kcheck.source.regex import regex
@@ -71,6 +74,7 @@ class Rendering:
         self.objects: list[Object] = []
         self._templates: dict[str, _Template] = {}
         try:
+            _refuse_links(charts.tree, chart)
             with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
                 self._read(_output(helm, chart, folder, values))
         except _HelmError as error:
@@ -87,7 +91,7 @@ class Rendering:
             pieces = tuple(self._template(match[1]).pieces(part))
             for root in texts.read(pieces):
                 if isinstance(root, Problem):
-                    self.problems.append(root._replace(message=f"as helm renders it: {root.message}"))
+                    self.problems.append(replace(root, message=f"as helm renders it: {root.message}"))
                 else:
                     self.objects += objects_in(root)
 
@@ -120,6 +124,17 @@ def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
                     with open(target, "wb") as new:
                         new.write(data)
         yield copies
+
+
+def _refuse_links(tree: Tree, chart: Chart) -> None:
+    """Refuse a chart that would have helm read what kcheck may not.
+
+    Raises:
+        _HelmError: a link in it leads out of the repository.
+    """
+    for link in tree.disk.links(chart.folder):
+        if tree.disk.is_outside(link):
+            raise _HelmError(f"{display_path(link)} is {REASON}")
 
 
 def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:

@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from kcheck.kubernetes.patches import text
 from kcheck.source.regex import regex
 from kcheck.syntax import yaml
@@ -41,11 +43,11 @@ class Resource(NamedTuple):
 
     def changed(self, root: yaml.Mapping) -> Resource:
         """The same object with another content."""
-        return self._replace(item=self.item._replace(root=root))
+        return self._replace(item=replace(self.item, root=root))
 
     def renamed(self, root: yaml.Mapping) -> Resource:
         """The same object under another name; the old ones still find it."""
-        return Resource(self.item._replace(root=root), (*self.names, name_of(root)))
+        return Resource(replace(self.item, root=root), (*self.names, name_of(root)))
 
 
 def name_of(root: yaml.Node) -> Name:

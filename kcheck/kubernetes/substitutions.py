@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.files import system
 from kcheck.source.regex import regex
@@ -14,7 +15,7 @@ from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.kubernetes.named import Named
     from kcheck.kubernetes.objects import Object
@@ -57,16 +58,22 @@ def read(objects: Iterable[Object], top: Callable[[Source], str], named: Named) 
     return result
 
 
-def applied(objects: Iterable[Object], found: list[Substitution]) -> list[Object]:
-    """The objects with the values of the nearest Kustomization, or the common values of several."""
-    result, by_folder = [], dict[str, "_Filler | None"]()
-    for item in objects:
-        if item.folder not in by_folder:
-            by_folder[item.folder] = _filler(system.real_path(item.folder), found)
-        filler = by_folder[item.folder]
-        root = filler.filled(item.root) if filler is not None else item.root
-        result.append(item._replace(root=root) if isinstance(root, yaml.Mapping) else item)
-    return result
+def of(
+    objects: Iterable[Object], top: Callable[[Source], str], named: Named
+) -> Callable[[Iterable[Object]], Iterator[Object]]:
+    """What gives objects the values of the nearest Kustomization among some, or the common values of several."""
+    found = read(objects, top, named)
+    by_folder: dict[str, _Filler | None] = {}
+
+    def applied(items: Iterable[Object]) -> Iterator[Object]:
+        for item in items:
+            if item.folder not in by_folder:
+                by_folder[item.folder] = _filler(system.real_path(item.folder), found)
+            filler = by_folder[item.folder]
+            root = filler.filled(item.root) if filler is not None else item.root
+            yield replace(item, root=root) if isinstance(root, yaml.Mapping) else item
+
+    return applied
 
 
 def _filler(folder: str, found: list[Substitution]) -> _Filler | None:

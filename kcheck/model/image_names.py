@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from kcheck.source import placeholders
 from kcheck.source.regex import regex
@@ -17,7 +18,7 @@ _CAPITALS = regex(r"^[A-Z][A-Z0-9_]*$|(^|/)IMG_PLACEHOLDER")
 _NAME = regex(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$")
 
 
-class Reference(NamedTuple):
+class Reference(Struct, frozen=True):
     """A parsed image reference; `registry` is docker.io for every spelling of Docker Hub."""
 
     registry: str
@@ -59,7 +60,7 @@ def parse(text: str) -> Reference | None:
     return Reference(registry, path, tag, digest)
 
 
-class Ending(NamedTuple):
+class Ending(Struct, frozen=True):
     """What says which build of an image is meant."""
 
     tag: str

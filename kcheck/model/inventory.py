@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kcheck.model.thing import Thing
 
 
-class Candidates(NamedTuple):
+class Candidates(Struct, frozen=True):
     """The candidate clusters of manifests. `what` is the missing input, `way` how to set it."""
 
     clusters: tuple[Cluster, ...]

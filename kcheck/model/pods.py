@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.model.thing import NOTHING, Thing
 
@@ -34,7 +36,7 @@ class Image(Thing, frozen=True):
     untagged: bool = False
 
 
-class Requirement(NamedTuple):
+class Requirement(Struct, frozen=True):
     """A requirement on node labels: an operator of node affinity and its values."""
 
     key: str
@@ -42,7 +44,7 @@ class Requirement(NamedTuple):
     values: tuple[str, ...]
 
 
-class Toleration(NamedTuple):
+class Toleration(Struct, frozen=True):
     """Taints that a pod does not mind; an empty key or effect stands for all."""
 
     key: str
@@ -51,7 +53,7 @@ class Toleration(NamedTuple):
     effect: str
 
 
-class Claim(NamedTuple):
+class Claim(Struct, frozen=True):
     """Devices that pods claim by dynamic resource allocation: its name in the pod, and the object that says which.
 
     With `shared` that object is one claim for all pods; otherwise each gets its own, made from a template.
@@ -62,7 +64,7 @@ class Claim(NamedTuple):
     shared: bool
 
 
-class Volume(NamedTuple):
+class Volume(Struct, frozen=True):
     """A volume of a pod: its kind (emptyDir, hostPath ...), whether it is in memory, and its path on the node."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -17,7 +17,7 @@ CONTROL_PLANE = "control-plane"
 """The mode of nodes that a separate control plane has."""
 
 
-class Surge(NamedTuple):
+class Surge(Struct, frozen=True):
     """The surge of an upgrade: a number of nodes or a percentage, within bounds.
 
     `beside` is how many of the nodes another setting gives.

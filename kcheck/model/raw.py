@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.model.thing import Thing
 
@@ -28,7 +30,7 @@ class Resource(Thing, frozen=True, eq=False):
     record: Record
 
 
-class Raw(NamedTuple):
+class Raw(Struct, frozen=True):
     """Kinds of objects and types of resources that raw rules need; None stands for all."""
 
     kinds: frozenset[str] | None = frozenset()

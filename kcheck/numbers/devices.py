@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Literal
 
 from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import NotRequired, TypedDict
+
+    class _Driver(TypedDict):
+        kind: Device
+        parts: NotRequired[str]
+
+    class _File(TypedDict):
+        classes: dict[str, Device]
+        drivers: dict[str, _Driver]
+
 
 Device = Literal["card", "share", "fabric", "other"]
 """A whole accelerator, a part of one, a network interface, or nothing that counts."""
-
-
-class _Driver(TypedDict):
-    kind: Device
-    parts: NotRequired[str]
-
-
-class _File(TypedDict):
-    classes: dict[str, Device]
-    drivers: dict[str, _Driver]
 
 
 @cache

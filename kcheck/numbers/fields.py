@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeGuard, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,7 +51,7 @@ _MODEL_TYPES: dict[object, type[object]] = {
 """What is read for a field of the model, by its annotation."""
 
 
-class _Path(NamedTuple):
+class _Path(Struct, frozen=True):
     """The path of a field: nested blocks, an attribute, and whether to take its first element."""
 
     outer: tuple[str, ...]
@@ -167,11 +167,11 @@ class Fields:
             why = (
                 "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
             )
-            found = with_origin(found, found.origin._replace(why=found.origin.why or why))
+            found = with_origin(found, replace(found.origin, why=found.origin.why or why))
         origin = found.origin if found is not None else None
         place = origin.missing if origin else None
         if found is not None and origin and place and place.path and entry.keys() & {"conflicts", "needs"}:
-            found = with_origin(found, origin._replace(why=origin.why or self._obstacle(entry, place.path[-1])))
+            found = with_origin(found, replace(origin, why=origin.why or self._obstacle(entry, place.path[-1])))
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
@@ -204,7 +204,7 @@ class Fields:
             why = f"{self._provider} is pinned below {first}, which does not have {name}"
         elif oldest is not None and not self._pin.reaches(oldest):
             why = f"{self._provider} is pinned below {oldest}, which may not have {name}"
-        return Unset(origin._replace(why=why) if why else origin)
+        return Unset(replace(origin, why=why) if why else origin)
 
     def _obstacle(self, entry: FieldEntry, name: str) -> str:
         """Why an attribute cannot be added: a conflicting one is set, or a required one is not."""

@@ -5,15 +5,42 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import NamedTuple, TypedDict
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.numbers.profiles import ProfileValue
 from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
 from kcheck.source.regex import regex
 
+if TYPE_CHECKING:
+    from typing import TypedDict
 
-class Release(NamedTuple):
+    class Flag(TypedDict, total=False):
+        """A flag; `flags.yaml` explains the keys."""
+
+        type: str
+        default: int | str | bool
+        before: dict[int, int | str | bool]
+        first: str | list[str]
+        removed: str
+        successor: str
+
+    class _FlagFile(TypedDict):
+        sources: list[str]
+        checked: str
+        confidence: str
+        flags: dict[str, Flag]
+
+    class _Charts(TypedDict):
+        """Charts of one major version: the first and the last chart of each minor version of what they run."""
+
+        major: int
+        minors: dict[int, tuple[int, int]]
+
+
+class Release(Struct, frozen=True):
     """A version of the autoscaler: 1.minor.patch; no patch where only the minor version is known."""
 
     minor: int
@@ -21,24 +48,6 @@ class Release(NamedTuple):
 
     def __str__(self) -> str:
         return f"1.{self.minor}" if self.patch is None else f"1.{self.minor}.{self.patch}"
-
-
-class Flag(TypedDict, total=False):
-    """A flag; `flags.yaml` explains the keys."""
-
-    type: str
-    default: int | str | bool
-    before: dict[int, int | str | bool]
-    first: str | list[str]
-    removed: str
-    successor: str
-
-
-class _FlagFile(TypedDict):
-    sources: list[str]
-    checked: str
-    confidence: str
-    flags: dict[str, Flag]
 
 
 @cache
@@ -61,7 +70,7 @@ def default(name: str, minor: int | None) -> int | str | bool | None:
     return next((value for until, value in sorted(before.items()) if minor < until), newest)
 
 
-_RELEASE = regex(r"v?1\.(\d+)(?:\.(\d+))?(?:\D|$)")
+_RELEASE = regex(r"v?1\.(\d{1,9})(?:\.(\d{1,9}))?(?:\D|$)")
 
 
 def release(text: str) -> Release | None:
@@ -127,13 +136,6 @@ def entry(name: str) -> ProfileValue | None:
     )  # fmt: skip
 
 
-class _Charts(TypedDict):
-    """Charts of one major version: the first and the last chart of each minor version of what they run."""
-
-    major: int
-    minors: dict[int, tuple[int, int]]
-
-
 @cache
 def _charts() -> _Charts:
     charts: dict[str, _Charts] = bundled.load(os.path.join(PROFILES, "any", "charts.yaml"))
@@ -143,7 +145,7 @@ def _charts() -> _Charts:
 def chart_minor(version: str) -> int | None:
     """The autoscaler's minor version in a version of its Helm chart; None if unknown."""
     charts = _charts()
-    match = re.fullmatch(r"v?(\d+)\.(\d+)\.\d+", version)
+    match = re.fullmatch(r"v?(\d{1,9})\.(\d{1,9})\.\d+", version)
     if match is None or int(match[1]) != charts["major"]:
         return None
     chart = int(match[2])

@@ -177,7 +177,7 @@ def _by_size(cloud: str, name: str) -> Machine:
     return Machine(number("vcpus"), number("gpus"), number("efa") or 0, number("nvme") or 0)
 
 
-_CUSTOM = regex(r"(?:^|-)custom-(\d+)-(\d+)")
+_CUSTOM = regex(r"(?:^|-)custom-(\d{1,9})-(\d{1,9})")
 """A type of Google with the vCPUs and MiB that its user chose."""
 
 
@@ -188,7 +188,7 @@ def _by_third_part(tables: Tables, name: str) -> Machine:
         return listed
     if name in tables["shared_core"]:
         return Machine(tables["shared_core"][name], None)
-    match = _CUSTOM.search(name) or re.fullmatch(r"\w+-(?:[a-z]\w*-)?(\d+)(?:-\w+){0,2}", name)
+    match = _CUSTOM.search(name) or re.fullmatch(r"\w+-(?:[a-z]\w*-)?(\d{1,9})(?:-\w+){0,2}", name)
     return Machine(int(match[1]) if match else None, None)
 
 
@@ -200,7 +200,7 @@ def _by_first_number(cloud: str, name: str) -> Machine:
         return listed
     if size in tables["exceptions"]:
         return Machine(tables["exceptions"][size], None)
-    match = re.match(r"[A-Z]+(\d+)", size)
+    match = re.match(r"[A-Z]+(\d{1,9})", size)
     return Machine(int(match[1]) if match and family(cloud, name) else None, None)
 
 

@@ -4,14 +4,130 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.numbers.clouds import folder, owners
 from kcheck.source import bundled
 from kcheck.source.bundled import PROFILES
 
+if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, and making one takes 0.1 ms
+    from typing import NotRequired, TypedDict
 
-class ProfileValue(NamedTuple):
+    class FieldEntry(TypedDict):
+        """The place of a field: `path`, its spellings; `unset`, the setting used as default.
+
+        `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
+        `conflicts` are the attributes that it cannot be written beside, `needs` is one that it cannot be without.
+        """
+
+        path: str
+        type: NotRequired[str]
+        unset: NotRequired[str]
+        since: NotRequired[dict[str, str]]
+        values_since: NotRequired[str]
+        conflicts: NotRequired[list[str]]
+        needs: NotRequired[str]
+
+    class Growth(TypedDict, total=False):
+        """The largest number of pods of an elastic role: `to` and `when` are paths."""
+
+        to: str
+        when: str
+        role: str
+
+    class PodPlace(TypedDict, total=False):
+        """A place of pod templates, as `workloads.yaml` explains; each key but the last four is a path."""
+
+        at: str
+        count: str
+        most: str
+        each: str
+        list: str
+        name: str
+        times: str
+        beside: str
+        role: str
+        open: bool
+        shape: str
+        grows: Growth
+
+    class WorkloadKind(TypedDict):
+        """A kind that runs pods."""
+
+        pods: list[PodPlace]
+        per_node: NotRequired[bool]
+        batch: NotRequired[bool]
+        rigid: NotRequired[bool | str]
+
+    class Mechanism(TypedDict):
+        """A kind of wall: its name, its limits, and how to move it."""
+
+        what: str
+        limits: list[str]
+        move: str
+
+    class Quota(TypedDict):
+        """A quota of an account, as the head of `quotas.yaml` explains."""
+
+        code: str
+        name: str
+        counts: str
+        types: str
+        market: str
+        default: int | None
+        sources: list[str]
+        checked: str
+        confidence: str
+        note: NotRequired[str]
+
+    class SkeletonEntry(TypedDict):
+        """The skeleton that stands for some versions of a published module."""
+
+        file: str
+        versions: str
+        providers: dict[str, str]
+        defaults: NotRequired[dict[str, object]]
+        lacks: NotRequired[list[str]]
+
+    class ModuleEntry(TypedDict):
+        """A published module in `modules.yaml`."""
+
+        repository: str
+        declares: list[str]
+        skeletons: list[SkeletonEntry]
+        whole: NotRequired[bool]
+
+    class KindEntry(TypedDict):
+        """The signs of a module that makes things of a kind."""
+
+        words: list[str]
+        arguments: list[str]
+
+    class StandInEntry(TypedDict):
+        """The stand-in of a module without code, from `unread.yaml`."""
+
+        file: str
+        provider: str
+        cloud: list[str]
+        words: list[str]
+        partial: bool
+        unlike: list[str]
+        needs: list[list[str]]
+        inputs: dict[str, list[str]]
+
+    class UnreadModules(TypedDict):
+        """How to recognise modules without code."""
+
+        ignored: list[str]
+        handed: list[str]
+        kinds: dict[str, KindEntry]
+        stand_ins: list[StandInEntry]
+
+
+class ProfileValue(Struct, frozen=True):
     """A number of a profile: hard, quota, recommended or default. `value` is None if it depends on the account.
 
     `code` is what one types into the provider's console to have a quota raised.
@@ -113,22 +229,6 @@ def charts() -> tuple[str, ...]:
     return tuple(bundled.load(os.path.join(PROFILES, "any", "charts.yaml")))
 
 
-class FieldEntry(TypedDict):
-    """The place of a field: `path`, its spellings; `unset`, the setting used as default.
-
-    `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
-    `conflicts` are the attributes that it cannot be written beside, `needs` is one that it cannot be written without.
-    """
-
-    path: str
-    type: NotRequired[str]
-    unset: NotRequired[str]
-    since: NotRequired[dict[str, str]]
-    values_since: NotRequired[str]
-    conflicts: NotRequired[list[str]]
-    needs: NotRequired[str]
-
-
 def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:
     """The fields of resources and manifests: resource -> field -> place."""
     return _tables(cloud)[0]
@@ -151,53 +251,11 @@ def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str
     return fields, oldest
 
 
-class Growth(TypedDict, total=False):
-    """The largest number of pods of an elastic role: `to` and `when` are paths."""
-
-    to: str
-    when: str
-    role: str
-
-
-class PodPlace(TypedDict, total=False):
-    """A place of pod templates, as `workloads.yaml` explains; each key but the last four is a path."""
-
-    at: str
-    count: str
-    most: str
-    each: str
-    list: str
-    name: str
-    times: str
-    beside: str
-    role: str
-    open: bool
-    shape: str
-    grows: Growth
-
-
-class WorkloadKind(TypedDict):
-    """A kind that runs pods."""
-
-    pods: list[PodPlace]
-    per_node: NotRequired[bool]
-    batch: NotRequired[bool]
-    rigid: NotRequired[bool | str]
-
-
 @cache
 def workloads() -> dict[str, WorkloadKind]:
     """Where the pods of each kind are, by `group/Kind`."""
     data: dict[str, WorkloadKind] = load_table(os.path.join(PROFILES, "workloads.yaml"))
     return data
-
-
-class Mechanism(TypedDict):
-    """A kind of wall: its name, its limits, and how to move it."""
-
-    what: str
-    limits: list[str]
-    move: str
 
 
 @cache
@@ -218,21 +276,6 @@ def _moves(cloud: str) -> dict[str, str]:
     return data
 
 
-class Quota(TypedDict):
-    """A quota of an account, as the head of `quotas.yaml` explains."""
-
-    code: str
-    name: str
-    counts: str
-    types: str
-    market: str
-    default: int | None
-    sources: list[str]
-    checked: str
-    confidence: str
-    note: NotRequired[str]
-
-
 @cache
 def quotas(cloud: str) -> dict[str, Quota]:
     """Account quotas of a cloud, with the resources they count and their codes."""
@@ -241,7 +284,7 @@ def quotas(cloud: str) -> dict[str, Quota]:
     return data
 
 
-class Prices(NamedTuple):
+class Prices(Struct, frozen=True):
     """List prices of one region, in thousandths of a US dollar an hour: by group of machine types, then by type.
 
     `accelerators` are those that are billed beside the machine. `elsewhere` has tables of other regions, of types that
@@ -277,8 +320,8 @@ def prices(cloud: str) -> Prices | None:
     )  # fmt: skip
     for region, tables in data.get("elsewhere", {}).items():
         on_demand, spot = (_grouped(tables.get(market, {}), rate) for market in ("on_demand", "spot"))
-        others.append(found._replace(region=region, on_demand=on_demand, spot=spot, accelerators={}))
-    return found._replace(elsewhere=tuple(others))
+        others.append(replace(found, region=region, on_demand=on_demand, spot=spot, accelerators={}))
+    return replace(found, elsewhere=tuple(others))
 
 
 def _grouped(lines: dict[str, str], rate: float) -> dict[str, dict[str, int]]:
@@ -287,59 +330,11 @@ def _grouped(lines: dict[str, str], rate: float) -> dict[str, dict[str, int]]:
     return {group: {name: round(int(price) / rate) for name, price in entries} for group, entries in pairs.items()}
 
 
-class SkeletonEntry(TypedDict):
-    """The skeleton that stands for some versions of a published module."""
-
-    file: str
-    versions: str
-    providers: dict[str, str]
-    defaults: NotRequired[dict[str, object]]
-    lacks: NotRequired[list[str]]
-
-
-class ModuleEntry(TypedDict):
-    """A published module in `modules.yaml`."""
-
-    repository: str
-    declares: list[str]
-    skeletons: list[SkeletonEntry]
-    whole: NotRequired[bool]
-
-
 @cache
 def modules() -> dict[str, ModuleEntry]:
     """The published modules that have skeletons, by their source in the registry."""
     data: dict[str, ModuleEntry] = load_table(os.path.join(PROFILES, "modules.yaml"))
     return data
-
-
-class KindEntry(TypedDict):
-    """The signs of a module that makes things of a kind."""
-
-    words: list[str]
-    arguments: list[str]
-
-
-class StandInEntry(TypedDict):
-    """The stand-in of a module without code, from `unread.yaml`."""
-
-    file: str
-    provider: str
-    cloud: list[str]
-    words: list[str]
-    partial: bool
-    unlike: list[str]
-    needs: list[list[str]]
-    inputs: dict[str, list[str]]
-
-
-class UnreadModules(TypedDict):
-    """How to recognise modules without code."""
-
-    ignored: list[str]
-    handed: list[str]
-    kinds: dict[str, KindEntry]
-    stand_ins: list[StandInEntry]
 
 
 @cache

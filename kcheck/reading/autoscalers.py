@@ -5,13 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kcheck.kubernetes import flags as arguments
 from kcheck.kubernetes.workloads.jobs import containers, pod_spec
 from kcheck.kubernetes.workloads.scalars import scalar, written
 from kcheck.model import NOTHING, Autoscaler, Flag
 from kcheck.numbers import flags
 from kcheck.source.regex import regex
-from kcheck.source.units import as_text, quantity, seconds
+from kcheck.source.units import as_text, quantity, seconds, whole_number
 from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of
 from kcheck.syntax import yaml
 
@@ -107,12 +109,12 @@ def _unset(release: HelmRelease, flag: str) -> Origin:
     own = next((node for node in maps if isinstance(node, yaml.Mapping)), None)
     place = Origin((release.place,))
     if own is not None:
-        return place._replace(missing=Missing(own.span, (flag,)))
+        return replace(place, missing=Missing(own.span, (flag,)))
     if release.room and (not release.trees or any(path[0] == "extraArgs" for path in release.sets if path)):
-        return place._replace(missing=release.room.below(Item(f"extraArgs.{flag}")).below("value"))
+        return replace(place, missing=release.room.below(Item(f"extraArgs.{flag}")).below("value"))
     why = "" if release.trees else "the release has no values to add to"
     room = release.trees[-1].span if release.trees else release.place
-    return place._replace(missing=Missing(room, ("extraArgs", flag)), why=why)
+    return replace(place, missing=Missing(room, ("extraArgs", flag)), why=why)
 
 
 def _chart_version(release: HelmRelease) -> Value[str]:
@@ -222,7 +224,7 @@ def _field(
     origin = Origin((place,))
     if default is None:
         return Unknown(f"the default of --{names[0]} depends on the version, which is not known", origin)
-    return Known(convert(as_text(default)), absent(usable[0]) if usable else origin._replace(within=(f"--{names[0]}",)))
+    return Known(convert(as_text(default)), absent(usable[0]) if usable else replace(origin, within=(f"--{names[0]}",)))
 
 
 def known_name(flag: Flag) -> str:
@@ -231,9 +233,10 @@ def known_name(flag: Flag) -> str:
 
 
 def _whole(text: str) -> int:
-    if not text.removeprefix("-").isdigit():
+    number = whole_number(text.removeprefix("-"))
+    if number is None:
         raise ValueError(f"`{text}` is not a whole number")
-    return int(text)
+    return -number if text.startswith("-") else number
 
 
 def _number(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.config.config import Config
     from kcheck.files.tree import Tree
@@ -56,12 +57,17 @@ class Reading(Struct):
     skipped: list[Skipped] = []
 
 
+_HELM_ASKED = "settings of a repository do not run helm"
+
+
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
     """Read the Terraform and manifests of a tree into one inventory, with the `wanted` raw things."""
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans or tree.units or BLUEPRINT in tree.configurations:
         _terraform(tree, config, reading, wanted)
-    rendered = _render_charts(tree, config, reading) if tree.charts and config.render else []
+    rendered = (
+        _render_charts(tree, config, reading) if tree.charts and config.render and not config.render_refused else []
+    )
     if tree.manifests or tree.kustomizations or rendered:
         _manifests(tree, reading, rendered, wanted)
     if tree.configurations:
@@ -74,6 +80,10 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
     assignment.assign_clusters(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.clouds.karpenter").read(reading.inventory)
+    if tree.charts and config.render_refused:
+        from kcheck.source.findings import Skipped
+
+        reading.skipped.append(Skipped(config.places["render"], _HELM_ASKED, remedy="--render helm does"))
     reading.skipped = list(dict.fromkeys((*tree.skipped, *reading.skipped)))
     reading.problems = list(dict.fromkeys(reading.problems))
     reading.sources += sorted(reading.asked, key=lambda source: source.path)
@@ -111,7 +121,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
-    reading.skipped += loader.skipped
+    reading.skipped += [one for root in roots for one in root.budget.skipped()] + loader.skipped
     reading.variables = loader.variables
     reading.asked, reading.filled = loader.asked, loader.templates()
 
@@ -177,7 +187,7 @@ def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: R
     inventory = reading.inventory
     for item, instance in objects.read(root, kinds):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
-        things = _add_objects([item], inventory, _charts(tree, reading), wanted)
+        things = _add_objects([item], [item], inventory, _charts(tree, reading), wanted)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
     for release, instance in releases.read(root):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
@@ -259,12 +269,13 @@ def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thi
 def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
     from kcheck.kubernetes import objects, releases, syncs
     from kcheck.kubernetes.workloads import jobs, queues, unlisted
+    from kcheck.reading.plain import Plain
 
     charts = _charts(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
-    others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
+    more = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
     names = frozenset(
-        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *others)
+        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more)
     )
     kinds = objects.Kinds(names, queues.MARKS, unlisted.MARKS, unlisted.NEVER).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None
@@ -277,35 +288,51 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         for release in kustomized.releases:
             _add_releases(charts.expanded(release), reading.inventory)
     elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
-    plain = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
-    manifests = objects.read(plain, kinds)
-    manifests.objects += rendered
+    sources = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
+    plain = Plain(sources, kinds, jobs.ALONE - clusters.keys())
+    manifests, made = plain.manifests, list(rendered)
     if kustomized is not None:
-        manifests = manifests.merged_with(kustomized.manifests)
-    if any(item.kind == "Kustomization" for item in manifests.objects):
+        made += kustomized.manifests.objects
+        kustomized.manifests.objects = []
+    substituted: Callable[[Iterable[Object]], Iterable[Object]] = list
+    if any(item.kind == "Kustomization" for item in (*manifests.objects, *made)):
         from kcheck.kubernetes import substitutions
 
-        found = substitutions.read(manifests.objects, charts.top, charts.named)
-        manifests.objects = substitutions.applied(manifests.objects, found) if found else manifests.objects
-    _objects_of_clusters(manifests.objects, reading.inventory, tree.kernel)
-    if any(item.kind == "Cluster" for item in manifests.objects):
+        substituted = substitutions.of((*manifests.objects, *made), charts.top, charts.named)
+        manifests.objects, made = list(substituted(manifests.objects)), list(substituted(made))
+    every = [*manifests.objects, *made]
+    _objects_of_clusters(every, reading.inventory, tree.kernel)
+    if any(item.kind == "Cluster" for item in every):
         from kcheck.clouds import cluster_api
 
-        cluster_api.read(manifests.objects, reading.inventory)
+        cluster_api.read(every, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     there = reading.inventory
     deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
-    rest = [
-        item
-        for item in manifests.objects
-        if item.span.source not in reading.asked
-        or not deployed.intersection(map(_label, _add_objects([item], Inventory(), charts, wanted)))
-    ]
-    reading.problems += manifests.problems
-    reading.templates = manifests.template_folders()
+
+    def missing(objects: Iterable[Object]) -> list[Object]:
+        return [
+            item
+            for item in objects
+            if item.span.source not in reading.asked
+            or deployed.isdisjoint(map(_label, _add_objects([item], [item], Inventory(), charts, wanted)))
+        ]
+
+    manifests.objects, made = missing(manifests.objects), missing(made)
+    every = [*manifests.objects, *made]
+    ordered = chain(plain.in_turn(lambda found: missing(substituted(found))), _dropping(made))
+    _add_objects(ordered, every, reading.inventory, charts, wanted)
+    found = plain.read() if kustomized is None else plain.read().merged_with(kustomized.manifests)
+    reading.problems += found.problems
+    reading.templates = found.template_folders()
     reading.sources += tree.manifests
-    del manifests, kustomized  # which hold the objects too
-    _add_objects(rest, reading.inventory, charts, wanted)
+
+
+def _dropping(objects: list[Object]) -> Iterator[Object]:
+    """The objects of a list, which is emptied."""
+    objects.reverse()
+    while objects:
+        yield objects.pop()
 
 
 def _objects_of_clusters(objects: list[Object], inventory: Inventory, kernel: Iterable[Source] = ()) -> None:
@@ -337,22 +364,24 @@ def _label(thing: Thing) -> str:
     return thing.id.rpartition(":")[2]
 
 
-def _add_objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> list[Thing]:
+def _add_objects(
+    objects: Iterable[Object], among: list[Object], inventory: Inventory, charts: Charts, wanted: Raw
+) -> list[Thing]:
     """Add the things that objects describe, and the raw objects that rules need.
 
-    The list is emptied: the tree of an object, twice as large as what is made of it, is dropped before the next one.
+    Their settings are looked for `among` some, a list that is emptied: the tree of an object, twice as large as what is
+    made of it, is dropped before the next one.
     """
     from kcheck.kubernetes import releases, syncs
     from kcheck.kubernetes.workloads import jobs, queues
     from kcheck.reading import autoscalers
 
     result: list[Thing] = []
-    workloads = jobs.Workloads(objects)
-    inventory.synced += syncs.read(objects, charts.top)
-    watchers = list(queues.watchers(objects))
-    objects.reverse()
-    while objects:
-        item = objects.pop()
+    workloads = jobs.Workloads(among)
+    inventory.synced += syncs.read(among, charts.top)
+    watchers = list(queues.watchers(among))
+    among.clear()
+    for item in objects:
         workload = list(filter(None, [workloads.of(item)]))
         found = list(autoscalers.of_object(item))
         addons = list(_installed_products(item))

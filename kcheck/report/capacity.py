@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from typing import TYPE_CHECKING
 
+from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link
 from kcheck.scale import quotas, walls
 from kcheck.source.units import counted
 from kcheck.source.values import known
+from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Thing
@@ -23,7 +24,7 @@ _LINE = 100
 def as_json(world: World) -> str:
     """The walls for programs: version 1, additive changes only."""
     clusters = [_cluster(cluster, world) for cluster in world.inventory.clusters]
-    return json.dumps({"version": 1, "clusters": clusters}, indent=1, ensure_ascii=False) + "\n"
+    return json_text({"version": 1, "clusters": clusters}, indent=1)
 
 
 def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
@@ -138,7 +139,7 @@ def as_text(world: World) -> str:
 def _text(cluster: Cluster, world: World) -> str:
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
-    lines = [f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}"]
+    lines = [visible(f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}")]
     groups = [group for group in _groups(cluster, world) if not _is_account_quota(group[0])]
     told = [group for group in groups if _is_relevant(group[0])]
     for group in groups[: len(told) + 1]:  # and the next one beyond
@@ -187,7 +188,7 @@ def _line(group: list[Wall], target: int | None) -> str:
     number = "?" if wall.number is None else f"{wall.number:,}"
     more = f" and {len(group) - 1} more" if len(group) > 1 else ""
     kind = "" if wall.kind == "hard" else f" ({wall.kind})"
-    return f"{number:>9}  {_bar(wall, target)}  {wall.what}{more}{kind}"
+    return visible(f"{number:>9}  {_bar(wall, target)}  {wall.what}{more}{kind}")
 
 
 def _details(group: list[Wall]) -> list[str]:
@@ -202,8 +203,9 @@ def _details(group: list[Wall]) -> list[str]:
 def _wrapped(line: str, indent: str = "") -> list[str]:
     """A line as the lines that fit a terminal; commands and addresses stay whole."""
     return textwrap.wrap(
-        line, _LINE, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+        visible(line), _LINE, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def _at(thing: Thing) -> str:
@@ -227,24 +229,18 @@ def as_markdown(world: World) -> str:
 
 
 def _section(cluster: Cluster, world: World) -> str:
-    lines = [f"## {_name(cluster)} ({cluster.cloud})", "", summary_sentence(cluster, world), ""]
+    lines = [f"## {markdown(_name(cluster))} ({cluster.cloud})", "", markdown(summary_sentence(cluster, world)), ""]
     lines += ["| nodes | wall | kind | arithmetic | where | to move it |", "|---:|---|---|---|---|---|"]
     for wall in [wall for wall in walls.find_walls(cluster, world) if not _is_account_quota(wall)]:
         nodes = "unknown" if wall.nodes is None else str(wall.nodes)
         bold = f"**{nodes}**" if wall.short else nodes
-        kind = f"[{wall.kind}]({wall.source})"
-        lines.append(
-            f"| {bold} | {wall.what} | {kind} | {_cell(wall.arithmetic)} | `{_at(wall)}` | {_cell(wall.move)} |"
-        )
+        kind, place = markdown_link(wall.kind, wall.source), markdown_code(_at(wall))
+        what, arithmetic, move = map(markdown, (wall.what, wall.arithmetic, wall.move))
+        lines.append(f"| {bold} | {what} | {kind} | {arithmetic} | {place} | {move} |")
     found = quotas.at_target(cluster, world)
     lines += ["", "| needed | quota | name |", "|---:|---|---|"] if found else []
     for one in found:
         more = "" if one.sure else " or more"
-        lines.append(
-            f"| {one.amount:,} {quotas.unit(one.need)}{more} | `{one.need.quota.code}` | {one.need.quota.name} |"
-        )
+        code, name = markdown_code(one.need.quota.code), markdown(one.need.quota.name)
+        lines.append(f"| {one.amount:,} {quotas.unit(one.need)}{more} | {code} | {name} |")
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -6,11 +6,10 @@ has all findings. How commands are written: https://docs.github.com/en/actions/r
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from kcheck.files import system
 from kcheck.report import markdown, text
+from kcheck.report.escape import workflow_command
 from kcheck.report.places import Repository
 from kcheck.source.findings import Severity
 
@@ -32,14 +31,7 @@ def render(report: Report) -> str:
     lines = [_annotation(finding, repository) for finding in worst[:MOST]]
     if len(worst) > MOST:
         lines.append(f"{MOST} of {len(worst):,} findings are annotated; the summary of the job has all.")
-    return _inert(text.render(report)) + "".join(f"{line}\n" for line in lines)
-
-
-def _inert(log: str) -> str:
-    """Text of which no line is a command, whatever files are called and say: a word nobody can guess ends it."""
-    system.cannot_repeat()
-    end = os.urandom(16).hex()
-    return f"::stop-commands::{end}\n{log}::{end}::\n" if log else ""
+    return text.render(report) + "".join(f"{line}\n" for line in lines)
 
 
 def summary(report: Report) -> str:
@@ -59,19 +51,9 @@ def _annotation(finding: Finding, repository: Repository) -> str:
     }
     if end.line != begin.line:  # columns are of one line only
         del properties["col"], properties["endColumn"]
-    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     lines = [finding.message, *finding.details]
     if finding.fix is not None:
         lines.append(f"fix ({finding.fix.safety}): {finding.fix.title}")
     if finding.help:
         lines += [f"help: {line}" for line in finding.help.splitlines()]
-    body = "\n".join(lines)
-    return f"::{_COMMANDS[finding.severity]} {given}::{_data(body)}"
-
-
-def _data(value: str) -> str:
-    return value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(value: str) -> str:
-    return _data(value).replace(":", "%3A").replace(",", "%2C")
+    return workflow_command(_COMMANDS[finding.severity], properties, lines)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
+from kcheck.report.escape import json_text
 from kcheck.report.fingerprint import fingerprints
 from kcheck.report.places import Repository
 from kcheck.source.findings import Severity
@@ -33,4 +33,4 @@ def render(report: Report) -> str:
         }
         for finding, fingerprint in fingerprints(report.findings)
     ]
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    return json_text(data, indent=1)

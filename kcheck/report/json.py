@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
+from kcheck.report.escape import json_text
 from kcheck.report.fingerprint import fingerprints
 from kcheck.source.findings import Severity
 
@@ -46,7 +46,7 @@ def render(report: Report) -> str:
             "unknown_inputs": len(result.judged.inputs),
         },
     }
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    return json_text(data, indent=2)
 
 
 def undecided_data(result: Result) -> dict[str, object]:

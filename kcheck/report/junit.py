@@ -9,15 +9,12 @@ import click
 
 from kcheck.report.text import finding_text, input_text, skipped_text
 from kcheck.source.findings import Severity
-from kcheck.source.regex import regex
+from kcheck.source.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.report.formats import Report
-
-_CONTROL = regex("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold."""
 
 
 def render(report: Report) -> str:
@@ -35,17 +32,17 @@ def render(report: Report) -> str:
     suite = ElementTree.SubElement(top, "testsuite", {"name": "kcheck", **numbers, "skipped": str(len(skipped))})
     for finding in (*failed, *infos):
         case = _case(suite, finding.span.source.path, f"{finding.rule} {finding.object}")
-        text = _clean(click.unstyle(finding_text(finding)))
+        text = visible_lines(click.unstyle(finding_text(finding)))
         if finding.severity == Severity.INFO:
             ElementTree.SubElement(case, "system-out").text = text
         else:
-            given = {"type": finding.severity.word, "message": _clean(finding.message)}
+            given = {"type": finding.severity.word, "message": visible(finding.message)}
             ElementTree.SubElement(case, "failure", given).text = text
     for path, name, why in skipped:
-        ElementTree.SubElement(_case(suite, path, name), "skipped", {"message": _clean(why)})
+        ElementTree.SubElement(_case(suite, path, name), "skipped", {"message": visible(why)})
     for bug in bugs:
         case = _case(suite, "kcheck", f"{bug.rule} {bug.object}")
-        ElementTree.SubElement(case, "error", {"type": "bug in kcheck", "message": _clean(bug.message)})
+        ElementTree.SubElement(case, "error", {"type": "bug in kcheck", "message": visible(bug.message)})
     if passed:
         _case(suite, "kcheck", "nothing found")
     ElementTree.indent(top)
@@ -65,8 +62,4 @@ def _skipped(report: Report) -> Iterator[tuple[str, str, str]]:
 
 
 def _case(suite: ElementTree.Element, group: str, name: str) -> ElementTree.Element:
-    return ElementTree.SubElement(suite, "testcase", {"classname": _clean(group), "name": _clean(name), "time": "0"})
-
-
-def _clean(text: str) -> str:
-    return _CONTROL.sub("?", text)
+    return ElementTree.SubElement(suite, "testcase", {"classname": visible(group), "name": visible(name), "time": "0"})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.report.escape import markdown, markdown_code, markdown_link
 from kcheck.report.places import Repository, by_name
 from kcheck.report.rule import url
 from kcheck.report.text import closing
-from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 60_000
 """A comment on GitHub may have 65,536 characters."""
-
-_SPECIAL = regex(r"([\\`*_{}\[\]<>|#~])")
-_MENTION = regex(r"(?<!\w)@(?=\w)")
 
 
 def render(report: Report) -> str:
@@ -33,7 +30,7 @@ def summary(report: Report, most: int) -> str:
     every = by_name(report.result.world)
     repository = Repository()
     ordered = sorted(report.findings, key=lambda finding: (-finding.severity, finding.key))
-    lines = ["### kcheck", "", *(_escaped(line.strip()) for line in closing(report))]
+    lines = ["### kcheck", "", *(markdown(line.strip()) for line in closing(report))]
     room = most - sum(map(_size, lines)) - 200
     if ordered:
         lines += ["", "| | where | what | how to mend it |", "|---|---|---|---|"]
@@ -49,14 +46,13 @@ def summary(report: Report, most: int) -> str:
 
 def _row(finding: Finding, rule: Rule, repository: Repository) -> str:
     page = url(rule)
-    name = f"[{finding.rule}]({page})" if page else f"`{finding.rule}`"
+    name = markdown_link(finding.rule, page) if page else markdown_code(finding.rule)
     mark = f"{finding.severity.word}{' (waste)' if finding.waste else ''}"
     fix = f"fix ({finding.fix.safety}): {finding.fix.title}" if finding.fix else ""
     mend = "; ".join(filter(None, (fix, *finding.help.splitlines())))
     place = f"{repository.path(finding.span.source.path)}:{finding.span.begin.line}"
-    code = place.replace("`", "").replace("|", "\\|")  # a cell ends at a bar, also in code
-    what = "<br>".join(map(_escaped, (finding.message, *finding.details)))
-    return _cells((mark, f"`{code}`", f"{name}: {what}", _escaped(mend)))
+    what = "<br>".join(map(markdown, (finding.message, *finding.details)))
+    return _cells((mark, markdown_code(place), f"{name}: {what}", markdown(mend)))
 
 
 def _size(line: str) -> int:
@@ -65,8 +61,3 @@ def _size(line: str) -> int:
 
 def _cells(cells: Iterable[str]) -> str:
     return "| " + " | ".join(" ".join(cell.split()) for cell in cells) + " |"
-
-
-def _escaped(text: str) -> str:
-    """Text as Markdown shows it as it is, without calling anybody."""
-    return _MENTION.sub("@\u200b", _SPECIAL.sub(r"\\\1", text))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kcheck.model import Thing
 from kcheck.reading import inventory
+from kcheck.report.escape import json_text
 from kcheck.scale.world import World
 from kcheck.source.units import data_text, shown
 from kcheck.source.values import Known, Unknown, Unset, known
+from kcheck.source.visible import visible
 from kcheck.words.subjects import SUBJECTS, things
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _at(span: Span) -> str:
 
 def as_json(data: Json) -> str:
     """The model for programs and golden files."""
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    return json_text(data, indent=1)
 
 
 def as_text(data: Json) -> str:
@@ -102,7 +103,7 @@ def as_text(data: Json) -> str:
             lines += ["", f"{subject} {item['id']}  ({item['at']})"]
             lines += [_line(subject, name, field) for name, field in item["fields"].items() if _worth(field)]
     lines += ["", *(f"problem {text}" for text in data["problems"])] if data["problems"] else []
-    return "\n".join(lines[1:]) + "\n" if lines else "nothing relevant here\n"
+    return "\n".join(map(visible, lines[1:])) + "\n" if lines else "nothing relevant here\n"
 
 
 def _worth(field: Json) -> bool:

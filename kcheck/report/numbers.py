@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from kcheck.numbers.dates import TABLE
+from kcheck.report.escape import json_text
 from kcheck.source.units import shown
 
 if TYPE_CHECKING:
@@ -55,4 +55,4 @@ def as_json(found: Sequence[Dated]) -> str:
         }
         for one in found
     ]  # fmt: skip
-    return json.dumps({"version": 1, "numbers": entries}, indent=1) + "\n"
+    return json_text({"version": 1, "numbers": entries}, indent=1)

@@ -8,6 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kcheck.source.regex import regex
+from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -90,7 +91,7 @@ def as_text(blocks: Iterable[Block]) -> str:
             lines += [""] if not (isinstance(before, Part) and isinstance(block, Code)) else []
         lines += _text(block)
         before = block
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return "\n".join(visible(line.rstrip()) for line in lines) + "\n"
 
 
 def _text(block: Block) -> Iterator[str]:
@@ -108,7 +109,7 @@ def _text(block: Block) -> Iterator[str]:
             yield f"  {_plain(line)}"
             for text in below:
                 yield from textwrap.wrap(
-                    text,
+                    visible(text),
                     _WIDTH,
                     initial_indent="    ",
                     subsequent_indent="    ",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
+from kcheck.report.escape import xml_text
 from kcheck.report.simulation import CURVES, NAMES, run_summary, share
 from kcheck.simulate.model import PHASES
 from kcheck.simulate.results import deciding_factors
@@ -29,7 +29,7 @@ def as_svg(outcome: SimulationResult) -> str:
     total, top = run.summary.total or 1, max((point.launched for point in run.timeline), default=0) or 1
     across, base = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _BOTTOM
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif"'
-    parts = [f'{head} font-size="12" role="img">', f"<title>{escape(next(run_summary(outcome)))}</title>"]
+    parts = [f'{head} font-size="12" role="img">', f"<title>{xml_text(next(run_summary(outcome)))}</title>"]
     parts.append(f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>')
     for i, (name, words, _) in enumerate(CURVES):
         points = " ".join(
@@ -82,10 +82,10 @@ def _section(outcome: SimulationResult) -> str:
     causes = deciding_factors(outcome)
     title, *words = run_summary(outcome)
     rows = "".join(
-        f"<tr><td>{NAMES[phase]}</td><td>{share(outcome, phase):.1f}</td><td>{escape(causes[phase])}</td></tr>"
+        f"<tr><td>{NAMES[phase]}</td><td>{share(outcome, phase):.1f}</td><td>{xml_text(causes[phase])}</td></tr>"
         for phase in PHASES
     )
     table = f"<table><tr><th>paid time of a node</th><th>min</th><th>decided by</th></tr>{rows}</table>"
-    notes = "".join(f"<p><small>assumed: {escape(text)}</small></p>" for text in outcome.scenario.assumed)
-    texts = "".join(f"<p>{escape(line.strip())}</p>" for line in words)
-    return f"<section><h2>{escape(title)}</h2>{texts}{as_svg(outcome)}{table}{notes}</section>"
+    notes = "".join(f"<p><small>assumed: {xml_text(text)}</small></p>" for text in outcome.scenario.assumed)
+    texts = "".join(f"<p>{xml_text(line.strip())}</p>" for line in words)
+    return f"<section><h2>{xml_text(title)}</h2>{texts}{as_svg(outcome)}{table}{notes}</section>"

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.files import system
-from kcheck.files.tree import contains_path, repository
+from kcheck.files.boundary import contains_path, repository
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule

@@ -122,8 +122,8 @@ def _by_hand(rule: Rule) -> Iterator[Block]:
         Point(("where ", Name(one.where), f": {_readable(one.say)}") if one.where else (_readable(one.say),))
         for one in rule.help
     ]
-    for where, text in rule.withheld:
-        found += [Point(("no fix where ", Name(" ".join(where.split())), f": {_readable(text)}"))]
+    for one in rule.withheld:
+        found += [Point(("no fix where ", Name(" ".join(one.where.split())), f": {_readable(one.help)}"))]
     if found:
         yield Part("By hand")
         yield from found

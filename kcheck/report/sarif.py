@@ -6,12 +6,12 @@ https://docs.github.com/en/code-security/code-scanning/integrating-with-code-sca
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kcheck import __version__
+from kcheck.report.escape import json_text, sarif_text
 from kcheck.report.fingerprint import fingerprints
 from kcheck.report.places import Repository, by_name
 from kcheck.report.rule import url
@@ -63,7 +63,7 @@ def render(report: Report) -> str:
         ],
         "results": [log.result(finding, index[finding.rule], key) for finding, key in fingerprints(findings)],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 
 
 def _rule(rule: Rule) -> dict[str, object]:
@@ -95,14 +95,14 @@ class _Log:
         parts = [sentence(finding.message), details, *(sentence(f"Help: {line}") for line in finding.help.splitlines())]
         fixes = self.fixes(finding)
         related = [
-            {"id": number, **self.location(place.span), "message": {"text": place.message}}
+            {"id": number, **self.location(place.span), "message": {"text": sarif_text(place.message)}}
             for number, place in enumerate(finding.related[:_MOST_RELATED], 1)
         ]
         return {
             "ruleId": finding.rule,
             "ruleIndex": index,
             "level": _LEVELS[finding.severity],
-            "message": {"text": "\n\n".join(filter(None, parts))},
+            "message": {"text": sarif_text("\n\n".join(filter(None, parts)))},
             "locations": [
                 {
                     **self.location(finding.span),
@@ -120,17 +120,18 @@ class _Log:
         """What failed in kcheck, and what it could not judge, read or decide."""
         result = report.result
         for bug in result.bugs:
-            yield {"level": "error", "message": {"text": f"bug in {bug.rule or 'the model'}: {bug.message}"}}
+            text = f"bug in {bug.rule or 'the model'}: {bug.message}"
+            yield {"level": "error", "message": {"text": sarif_text(text)}}
         for one in result.judged.not_judged:
             text = f"cluster {one.cluster.address} was not checked: {input_text(one.input)}"
             place = self.location(one.cluster.place)
-            yield {"level": "warning", "message": {"text": text}, "locations": [place]}
+            yield {"level": "warning", "message": {"text": sarif_text(text)}, "locations": [place]}
         for skipped in result.judged.skipped:
-            yield {"level": "note", "message": {"text": f"not read: {skipped_text(skipped)}"}}
+            yield {"level": "note", "message": {"text": sarif_text(f"not read: {skipped_text(skipped)}")}}
         for missing in result.judged.inputs:
             places = [] if missing.place is None else [self.location(missing.place)]
             text = f"unknown: {input_text(missing)}"
-            yield {"level": "note", "message": {"text": text}, **({"locations": places} if places else {})}
+            yield {"level": "note", "message": {"text": sarif_text(text)}, **({"locations": places} if places else {})}
 
     def location(self, span: Span) -> dict[str, object]:
         """A place: file and region."""

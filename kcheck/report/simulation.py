@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from math import inf
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from kcheck.report.escape import json_text
 from kcheck.simulate.model import PHASES
 from kcheck.simulate.results import cost, deciding_factors, range_of
 from kcheck.source.units import between, counted, dollars, money, node_hours, rough
+from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,8 +40,7 @@ def as_text(outcome: SimulationResult) -> str:
     if outcome.without_wall is not None:
         return "\n".join(
             [
-                *run_summary(outcome),
-                *_stop_reasons(outcome),
+                *map(visible, (*run_summary(outcome), *_stop_reasons(outcome))),
                 "  without that:",
                 "",
                 as_text(outcome.without_wall),
@@ -54,7 +54,7 @@ def as_text(outcome: SimulationResult) -> str:
     lines += ["", *chart(outcome.middle.timeline, summary.total), ""]
     lines += [f"  assumed: {text}" for text in outcome.scenario.assumed]
     lines += _measured(outcome.scenario)
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(visible, lines)) + "\n"
 
 
 def run_summary(outcome: SimulationResult) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _measured(scenario: Scenario) -> list[str]:
     lines = [f"measured: {', '.join(delays.notes)} ({delays.place})"]
     if delays.missing:
         lines.append(f"not measured: {', '.join(delays.missing)}; docs/simulate.md says how far off these may be")
-    return [line for text in lines for line in wrap(text, 110, initial_indent="  ", subsequent_indent="    ")]
+    return [line for text in lines for line in wrap(visible(text), 110, initial_indent="  ", subsequent_indent="    ")]
 
 
 def share(outcome: SimulationResult, phase: str) -> float:
@@ -232,7 +232,7 @@ def _command(savings: list[FixSaving]) -> str:
 def as_json(outcomes: Iterable[tuple[SimulationResult, list[FixSaving] | None]]) -> str:
     """The runs for programs: version 1, additive changes only; times in seconds."""
     runs = [_data(outcome, savings) for outcome, savings in outcomes]
-    return json.dumps({"version": 1, "runs": runs}, indent=1, ensure_ascii=False) + "\n"
+    return json_text({"version": 1, "runs": runs}, indent=1)
 
 
 def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[str, object]:

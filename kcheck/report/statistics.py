@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kcheck.report.text import closing
+from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
     from kcheck.report.formats import Report
@@ -22,7 +23,7 @@ def render(report: Report) -> str:
     lines = [_line(name, own, wide) for name, own in ordered]
     if not report.quiet:
         lines += [*([""] if lines else []), *closing(report)]
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{visible(line)}\n" for line in lines)
 
 
 def _line(name: str, findings: list[Finding], wide: int) -> str:

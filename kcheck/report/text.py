@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import click
-
 from kcheck.report.terminal import linked
 from kcheck.source.findings import SAFETIES, Severity
 from kcheck.source.units import counted
+from kcheck.source.visible import escaped, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,9 +32,9 @@ def render(report: Report) -> str:
     pages = _pages(report) if report.links else {}
     parts = [finding_text(finding, pages.get(finding.rule, "")) for finding in report.findings]
     if report.undecided and report.result.undecided:
-        parts.append("\n".join(_undecided(report.result)) + "\n")
+        parts.append("".join(f"{visible(line)}\n" for line in _undecided(report.result)))
     if not report.quiet:
-        parts.append("".join(f"{line}\n" for line in (*closing(report), *filter(None, (report.next_step,)))))
+        parts.append("".join(f"{visible(line)}\n" for line in (*closing(report), *filter(None, (report.next_step,)))))
     return "\n".join(parts)
 
 
@@ -49,15 +48,17 @@ def _pages(report: Report) -> dict[str, str]:
 
 def finding_text(finding: Finding, address: str = "") -> str:
     """One finding: place, headline, source line, details, other places, fix and help; its rule links to an address."""
+    import click  # not where there are none: it takes a seventh of checking one manifest
+
     place = finding.span.begin
     head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)
     waste = " (waste)" if finding.waste else ""
-    path = f"{finding.span.source.path}:{place.line}:{place.column}"
+    path = visible(f"{finding.span.source.path}:{place.line}:{place.column}")
     name = click.style(finding.rule, bold=True)
-    lines = [f"{path} {head}{waste} {linked(name, address) if address else name}: {finding.message}"]
+    lines = [f"{path} {head}{waste} {linked(name, address) if address else name}: {visible(finding.message)}"]
     lines += excerpt(finding.span)
     margin = " " * (2 + (1 if finding.span.source.private else len(str(place.line))))
-    lines += [f"{margin}= {line}" for line in _notes(finding)]
+    lines += [f"{margin}= {visible(line)}" for line in _notes(finding)]
     return "\n".join(lines) + "\n"
 
 
@@ -92,7 +93,7 @@ def _places(places: list[Related]) -> Iterator[str]:
         if listed[related.message] > _MOST_OTHERS:
             continue
         source, at = related.span.source, related.span.begin
-        code = _attribute(related.span) if source.private else " ".join(source.line(at.line).split())
+        code = _attribute(related.span) if source.private else line_text(related.span)
         note = "" if _plain(related.message) in _plain(code) else related.message
         code = _short(code.rstrip("{[(=: ") if note else code)
         yield f"{source.path}:{at.line}  {f'{code} ({note})' if code and note else code or note}"
@@ -110,7 +111,7 @@ def excerpt(span: Span) -> list[str]:
     """The source line with carets below the span; of a long line the part around it."""
     if span.source.private:
         text = _attribute(span)
-        return [f"   | {text}"] if text else []
+        return [visible(f"   | {text}")] if text else []
     place = span.begin
     line = span.source.line(place.line)
     if not line.strip():
@@ -119,21 +120,33 @@ def excerpt(span: Span) -> list[str]:
     last = end.column if end.line == place.line else len(line) + 1
     indent = len(line) - len(line.lstrip())
     cut = min(indent, place.column - 1)
-    text = line[cut:].replace("\t", " ")
-    start = place.column - 1 - cut
+    before, marked, after = (
+        _spaced(part) for part in (line[cut : place.column - 1], line[place.column - 1 : last - 1], line[last - 1 :])
+    )
+    text, start = f"{before}{marked}{after}", len(before)
     if len(text) > _WIDEST and start > _WIDEST // 2:
         cut = start - _WIDEST // 4
         text, start = f"...{text[cut:]}", start - cut + 3
-    carets = max(1, min(last - place.column, len(text) - start, _WIDEST - start))
+    carets = max(1, min(len(marked), len(text) - start, _WIDEST - start))
     number = str(place.line)
     pad = " " * len(number)
-    return [f" {number} | {_short(text)}", f" {pad} | {' ' * start}{'^' * carets}"]
+    return [visible(f" {number} | {_short(text)}"), f" {pad} | {' ' * start}{'^' * carets}"]
 
 
 def _attribute(span: Span) -> str:
     """What a plan says of one attribute; nothing of a text that holds many values."""
     text = span.text
     return "" if "\\n" in text or "\n" in text or text[:1] in "{[" else _short(text)
+
+
+def _spaced(text: str) -> str:
+    """A part of a line of code; a tab is a space."""
+    return escaped(text.replace("\t", " "))
+
+
+def line_text(span: Span) -> str:
+    """The code of the line where something begins, without its indent and the spaces that align it."""
+    return " ".join(_spaced(span.source.line(span.begin.line)).split())
 
 
 def _short(text: str) -> str:

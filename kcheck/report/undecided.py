@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
+from kcheck.report.escape import json_text
 from kcheck.report.json import undecided_data
-from kcheck.report.text import judged_lines, place_text, skipped_text
+from kcheck.report.text import judged_lines, line_text, place_text, skipped_text
 from kcheck.source.units import counted
+from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +21,12 @@ _MOST_RULES = 8
 
 def as_text(result: Result) -> str:
     """What was judged, then each input with the rules that wait for it, then what was not read."""
-    return "".join(f"{line}\n" for line in _lines(result))
+    return "".join(f"{visible(line)}\n" for line in _lines(result))
 
 
 def as_json(result: Result) -> str:
     """The same as JSON: `inputs` and `judged` of the report of `check`."""
-    return json.dumps(undecided_data(result), indent=2, ensure_ascii=False) + "\n"
+    return json_text(undecided_data(result), indent=2)
 
 
 def _lines(result: Result) -> Iterator[str]:
@@ -43,7 +44,7 @@ def _inputs(judged: Judged) -> Iterator[str]:
         yield ""
         yield f"{counted(missing.checks, 'check')}: {missing.reason}"
         if missing.place is not None:
-            yield f"  {place_text(missing.place)}  {missing.place.source.line(missing.place.begin.line).strip()}"
+            yield f"  {place_text(missing.place)}  {line_text(missing.place)}"
         if missing.remedy:
             yield f"  {missing.remedy}"
         rules = sorted(missing.rules.items(), key=lambda item: (-item[1], item[0]))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kcheck.scale import quotas
+from msgspec import Struct
+
 from kcheck.scale.memory import Memory
 from kcheck.source.values import Value, known, number
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.scale.pools import Pools
 
 
-class Cap(NamedTuple):
+class Cap(Struct, frozen=True):
     """A bound on all pools of a cluster: each node takes `per_node` of its `room`.
 
     `other` is the least that a node of no pool takes, 0 where none counts. `cause` is where the room is written, None
@@ -70,6 +71,8 @@ class Caps(Memory):
         found = _of_autoscaler(scaler, cluster, pools) if scaler is not None else []
         if not self._limits.tells_quotas(cluster.cloud):
             return found
+        from kcheck.scale import quotas
+
         limits = self._limits.limits(cluster.cloud)
         for need in quotas.needs(cluster, pools):
             room = limits[f"quota.{need.quota.key}"].value
@@ -91,5 +94,7 @@ def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) 
 
 def vcpus(pool: NodePool, cluster: Cluster) -> int:
     """Processors of the smallest machine of a pool; 0 where one is unknown."""
+    from kcheck.scale import quotas
+
     names = known(pool.machine.instance_types) or ()
     return min((quotas.vcpus(cluster.cloud, name) for name in names), default=0)

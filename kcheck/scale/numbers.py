@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.numbers import machines, profiles
+from msgspec.structs import replace
+
+from kcheck.numbers import profiles
 from kcheck.scale.memory import Memory
 from kcheck.source.values import Unknown, known, number
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.model import NodePool
+    from kcheck.numbers import machines
 
 
 class Numbers(Memory):
@@ -30,6 +33,8 @@ class Numbers(Memory):
 
     def price(self, pool: NodePool | None) -> machines.Price | None:
         """The price of a node: the user's, else the list price of the cheapest machine type."""
+        from kcheck.numbers import machines
+
         cluster = known(pool.cluster) if pool else None
         environment = self._config.environment(cluster.root, cluster.environment) if cluster else None
         cents = environment.price if environment and environment.price else self._config.price
@@ -50,5 +55,5 @@ class Numbers(Memory):
         for name, value in self._config.limits.items():
             owner, _, key = name.partition(".")
             if owner in (cloud, "any") and key in entries:
-                entries[key] = entries[key]._replace(value=value)
+                entries[key] = replace(entries[key], value=value)
         return entries

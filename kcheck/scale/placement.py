@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.clouds import registry
-from kcheck.numbers import machines
-from kcheck.scale import allocatable
-from kcheck.scale.allocatable import NOTHING_TAKEN, Taken, rooms
 from kcheck.source.interval import Interval
 from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, equals, known, number
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
     from kcheck.clouds.cloud import Cloud
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
-    from kcheck.scale.allocatable import Room
+    from kcheck.scale.allocatable import Room, Taken
 
 _STARTING = regex(r"not-ready$|/uninitialized$|startup-taint")
 """Taints that a driver or the cloud takes away when a node is ready."""
@@ -45,14 +43,14 @@ _MODE = "ack.node.gpu.schedule"
 """The label by which ACK's nodes offer whole cards, or parts of them in one of several ways."""
 
 
-class Fit(NamedTuple):
+class Fit(Struct, frozen=True):
     """Whether pods fit the nodes of a pool; None if unknown. `why` names the obstacle."""
 
     fits: bool | None
     why: str = ""
 
 
-class Share(NamedTuple):
+class Share(Struct, frozen=True):
     """What pods ask for, and a machine leaves beside DaemonSets, which ask for `taken`: millicores of CPU, or bytes."""
 
     resource: str
@@ -69,9 +67,12 @@ class Share(NamedTuple):
         return True if self.asked <= self.left.low else None
 
 
-def fit(template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN) -> Fit:
-    """Whether pods can land on nodes of a pool, of which DaemonSets take some."""
-    return _all(_labels(template, pool), _cards(template, pool), _size(template, pool, taken), _taints(template, pool))
+def fit(template: PodTemplate, pool: NodePool, taken: Taken | None = None) -> Fit:
+    """Whether pods can land on nodes of a pool, of which DaemonSets may take some."""
+    from kcheck.scale.allocatable import NOTHING_TAKEN
+
+    size = _size(template, pool, NOTHING_TAKEN if taken is None else taken)
+    return _all(_labels(template, pool), _cards(template, pool), size, _taints(template, pool))
 
 
 def chooses(template: PodTemplate, pool: NodePool) -> Fit:
@@ -89,7 +90,7 @@ def _all(*parts: Fit) -> Fit:
 def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
     """What even the largest machine of a pool does not leave to a pod; None where one fits, or may."""
     found = []
-    for room in rooms(pool):
+    for room in _rooms(pool):
         share = next((one for one in _shares(template, room, taken) if one.fits is False), None)
         if share is None:
             return None
@@ -105,7 +106,7 @@ def per_node(template: PodTemplate, pool: NodePool, taken: Taken, *, ports: bool
         if of_node is None:
             return None
         counts.append(Interval(of_node // cards, of_node // cards))
-    for share in (one for room in rooms(pool) for one in _shares(template, room, taken)):
+    for share in (one for room in _rooms(pool) for one in _shares(template, room, taken)):
         most = None if share.left.high is None else share.left.high // share.asked
         counts.append(Interval(share.left.low // share.asked, most))
     if known(template.spread) or template.all_cards or (ports and template.ports):
@@ -118,7 +119,7 @@ def per_node(template: PodTemplate, pool: NodePool, taken: Taken, *, ports: bool
 
 def smallest(pool: NodePool) -> int | None:
     """VCPUs of the smallest machine of a pool; None if one is unknown."""
-    return min((room.vcpus for room in rooms(pool)), default=None)
+    return min((room.vcpus for room in _rooms(pool)), default=None)
 
 
 def asks_for_spot(template: PodTemplate) -> bool:
@@ -138,6 +139,8 @@ def gpu_label(template: PodTemplate) -> str:
 
 def _is_of_cards(one: Requirement, clouds: Iterable[Cloud]) -> bool:
     if one.key in _INSTANCE:
+        from kcheck.numbers import machines
+
         own = [next((n for c in clouds if (n := machines.gpus(c.name, name))), None) for name in one.values]
         return one.operator == "In" and bool(own) and None not in own
     prefixes = tuple(prefix for cloud in clouds for prefix in cloud.gpu_labels)
@@ -247,7 +250,7 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
     if cloud and key in cloud.pool_labels:
         return {pool.name.value} if isinstance(pool.name, Known) else None
     if cloud and cloud.spot_label and key == cloud.spot_label.key:
-        _, spot, other = cloud.spot_label
+        spot, other = cloud.spot_label.spot, cloud.spot_label.on_demand
         if not isinstance(pool.market.spot, Known):
             return None if isinstance(pool.market.spot, Unknown) else {other} - {""}
         return {spot} if pool.market.spot.value else {other} - {""}
@@ -274,7 +277,7 @@ def _cards(template: PodTemplate, pool: NodePool) -> Fit:
 
 
 def _size(template: PodTemplate, pool: NodePool, taken: Taken) -> Fit:
-    found = rooms(pool)
+    found = _rooms(pool)
     if not found:
         return Fit(None) if known(template.cpu) else Fit(fits=True)
     missing = shortage(template, pool, taken)
@@ -285,8 +288,17 @@ def _size(template: PodTemplate, pool: NodePool, taken: Taken) -> Fit:
     return Fit(fits=True) if (any if equals(pool.mode, "Karpenter") else all)(sure) else Fit(None)
 
 
+def _rooms(pool: NodePool) -> tuple[Room, ...]:
+    """What the machines of a pool leave to pods."""
+    from kcheck.scale import allocatable  # with tables of machines, which only a pool needs
+
+    return allocatable.rooms(pool)
+
+
 def _shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
     """What pods ask of a machine, CPU first; nothing where it is not known, or nothing is asked."""
+    from kcheck.scale import allocatable
+
     parts = [
         ("cpu", known(template.cpu), room.vcpus, room.cpu_left, taken.cpu),
         ("memory", known(template.memory), room.memory, room.memory_left, taken.memory),

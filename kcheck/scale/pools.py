@@ -6,8 +6,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck.scale import allocatable, placement
-from kcheck.scale.daemons import Daemons
+from kcheck.scale import placement
 from kcheck.source.reasons import following
 from kcheck.source.values import Origin, Unknown, equals, known, number, reason_of
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Subnet, Thing
     from kcheck.scale.allocatable import Taken
     from kcheck.scale.autoscaling import Autoscaling
+    from kcheck.scale.daemons import Daemons
     from kcheck.scale.deployments import Deployments
     from kcheck.source.interval import Interval
 
@@ -41,7 +41,12 @@ class Pools:
         self._inventory = inventory
         self._deployed = deployed
         self._autoscaling = autoscaling
-        self._daemons = Daemons(inventory)
+
+    @cached_property
+    def _daemons(self) -> Daemons:
+        from kcheck.scale.daemons import Daemons
+
+        return Daemons(self._inventory)
 
     def of_cluster(self, cluster: Cluster) -> list[NodePool]:
         """The known pools of a cluster."""
@@ -142,6 +147,8 @@ class Pools:
 
     def cpu_left(self, pool: NodePool) -> int | None:
         """CPU that its smallest machine leaves to pods beside its DaemonSets, in millicores; None if unknown."""
+        from kcheck.scale import allocatable
+
         own = self._daemons.taken(pool).cpu
         left = [allocatable.less(room.cpu_left, own) for room in allocatable.rooms(pool)]
         return min(left).exact if left else None

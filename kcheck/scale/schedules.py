@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcheck.source.regex import regex
+from kcheck.source.units import whole_number
 from kcheck.source.values import known
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _bits(text: str, least: int, most: int, names: list[str]) -> int | None:
 def _number(text: str, least: int, names: list[str]) -> int | None:
     if text in names:
         return names.index(text) + least
-    return int(text) if text.isdecimal() else None
+    return whole_number(text)
 
 
 @lru_cache(maxsize=1024)

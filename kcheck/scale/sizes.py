@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
-from kcheck.scale.growth import Growth, largest
 from kcheck.scale.memory import Memory
 from kcheck.source.interval import Interval
 from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory, NodePool, Thing, Workload
     from kcheck.scale.autoscaling import Autoscaling
     from kcheck.scale.caps import Cap, Caps
+    from kcheck.scale.growth import Growth
     from kcheck.scale.pools import Pools
 
 
@@ -74,6 +74,8 @@ class Sizes(Memory):
 
     def within(self, cap: Cap, cluster: Cluster, most: int) -> int:
         """How many of `most` nodes fit below a cap as the pools grow; all sizes are known."""
+        from kcheck.scale.growth import largest
+
         pools, growth = self._pools.of_cluster(cluster), self.growth(cluster)
         names = [pool.id for pool in pools]
         found = largest(
@@ -83,6 +85,8 @@ class Sizes(Memory):
 
     def growth(self, cluster: Cluster) -> Growth:
         """How the pools of a cluster share its nodes, in the order of `Pools.of_cluster`."""
+        from kcheck.scale.growth import Growth
+
         pools = self._pools.of_cluster(cluster)
         maxima = [known(pool.size.max_nodes) for pool in pools]
         growable = tuple(bool(known(pool.size.autoscaled)) for pool in pools)

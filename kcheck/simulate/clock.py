@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,11 +26,17 @@ class Clock:
         """Forget what is left to do."""
         self._queue.clear()
 
-    def run(self, horizon: float) -> None:
+    def wait(self, until: float) -> None:
+        """Do what comes before a time, and what was asked for at that time until now."""
+        self._number += 1
+        self._run((until, self._number))
+
+    def finish(self, horizon: float) -> None:
         """Do everything until nothing is left to do, or the horizon is reached."""
+        self._run((horizon, inf))
+
+    def _run(self, until: tuple[float, float]) -> None:
         queue = self._queue
-        while queue:
+        while queue and queue[0] < until:
             now, _, act, arguments = heappop(queue)
-            if now > horizon:
-                return
             act(now, *arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import product
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -71,7 +70,7 @@ def compare(before: Scenario, after: Scenario) -> Saving | None:
 def _nodes(case: Case) -> tuple[int, ...]:
     """The nodes that a run has of each pool; those that take the place of others do not count."""
     coarse, _ = _coarse(case)
-    launched = [use.nodes for use in _summary(coarse).uses]
+    launched = [use.nodes for use in summarize(coarse).uses]
     share = case.pods / max(coarse.pods, sum(launched))
     return tuple(round(nodes * share) for nodes in launched)
 
@@ -90,8 +89,8 @@ def _difference(before: Case, after: Case) -> _Difference | None:
     Not of those of one seed: which batches of deletions just miss a loop is not what a setting decides.
     """
     (one, each), (other, _) = _coarse(before), _coarse(after)
-    own = [_summary(replace(one, seed=seed)) for seed in seeds(one)]
-    others = own if _are_equal(one, other, own) else [_summary(replace(other, seed=seed)) for seed in seeds(one)]
+    own = [summarize(replace(one, seed=seed)) for seed in seeds(one)]
+    others = own if _are_equal(one, other, own) else [summarize(replace(other, seed=seed)) for seed in seeds(one)]
     if not all(run.finished for run in own + others):
         return None
     pairs = list(product(own, others))
@@ -157,9 +156,3 @@ def _coarse(case: Case) -> tuple[Case, int]:
 def _part(number: int, each: int) -> int:
     """How many stand for a number, rounded up."""
     return -(-number // each)
-
-
-@lru_cache(maxsize=1024)
-def _summary(case: Case) -> Summary:
-    """The result of a run; the same one is compared with several."""
-    return summarize(case)

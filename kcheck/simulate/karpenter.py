@@ -22,7 +22,7 @@ class Karpenter(Scaler):
         """Begin a round: nodes for all pods that have none."""
         fleet, settings = self.fleet, self.settings
         asked = []
-        want = pods.unschedulable() - fleet.coming
+        want = pods.unschedulable - fleet.coming
         if self.case.ceiling is not None and want > 0:
             room = self.case.ceiling - fleet.target - self.case.system_nodes
             if room < want:

@@ -82,7 +82,6 @@ class Group(Struct):
 
     `waiting` have no Node object yet, `long` of them for too long; `young` are registered and not ready, `unready`
     for too long. `increase` was asked for until `deadline`; `leaving` are deleted by calls that have not returned.
-    `joins` are the times at which nodes get their Node object.
     """
 
     pool: Pool
@@ -103,7 +102,6 @@ class Group(Struct):
     last_increase: float = -NEVER
     last_deletion: float = -NEVER
     kept: list[Node] = []
-    joins: list[float] = []
 
     @property
     def coming(self) -> int:
@@ -136,7 +134,8 @@ class Fleet(Struct):
 
     `untainted` are unneeded nodes that are not marked as such yet, beside some that went since. The counts are those
     of the last loop: between loops `launches`, `leaves` of nodes and of machines that never joined (`losses`), and the
-    time of nodes between `stops` and `clears`, in which they are not ready, wait to be counted.
+    time of nodes between `stops` and `clears`, in which they are not ready, wait to be counted. `joins` are the times
+    at which nodes get their Node object, with a number that no other one has, and their pool.
     """
 
     groups: list[Group]
@@ -156,6 +155,7 @@ class Fleet(Struct):
     losses: list[float] = []
     stops: list[float] = []
     clears: list[float] = []
+    joins: list[tuple[float, int, Group]] = []
 
     def count(self, now: float) -> None:
         """Count what happened to nodes since the last time: as events these moments took a quarter of a run."""
@@ -175,20 +175,18 @@ class Fleet(Struct):
 
     def count_health(self, now: float) -> None:
         """Count which nodes joined and were stopped since the last time; only the beginning of a loop asks for that."""
-        stops, clears = self.stops, self.clears
+        stops, clears, joins = self.stops, self.clears, self.joins
         while stops and stops[0] <= now:
             heappop(stops)
             self.unready += 1
         while clears and clears[0] <= now:
             heappop(clears)
             self.unready -= 1
-        for group in self.groups:
-            joins = group.joins
-            while joins and joins[0] <= now:
-                heappop(joins)
-                group.waiting -= 1
-                group.young += 1
-                self.registered += 1
+        while joins and joins[0][0] <= now:
+            _, _, group = heappop(joins)
+            group.waiting -= 1
+            group.young += 1
+            self.registered += 1
 
     @property
     def target(self) -> int:

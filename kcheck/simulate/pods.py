@@ -57,7 +57,10 @@ class Work:
 
 
 class Pods:
-    """All pods of a run. `hold` records which setting delayed them, and for how long."""
+    """All pods of a run. `hold` records which setting delayed them, and for how long.
+
+    `unschedulable` is how many of them are `waiting` for a node: each loop asks for it.
+    """
 
     def __init__(self, case: Case, fleet: Fleet, clock: Clock, hold: Callable[[str, float], None]) -> None:
         self.case, self.cloud, self.fleet, self.clock, self.hold = case, case.cloud, fleet, clock, hold
@@ -66,7 +69,7 @@ class Pods:
         self.waiting = {number: deque[Pod]() for number in sorted({job.priority for job in case.jobs}, reverse=True)}
         self._every = case.pods
         self.finished = self.failed = self.refused = 0
-        self.awaited = 0
+        self.awaited = self.unschedulable = 0
         self.last_seen = -NEVER
         self.last_start, self.last_done = NEVER, 0.0
         self.lost = 0.0
@@ -87,17 +90,17 @@ class Pods:
         """Whether all pods are done, or failed with their job."""
         return self.finished + self.failed == self._every
 
-    def unschedulable(self) -> int:
-        """Pods that wait for a node."""
-        return sum([len(pods) for pods in self.waiting.values()])
-
     def older_than(self, time: float) -> int:
-        """Pods among them that were created until a time."""
+        """Pods that wait for a node and were created until a time."""
         return sum(pod.created <= time for pods in self.waiting.values() for pod in pods)
 
     def are_younger(self, seconds: float, now: float) -> bool:
         """Whether all of them are younger than that: the first one that is asked seldom is."""
-        return all(now - pod.created < seconds for pods in self.waiting.values() for pod in pods)
+        for pods in self.waiting.values():
+            for pod in pods:
+                if now - pod.created >= seconds:
+                    return False
+        return True
 
     def next_one(self, since: float, now: float) -> float:
         """Seconds until another pod becomes unschedulable; 0 if one did `since` a time (loop/trigger.go)."""
@@ -155,6 +158,7 @@ class Pods:
         work.admitted = False
         for priority, pods in self.waiting.items():
             self.waiting[priority] = deque(pod for pod in pods if pod.work is not work)
+        self.unschedulable = sum(map(len, self.waiting.values()))
         self._stop(now, work, list(work.pods))
 
     def _make(self, now: float, work: Work) -> None:
@@ -225,6 +229,7 @@ class Pods:
         """A node has room: the first pod of the highest priority gets it, else it is empty."""
         for waiting in self.waiting.values():
             if waiting:
+                self.unschedulable -= 1
                 self._bind(now, node, waiting.popleft())
                 return
         self.fleet.idle.append(node)
@@ -343,6 +348,7 @@ class Pods:
 
     def _wait(self, pod: Pod, now: float) -> None:
         self.last_seen = now
+        self.unschedulable += 1
         self.waiting[pod.work.job.priority].append(pod)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.simulate.run import simulate
+from kcheck.simulate.run import simulate, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +47,7 @@ class SimulationResult(NamedTuple):
 
     @property
     def _middle(self) -> int:
-        return sorted(range(len(self.runs)), key=lambda i: self.runs[i].summary.total)[len(self.runs) // 2]
+        return _median([run.summary for run in self.runs])
 
     @property
     def total(self) -> Range:
@@ -70,6 +70,17 @@ class SimulationResult(NamedTuple):
         """Nodes of the median run that have no price."""
         pairs = zip(self.scenario.case.pools, self.middle.summary.uses, strict=True)
         return sum(use.nodes for pool, use in pairs if pool.price is None)
+
+
+def middle_summary(scenario: Scenario) -> Summary:
+    """The result of the run of median length, for those who do not ask for its timeline."""
+    found = [summarize(case) for case in scenario.draws]
+    return found[_median(found)]
+
+
+def _median(summaries: list[Summary]) -> int:
+    """The number of the run of median length."""
+    return sorted(range(len(summaries)), key=lambda i: summaries[i].total)[len(summaries) // 2]
 
 
 def range_of(numbers: Iterable[float]) -> Range:

@@ -34,7 +34,8 @@ class Step(NamedTuple):
 class Scaler:
     """The autoscaler of a run. `hold` records which setting delayed it, and for how long.
 
-    `bound` are the settings, batch and unready_count, of which a larger one would have changed what it did.
+    `bound` are the settings, batch and unready_count, of which a larger one would have changed what it did. `totals`
+    are the nodes that something allows, by its name. Pools have deadlines only if it `has_requests`.
     """
 
     def __init__(self, case: Case, fleet: Fleet, hold: Callable[[str, float], None]) -> None:
@@ -48,6 +49,9 @@ class Scaler:
         self.last_update = -NEVER
         self.last_loop = -NEVER
         self.period = 0.0
+        self.has_requests = False
+        totals = {"max-nodes-total": self.settings.nodes_total or None, "walls": case.ceiling}
+        self.totals = {name: total for name, total in totals.items() if total is not None}
         self._noise = draws(f"{case.seed}/loop")
         self.events: list[tuple[str, str, int]] = []
         self.bound: set[str] = set()
@@ -61,7 +65,8 @@ class Scaler:
         work = (cloud.loop + cloud.loop_per_node * registered) * exp(cloud.loop_sigma * self._noise.gauss(0, 1))
         if self.in_progress:
             work *= cloud.loop_deleting
-        self._timeouts(now)
+        if self.has_requests:
+            self._timeouts(now)
         if fleet.unready > settings.unready_count and fleet.unready > settings.unready_percentage / 100 * registered:
             while fleet.unneeded:
                 node = fleet.unneeded.pop()
@@ -73,8 +78,7 @@ class Scaler:
             return Step(work, [], deletes=False)
         asked: list[tuple[Group, int]] = []
         simulated, fresh = 0.0, False
-        coming = self._coming
-        if pods.unschedulable() > coming:
+        if pods.unschedulable and pods.unschedulable > (coming := self._coming):
             fresh = pods.are_younger(_FRESH_GPU if self.case.job.gpu else _FRESH, now)
             asked, simulated = self._up(now, pods, coming, fresh=fresh)
         if asked:
@@ -82,7 +86,7 @@ class Scaler:
         rests = bool(asked) and settings.minor <= 28
         if settings.scale_down and not rests:
             self._clocks(now)
-        return Step(work + simulated, asked, deletes=not fresh and not rests)
+        return Step(work + simulated, asked, not fresh and not rests)
 
     def scale_down(self, now: float) -> list[Node]:
         """End a loop that began `now`: the nodes to delete, as deletions in progress allow by then."""
@@ -98,12 +102,15 @@ class Scaler:
     def _timeouts(self, now: float) -> None:
         """Fail requests whose nodes are late, and back off their pools."""
         settings = self.settings
+        self.has_requests = False
         for group in self.fleet.groups:
             if group.deadline == NEVER:
                 continue
             if group.coming == 0:
                 group.increase, group.deadline = 0, NEVER
-            elif now >= group.deadline:
+            elif now < group.deadline:
+                self.has_requests = True
+            else:
                 self.events.append(("scale-up timed out", group.pool.name, group.coming))
                 group.fail(now, settings.backoff, settings.backoff_most, settings.backoff_reset)
                 group.increase, group.deadline = 0, NEVER
@@ -120,7 +127,7 @@ class Scaler:
         """Nodes for pods that have none on its way, if they wait long enough, and the seconds that takes."""
         settings, fleet, period = self.settings, self.fleet, self.period
         delay = settings.new_pod_delay
-        want = (pods.older_than(now - delay) if delay else pods.unschedulable()) - coming
+        want = (pods.older_than(now - delay) if delay else pods.unschedulable) - coming
         if want <= 0:
             self.hold("new-pod-scale-up-delay", period)
             return [], 0
@@ -128,13 +135,12 @@ class Scaler:
             return [], 0
         most = settings.nodes_per_scale_up if settings.minor >= 24 else 0  # before, an estimate ran to its end
         limit = min(want, most or want)
-        for name, total in (("max-nodes-total", settings.nodes_total), ("walls", self.case.ceiling)):
-            if total is not None and (total or name == "walls"):
-                room = total - fleet.target - self.case.system_nodes
-                if room <= 0:
-                    self.hold(name, period)
-                    return [], 0
-                limit = min(limit, room)
+        for name, total in self.totals.items():
+            room = total - fleet.target - self.case.system_nodes
+            if room <= 0:
+                self.hold(name, period)
+                return [], 0
+            limit = min(limit, room)
         able, reason = [], "maxima of the pools"
         for group in fleet.groups:
             if group.room <= 0:
@@ -195,6 +201,7 @@ class Scaler:
         result = []
         for i, number in added.items():
             if number:
+                self.has_requests = True
                 group = groups[i]
                 group.target += number
                 group.waiting += number

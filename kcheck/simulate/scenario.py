@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from kcheck.scale import walls
 from kcheck.simulate import jobs, measured, parameters
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.simulate.parameters import LoopTime
-from kcheck.source.units import minor_version
+from kcheck.source.units import minor_version, whole_number
 from kcheck.source.values import Known, Unset, known, number
 
 if TYPE_CHECKING:
@@ -240,7 +241,10 @@ def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
 def _nodes_of(budget: str, nodes: int) -> int:
     """A budget as a number of nodes: some, or a percentage of all."""
     text = budget.partition(" ")[0]
-    return ceil(nodes * int(text[:-1]) / 100) if text.endswith("%") else int(text) if text.isdigit() else nodes
+    number = whole_number(text.removesuffix("%"))
+    if number is None:
+        return nodes
+    return ceil(nodes * Fraction(number, 100)) if text.endswith("%") else number
 
 
 def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tuple[Settings, list[str]]:
@@ -275,7 +279,8 @@ def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
             continue
         result |= {key: float(seconds(text)) for key, one in _SECONDS.items() if one == name}
         result |= {key: text == "true" for key, one in _SWITCHES.items() if one == name}
-        result |= {key: int(text) for key, one in _COUNTS.items() if one == name and text.isdecimal()}
+        number = whole_number(text)
+        result |= {key: number for key, one in _COUNTS.items() if one == name and number is not None}
     return result
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.source.reasons import cause_of
 from kcheck.source.regex import regex
@@ -34,7 +36,7 @@ SAFETIES = ("safe", "costs", "unsafe")
 """safe: nothing is replaced, evicted sooner or dearer. costs: bill or behaviour changes. unsafe: the rest."""
 
 
-class Change(NamedTuple):
+class Change(Struct, frozen=True):
     """A new value for the place of an origin, or with `append` a new item of a list.
 
     It is the field `name` of the thing with the id `owner`, which is of a kind of `subject`.
@@ -97,7 +99,7 @@ def last_key(path: tuple[str, ...]) -> str:
     return f"{above}.{keys[-1]}{index}" if above else f"{keys[-1]}{index}"
 
 
-class Fix(NamedTuple):
+class Fix(Struct, frozen=True):
     """The changes that together fix a finding."""
 
     safety: str
@@ -105,7 +107,7 @@ class Fix(NamedTuple):
     title: str
 
 
-class Related(NamedTuple):
+class Related(Struct, frozen=True):
     """Another place that a finding is about."""
 
     span: Span
@@ -123,7 +125,7 @@ def unnumbered(text: str) -> str:
     return _DIGITS.sub("#", text)
 
 
-class Finding(NamedTuple):
+class Finding(Struct, frozen=True):
     """One problem at one place: `message` is the headline, `details` are sentences below it.
 
     `anchors` are the places where a comment can suppress it. `help` is what a person must do, one instruction a line,
@@ -177,7 +179,7 @@ class Finding(NamedTuple):
         return (self.span.source.path, self.span.start, self.span.end, self.rule, self.object)
 
 
-class Tally(NamedTuple):
+class Tally(Struct, frozen=True):
     """How many findings share an identity, and how bad the worst is."""
 
     number: int
@@ -188,8 +190,8 @@ def tally(severities: Iterable[tuple[Identity, Severity]]) -> dict[Identity, Tal
     """The findings by their identities."""
     result: dict[Identity, Tally] = {}
     for identity, severity in severities:
-        number, worst = result.get(identity, (0, severity))
-        result[identity] = Tally(number + 1, max(severity, worst))
+        before = result.get(identity, Tally(0, severity))
+        result[identity] = Tally(before.number + 1, max(severity, before.worst))
     return result
 
 
@@ -222,7 +224,7 @@ def unknown_input(value: Unset | Unknown) -> UnknownInput:
     return result
 
 
-class Undecided(NamedTuple):
+class Undecided(Struct, frozen=True):
     """A check that could not be decided, and the inputs it waits for: `UnknownInput`s where they have a place."""
 
     rule: str
@@ -231,7 +233,7 @@ class Undecided(NamedTuple):
     missing: tuple[str, ...]
 
 
-class Skipped(NamedTuple):
+class Skipped(Struct, frozen=True):
     """Something that was not read: a folder, a file, a module call, the output of another tool.
 
     `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way. What kcheck leaves

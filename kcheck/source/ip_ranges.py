@@ -17,7 +17,7 @@ def parse_cidr(text: str) -> IPv4Network | None:
     """An IPv4 range such as 10.0.0.0/16, its host bits cleared; None if the text is not one."""
     from ipaddress import IPv4Network  # runs without ranges do not pay for it
 
-    if not text.partition("/")[2].isdigit():  # a mask, or a single address
+    if not text.partition("/")[2].isdecimal():  # a mask, or a single address
         return None
     try:
         return IPv4Network(text, strict=False)

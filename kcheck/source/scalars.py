@@ -18,6 +18,8 @@ BITS = 512
 
 _EXACT = 150  # that many decimal digits survive that precision
 _LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory
+_SHORT = 20
+"""Digits of numbers that are read at once, without a pattern: nearly all."""
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -110,6 +112,8 @@ def to_number(value: object) -> int | Fraction:
         EvaluationError: it is neither.
     """
     if isinstance(value, str):
+        if len(value) < _SHORT and value.isdecimal() and value.isascii():
+            return int(value)
         match = _NUMBER.fullmatch(value)
         if match is None:
             raise EvaluationError(f'cannot convert "{value}" to number')
@@ -149,7 +153,7 @@ def digits(number: int | Fraction, bits: int = BITS) -> tuple[str, int]:
     """
     numerator, denominator = number.numerator, number.denominator
     scaled, rest = divmod(numerator * 10**_EXACT, denominator)
-    text = str(scaled) if rest == 0 and scaled.bit_length() < 4 * _LARGEST else ""
+    text = str(scaled) if rest == 0 and scaled.bit_length() < 3 * _LARGEST else ""
     if text and len(text.rstrip("0")) <= _EXACT and bits == BITS:
         return text.rstrip("0"), len(text) - _EXACT
     mantissa, unit = _mantissa(number, bits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from functools import cached_property
 from io import BytesIO
@@ -52,9 +53,9 @@ class Source:
         return f"Source({self.path!r})"
 
     @cached_property
-    def line_starts(self) -> list[int]:
-        """Byte offset of the start of each line."""
-        starts = [0, *accumulate(map(len, BytesIO(self.data)))]
+    def line_starts(self) -> array[int]:
+        """Byte offset of the start of each line; an array takes a fifth of the memory of a list of numbers."""
+        starts = array("Q", accumulate(map(len, BytesIO(self.data)), initial=0))
         if self.data[-1:] not in (b"", b"\n"):
             starts.pop()  # its last line has no end, after which another would begin
         return starts

@@ -7,13 +7,23 @@ from fractions import Fraction
 from kcheck.source.regex import regex
 
 _DURATION = regex(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_LONGEST = (2**63 - 1) // 10**9
+"""Seconds of the longest duration of Go: 292 years in nanoseconds."""
 _SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
+
+
+def decimal_number(number: Fraction) -> float:
+    """The number as a float, or as a whole number where floats end."""
+    try:
+        return float(number)
+    except OverflowError:
+        return round(number)
 
 
 def as_text(value: object) -> str:
     """A value as labels, flags and expressions have it as text: true, 0.5."""
     if isinstance(value, Fraction):  # as Terraform has numbers
-        return str(float(value))
+        return str(decimal_number(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -24,7 +34,15 @@ def data_text(value: object) -> str:
     return f"[{', '.join(map(data_text, value))}]" if isinstance(value, list) else as_text(value)
 
 
-_MINOR = regex(r"v?1\.(\d+)(?:\D|$)")
+_MOST_DIGITS = 18
+
+
+def whole_number(text: str) -> int | None:
+    """The number that decimal digits stand for; None for other texts, and for more digits than 64 bits hold."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+_MINOR = regex(r"v?1\.(\d{1,9})(?:\D|$)")
 
 
 def minor_version(text: str) -> int | None:
@@ -120,15 +138,19 @@ def exact_seconds(text: str) -> Fraction:
         return Fraction(0)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"`{text}` is not a duration such as 10m or 30s")
-    return sum((Fraction(number) * _SECONDS[unit] for number, unit in parts), Fraction(0))
+    found = sum((Fraction(number) * _SECONDS[unit] for number, unit in parts), Fraction(0))
+    if found > _LONGEST:
+        raise ValueError(f"`{text}` is longer than a duration of Go can be")
+    return found
 
 
 _QUANTITY = regex(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,3})|([numkMGTPE]i?|Ki)?)")
+_MOST_QUANTITY = Fraction(2**63 - 1)
 _POWERS = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 
 def quantity(text: str) -> Fraction:
-    """A quantity of Kubernetes, such as `500m`, `1.5` or `2Gi`, exactly.
+    """A quantity of Kubernetes, such as `500m`, `1.5` or `2Gi`, exactly; a larger one than 64 bits hold is their most.
 
     Raises:
         ValueError: it is not one.
@@ -138,8 +160,10 @@ def quantity(text: str) -> Fraction:
         raise ValueError(f"`{text}` is not a quantity such as 500m or 2Gi")
     number, exponent, suffix = Fraction(match[1]), match[2], match[3] or ""
     if exponent:
-        return number * Fraction(10) ** int(exponent)
-    return number * Fraction(1024 if suffix.endswith("i") else 1000) ** _POWERS[suffix[:1]]
+        found = number * Fraction(10) ** int(exponent)
+    else:
+        found = number * Fraction(1024 if suffix.endswith("i") else 1000) ** _POWERS[suffix[:1]]
+    return max(-_MOST_QUANTITY, min(found, _MOST_QUANTITY))
 
 
 def size(count: int) -> str:

@@ -9,7 +9,7 @@ from kcheck.source.regex import regex
 
 Version = tuple[int, int, int]
 
-_TERM = regex(r"\s*(=|!=|>=|<=|>|<|~>)?\s*v?(\d+(?:\.\d+){0,2})(?:[-+][\w.+-]*)?\s*", re.ASCII)
+_TERM = regex(r"\s*(=|!=|>=|<=|>|<|~>)?\s*v?(\d{1,9}(?:\.\d{1,9}){0,2})(?:[-+][\w.+-]*)?\s*", re.ASCII)
 _END: Version = (1 << 30, 0, 0)
 
 

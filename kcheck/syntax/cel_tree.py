@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields of cel.expr.Expr
 Message: TypeAlias = dict[int, list[Any]]
 """The fields of a protobuf message by number: ints of varints, bytes of all else."""
 
 
-class Node(NamedTuple):
+class Node(Struct, frozen=True):
     """One part of an expression. `at` is the character where it begins.
 
     A `const` has its value; an `ident`, a `select` (also of `has()`, a `test`) and a `call` their name, of operators

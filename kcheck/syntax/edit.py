@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter
+from copy import deepcopy
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kcheck.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.source.regex import regex
-from kcheck.source.text import Edit, apply
+from kcheck.source.text import Edit, OverlapError, apply
 from kcheck.syntax.insertion import Insertion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.source.findings import Change
     from kcheck.source.text import Source, Span
@@ -35,23 +38,66 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
     Raises:
         EditError: a value stands where kcheck cannot change it.
     """
-    result: list[Edit] = []
-    insertions: dict[Span, Insertion] = {}
-    for change in changes:
-        missing = change.origin.missing
-        if missing is not None:
-            value = [change.value] if change.append else change.value
-            insertions.setdefault(missing.container, Insertion()).add(missing.path, value)
-        elif change.append:
-            insertions.setdefault(change.origin.written, Insertion()).append(change.value)
-        elif change.origin.literal:
-            result.append(_replaced(change))
-        else:
-            raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
+    result, insertions = _sorted_out(changes, {})
     inner_first = sorted(insertions, key=lambda container: -container.start)  # where both end, the inner one goes on
     for container in inner_first:
         result += _added(container, insertions[container])
     return result
+
+
+class Together:
+    """Changes that can be made together; one more costs what it touches, however many there are."""
+
+    def __init__(self) -> None:
+        self._insertions: dict[Span, Insertion] = {}
+        self._inserted: dict[Span, list[Edit]] = {}
+        self._edits: Counter[Edit] = Counter()
+        self._ranges: dict[Source, list[tuple[int, int]]] = {}
+
+    def add(self, changes: Iterable[Change]) -> None:
+        """Add changes, all or none.
+
+        Raises:
+            EditError: a value stands where kcheck cannot change it.
+            OverlapError: they want bytes that are changed already.
+        """
+        new, insertions = _sorted_out(changes, self._insertions)
+        inserted = {
+            container: _added(container, insertion)
+            for container, insertion in insertions.items()
+            if insertion != self._insertions.get(container)
+        }
+        old = [edit for container in inserted for edit in self._inserted.get(container, ())]
+        new += [edit for own in inserted.values() for edit in own]
+        self._remove(old)
+        for i, edit in enumerate(new):
+            if not self._insert(edit):
+                self._remove(new[:i])
+                for before in old:
+                    self._insert(before)
+                raise OverlapError(f"edits overlap at byte {edit.span.start}")
+        self._insertions |= insertions
+        self._inserted |= inserted
+
+    def _insert(self, edit: Edit) -> bool:
+        """Note the range of an edit; False if another edit wants some of it."""
+        ranges = self._ranges.setdefault(edit.span.source, [])
+        start, end = edit.span[1:]
+        if edit not in self._edits:
+            at = bisect_right(ranges, (start, end))
+            if (at and ranges[at - 1][1] > start) or (at < len(ranges) and ranges[at][0] < end):
+                return False
+            ranges.insert(at, (start, end))
+        self._edits[edit] += 1
+        return True
+
+    def _remove(self, edits: list[Edit]) -> None:
+        for edit in edits:
+            self._edits[edit] -= 1
+            if not self._edits[edit]:
+                del self._edits[edit]
+                ranges = self._ranges[edit.span.source]
+                del ranges[bisect_right(ranges, edit.span[1:]) - 1]
 
 
 def apply_edits(source: Source, changes: list[Edit]) -> bytes:
@@ -93,6 +139,29 @@ def _is_yaml(source: Source) -> bool:
     if source.path.endswith(".json"):
         return not source.private and not source.derived and not source.path.endswith((*TERRAFORM, *VARIABLES))
     return source.path.endswith(_YAML) and not source.derived
+
+
+def _sorted_out(
+    changes: Iterable[Change], before: Mapping[Span, Insertion]
+) -> tuple[list[Edit], dict[Span, Insertion]]:
+    """The edits that write over a literal, and what is inserted where, together with what was `before`."""
+    replaced: list[Edit] = []
+    insertions: dict[Span, Insertion] = {}
+    for change in changes:
+        missing = change.origin.missing
+        if missing is not None or change.append:
+            container = missing.container if missing is not None else change.origin.written
+            if container not in insertions:
+                insertions[container] = deepcopy(before[container]) if container in before else Insertion()
+            if missing is None:
+                insertions[container].append(change.value)
+            else:
+                insertions[container].add(missing.path, [change.value] if change.append else change.value)
+        elif change.origin.literal:
+            replaced.append(_replaced(change))
+        else:
+            raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
+    return replaced, insertions
 
 
 def _replaced(change: Change) -> Edit:

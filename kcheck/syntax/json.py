@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
 from kcheck.source.regex import regex
+from kcheck.source.scalars import EvaluationError, to_number
 from kcheck.source.text import BOM
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from kcheck.source.text import Source, Span
 
@@ -23,7 +24,6 @@ MAX_DEPTH = 200
 _BLANK = regex(r"[ \t\r\n]*")
 _NUMBER = regex(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _CONSTANTS = {"true": True, "false": False, "null": None}
-_LARGEST_EXPONENT = 1000
 _DECODER = JSONDecoder()
 
 
@@ -120,7 +120,11 @@ class _Reader:
         match = _NUMBER.match(self.text, at)
         if match is None:
             raise _NotJsonError("a value is missing", at)
-        return Node(_number(match[0]), self.span(at, match.end())), match.end()
+        try:
+            number = to_number(match[0])
+        except EvaluationError as error:
+            raise _NotJsonError(str(error), at) from error
+        return Node(number, self.span(at, match.end())), match.end()
 
     def string(self, at: int) -> tuple[str, int]:
         try:
@@ -213,14 +217,6 @@ def node(source: Source, text: str, start: int) -> Node:
         return _Reader(source, text, 0).value(start, 0)[0]
     except _NotJsonError as error:
         raise ValueError(error.args[0]) from error
-
-
-def _number(text: str) -> int | Fraction:
-    _, _, exponent = text.lower().partition("e")
-    if exponent and abs(int(exponent)) > _LARGEST_EXPONENT:
-        return 0
-    number = Fraction(text)
-    return int(number) if number.denominator == 1 else number
 
 
 def plain(node: Node) -> object:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kcheck.syntax import json, texts, yaml
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kcheck.source.text import Source, Span
     from kcheck.source.values import Piece
@@ -17,11 +19,14 @@ if TYPE_CHECKING:
 _ARGUMENTS = frozenset({"args", "command", "arguments", "additionalArgs"})
 _DEPTH = 4
 """Texts of YAML in texts of YAML that are looked into."""
+_start = attrgetter("start")
 
 
 def in_yaml(span: Span) -> tuple[str, ...]:
     """The keys of a place in a YAML file."""
-    return next((_keys(root, span) for root in _roots(span.source) if _holds(root.span, span)), ())
+    roots = _roots(span.source)
+    at = _holder(roots, span)
+    return _keys(roots[at], span) if at is not None else ()
 
 
 def in_text(pieces: tuple[Piece, ...], span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
@@ -61,6 +66,15 @@ def _holds(outer: Span, inner: Span) -> bool:
     return outer.source is inner.source and outer.start <= inner.start and inner.end <= outer.end
 
 
+def _holder(nodes: Sequence[yaml.Node], span: Span) -> int | None:
+    """The number of the node that holds a place."""
+    near = bisect_right(nodes, span.start, key=_start) - 1
+    if near >= 0 and _holds(nodes[near].span, span):
+        return near
+    # in a template, the bytes of a node may be in another file than those around it
+    return next((at for at, node in enumerate(nodes) if _holds(node.span, span)), None)
+
+
 def _keys(node: yaml.Node, span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
     names: list[str] = []
     while True:
@@ -86,9 +100,9 @@ def _step(node: yaml.Node, span: Span, key: str) -> tuple[str, yaml.Node] | None
                 name = own.value.text if own is not None and isinstance(own.value, yaml.Scalar) else entry.key.text
                 return name, entry.value
     if isinstance(node, yaml.Sequence):
-        for at, item in enumerate(node.items):
-            if _holds(item.span, span):
-                return _item(node.items, at, key), item
+        at = _holder(node.items, span) if node.span != span else None
+        if at is not None:
+            return _item(node.items, at, key), node.items[at]
     return None
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 
-class Problem(NamedTuple):
+class Problem(Struct, frozen=True):
     """A part of a file that could not be read: kcheck's own words and the place."""
 
     message: str

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.regex import regex
@@ -105,15 +107,20 @@ def _is_chosen(node: yaml.Scalar) -> bool:
 
 def _deeper(pattern: re.Pattern[bytes], data: bytes, at: int) -> int | None:
     """The indentation step below the nearest key above a place, else the first one below."""
-    found = None
+    starts, steps = _indentations(pattern, data)
+    return steps[max(bisect_right(starts, at) - 1, 0)] if steps else None
+
+
+@lru_cache(maxsize=8)  # several changes of one file come together
+def _indentations(pattern: re.Pattern[bytes], data: bytes) -> tuple[list[int], list[int]]:
+    """Where the keys of a file with something below them begin, and how much further in that is."""
+    starts, steps = [], []
     for match in pattern.finditer(data):
         by = len(match[2]) - len(match[1])
-        if by < 0 or (pattern is _MAP and not by):  # the key of another map, or none at all
-            continue
-        if found is not None and match.start() > at:
-            break
-        found = by
-    return found
+        if by > 0 or (by == 0 and pattern is not _MAP):  # else the key of another map, or none at all
+            starts.append(match.start())
+            steps.append(by)
+    return starts, steps
 
 
 def column(node: yaml.Target) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.source.text import Source, Span
@@ -31,7 +32,7 @@ def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> I
     for document in yaml.documents(text.source, wanted):
         if document.problem is not None:
             place = document.problem.span
-            yield document.problem._replace(span=text.span(place.start, place.end))
+            yield replace(document.problem, span=text.span(place.start, place.end))
         elif document.root is not None:
             yield text.placed(document.root)
 
@@ -97,7 +98,7 @@ def data(node: yaml.Node) -> Datum:
     return Known(dict(sorted(entries.items())), origin)
 
 
-class _Segment(NamedTuple):
+class _Segment(Struct, frozen=True):
     """Bytes of the joined text from one place; `verbatim` ones are unescaped there."""
 
     start: int

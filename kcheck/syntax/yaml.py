@@ -13,11 +13,10 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.source.regex import regex
+from kcheck.source.regex import late, regex
 from kcheck.source.text import BOM, Source, Span
 from kcheck.source.yaml_nodes import Alias, Computed, Mapping, Node, Pair, Plain, Scalar, Sequence, Style, Target
 from kcheck.syntax.problem import Problem
@@ -25,6 +24,8 @@ from kcheck.syntax.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+with late():
+    import yaml
 
 __all__ = [
     "MAX_DEPTH",
@@ -55,7 +56,7 @@ __all__ = [
 ]
 
 Loader: type[yaml.Loader] = getattr(yaml, "CLoader", yaml.Loader)
-MAX_DEPTH, MAX_NODES, MAX_MERGES = 100, 1_000_000, 1_000
+MAX_DEPTH, MAX_NODES, MAX_MERGES, MAX_ALIASED = 100, 1_000_000, 1_000, 20_000
 
 
 class Document(Struct, frozen=True):
@@ -146,7 +147,10 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
     roots: list[Target] = []
     anchors: dict[str | None, Target | None] = {}  # to None while the node is being built
     children: list[Node] = []  # of the innermost open collection; of a map, keys and values in turn
-    stack: list[tuple[list[Node], int, str | None, bool]] = []
+    stack: list[tuple[list[Node], int, str | None, bool, int, int]] = []
+    height = size = 0  # levels and values below the innermost open collection, those of aliases included
+    below: dict[str | None, tuple[int, int]] = {}  # of what an anchor names
+    aliased = 0
     node: Any
     for nodes, event in enumerate(iter(Loader(data).get_event, None)):  # two for a list or a map
         kind = type(event)
@@ -170,13 +174,18 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
                 start = end - (flow or (kind is yaml.SequenceStartEvent and file[end : end + 1] != b"-"))
             if len(stack) == MAX_DEPTH:
                 raise _RefusedError(f"nested too deeply (more than {MAX_DEPTH} levels)", start, start + 1)
-            stack.append((children, start, anchor, flow))
+            stack.append((children, start, anchor, flow, height, size))
             children = []
+            height = size = 0
             anchors[anchor] = None
             continue
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
             inner = children
-            children, start, anchor, flow = stack.pop()
+            children, start, anchor, flow, above, beside = stack.pop()
+            height, size = height + 1, size + len(inner)
+            if anchor:
+                below[anchor] = height, size
+            height, size = max(height, above), size + beside
             end = end if flow else inner[-1].end
             if kind is yaml.SequenceEndEvent:
                 node = Sequence(source, start, end, anchor, tuple(inner), flow)
@@ -190,6 +199,12 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
             if target is None:
                 why = "is inside its own anchor" if name in anchors else "refers to no anchor above it"
                 raise _RefusedError(f"alias *{name} {why}", start, end)
+            levels, values = below.get(name, (0, 1)) if type(target) is not Scalar else (0, 1)
+            height, size, aliased = max(height, levels), size + values, aliased + values
+            if len(stack) + levels > MAX_DEPTH:
+                raise _RefusedError(f"nested too deeply (more than {MAX_DEPTH} levels)", start, end)
+            if aliased > MAX_ALIASED:
+                raise _RefusedError(f"too large (aliases stand for more than {MAX_ALIASED:,} values)", start, end)
             node = Alias(source, start, end, None, name, target)
         else:
             continue

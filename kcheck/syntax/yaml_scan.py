@@ -32,6 +32,11 @@ def kinds_named(data: bytes) -> set[tuple[bool, str]]:
     return {(bool(indent[1]), match[1].decode()) for match in _KIND.finditer(data) if (indent := _before(data, match))}
 
 
+def every_kind(data: bytes) -> set[str]:
+    """The text behind each `kind:`, wherever it stands; empty texts are in another form."""
+    return {kind.decode() for kind in _FLOW_KIND.findall(data)}
+
+
 def _before(data: bytes, match: re.Match[bytes]) -> re.Match[bytes] | None:
     """What the line of a key begins with; None if the key is not the first thing on it."""
     return _INDENT.fullmatch(data, data.rfind(b"\n", 0, match.start()) + 1, match.start())

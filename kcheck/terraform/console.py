@@ -9,6 +9,7 @@ from kcheck.files.tree import Tree
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.text import Source
+from kcheck.source.units import decimal_number
 from kcheck.source.values import Datum, Known, Unknown, plain
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.configuration import Configuration
@@ -36,7 +37,7 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
         kcheck.files.tree.PathError: there is no such folder.
         kcheck.config.config.ConfigError: there is no such variable file.
     """
-    source = Source("<expression>", f"value = (\n{expression}\n)".encode())
+    source = Source("<expression>", f"value = (\n{expression}\n)".encode("utf-8", "surrogatepass"))
     file = parse(source)
     entry = file.body.attributes.get("value")
     if file.problems or entry is None:
@@ -73,7 +74,7 @@ def _unknown(reason: str) -> Answer:
 def _json(value: object) -> object:
     """JSON has no fractions: a number that is not whole is given as a decimal number."""
     if isinstance(value, Fraction):
-        return float(value)
+        return decimal_number(value)
     if isinstance(value, dict):
         return {key: _json(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.files import system
+from kcheck.files.boundary import contains_path
 from kcheck.files.disk import TooLargeError
-from kcheck.files.tree import TERRAFORM, contains_path, display_path
+from kcheck.files.tree import TERRAFORM, display_path
 from kcheck.source.regex import regex
 from kcheck.source.text import Source
 from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration, is_override

@@ -18,6 +18,7 @@ from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.template import normal
 from kcheck.terraform import convert, functions, static_types
 from kcheck.terraform.access import attribute, each_branch, index, spliced
+from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.operators import INFINITE, alike, common_symbol, first_reason, negated, operate
 from kcheck.terraform.partial import Gathering, branches_of, derived, either, entries_of, gathered, settled
 from kcheck.terraform.scope import Scope
@@ -54,7 +55,13 @@ def _part(expression: nodes.Expression, scope: Scope) -> Datum:
     try:
         return settled(value_of(expression, scope), _here(expression))
     except EvaluationError as error:
-        return Unknown(str(error), _here(expression))
+        return Unknown(str(error)[:_LONGEST], _here(expression))
+    except BudgetError as error:
+        return scope.budget.refuse(error, _here(expression))
+
+
+_LONGEST = 500
+"""Characters of a reason: it may quote a value."""
 
 
 def _here(expression: nodes.Expression, *, literal: bool = False) -> Origin:
@@ -74,12 +81,14 @@ def _template(node: nodes.Template, scope: Scope) -> Datum:
 def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
     """The text of a template with all its parts filled in."""
     pieces = tuple(_pieces(node, scope))
+    scope.budget.write(sum([len(piece.text) for piece in pieces]))
     unknown = next((piece.datum for piece in pieces if isinstance(piece.datum, Unknown)), None)
     if unknown is None:
         text = normal("".join(piece.text for piece in pieces))
         return Known(text if node.quoted else rendered(text, pieces), origin)
     # a text with the same unknown parts is the same text
     identity = "".join(_identity(piece.datum) or piece.text for piece in pieces)
+    scope.budget.write(len(identity))
     symbol = Symbol(f'"{identity}"', "text")
     if (
         node.quoted
@@ -132,7 +141,9 @@ def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:
             if isinstance(collection, Unknown):
                 yield Piece("", part.span, collection)
             else:
+                steps = _steps_of_round(part.span)
                 for entry in entries_of(collection):
+                    scope.budget.spend(steps)
                     yield from _pieces(part.body, _inner(part, entry, scope))
         else:
             value = value_of(part, scope)
@@ -143,7 +154,7 @@ def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:
 
 def _tuple(node: nodes.Tuple, scope: Scope) -> Datum:
     values = (_part(item, scope) for item in node.items)
-    return Known(tuple(spliced(values) if node.flat else values), _here(node))
+    return scope.budget.hold(Known(tuple(spliced(values) if node.flat else values), _here(node)))
 
 
 def _object(node: nodes.Object, scope: Scope) -> Datum:
@@ -151,7 +162,7 @@ def _object(node: nodes.Object, scope: Scope) -> Datum:
     result = Gathering(_here(node))
     for key, value in node.entries:
         result.add(_part(key, scope), _part(value, scope))
-    return result.map()
+    return scope.budget.hold(result.map())
 
 
 def _variable(node: nodes.Variable, scope: Scope) -> Datum:
@@ -163,7 +174,8 @@ def _variable(node: nodes.Variable, scope: Scope) -> Datum:
 
 def _reference(node: nodes.Expression, scope: Scope) -> Datum:
     """A chain of attribute and index steps; its place is added to the value's origin."""
-    return _passed_on(_steps(node, scope), node.span)
+    value = _passed_on(_steps(node, scope), node.span)
+    return scope.budget.hold(value) if type(value) is Either else value  # a choice of choices grows
 
 
 def _passed_on(value: Datum, span: Span) -> Datum:
@@ -196,11 +208,12 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
         return each_branch(target, lambda branch: _splat_of(branch, node, scope))
 
     def each(item: Datum) -> Datum:
+        scope.budget.spend(_ROUND)
         return _steps(node.each, scope.with_names(**{_ELEMENT: item}))
 
     if isinstance(target, Partial) and isinstance(target.part, tuple):
         rounds = ((each(entry.item), None if entry.sure else target) for entry in entries_of(target))
-        return gathered(rounds, _here(node))
+        return scope.budget.hold(gathered(rounds, _here(node)))
     if isinstance(target, Unknown):
         return Unknown(target.reason, target.origin, target.symbol and Symbol(target.symbol.address, "?"))
     value = target.value
@@ -211,7 +224,7 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
     # a splat on a single value treats it as a list of one
     found = tuple(each(item) for item in (value if isinstance(value, tuple) else (target,)))
     if not isinstance(value, ListData | SetData):
-        return Known(found, _here(node))
+        return scope.budget.hold(Known(found, _here(node)))
     types = {one for one in map(type_of, found) if one not in (ANYTHING, DYNAMIC)}
     if len(types) > 1:
         raise EvaluationError("a splat of a list gives elements of different types")
@@ -222,7 +235,7 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
         if found
         else static_types.of_step(node.each, element_type(value, value.element))
     )
-    return Known(ListData.of(found, element), _here(node))
+    return scope.budget.hold(Known(ListData.of(found, element), _here(node)))
 
 
 _ELEMENT = "*"
@@ -239,7 +252,7 @@ def _call(node: nodes.Call, scope: Scope) -> Datum:
     name = node.name.removeprefix("core::")
     special = _SPECIAL.get(name) or scope.special(name)
     if special is not None:
-        return special(node, scope)
+        return scope.budget.hold(special(node, scope))
     function = functions.FUNCTIONS.get(name)
     if function is None:
         return Unknown(functions.reason_for(name), _here(node))
@@ -251,11 +264,11 @@ def _call(node: nodes.Call, scope: Scope) -> Datum:
         if not isinstance(last.value, tuple):
             raise EvaluationError("only a list can be spread with `...`")
         arguments += last.value
-    value = function(arguments, _here(node))
+    value = function(arguments, _here(node), scope.budget)
     choices = [at for at, argument in enumerate(arguments) if type(argument) is Either]
     if type(value) is not Unknown or len(choices) != 1:
         return value
-    return _with_choice(function, arguments, choices[0], value)
+    return _with_choice(partial(function, budget=scope.budget), arguments, choices[0], value)
 
 
 def _with_choice(function: functions.Function, arguments: list[Datum], at: int, value: Unknown) -> Datum:
@@ -319,8 +332,12 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
         value = value_of(chosen, scope)
         if isinstance(value, Known) and isinstance(chosen, nodes.Literal) and nodes.is_choice(node.condition):
             value = Known(value.value, _here(node))  # what is meant for one environment is for a person to change
-        return alike(value, static_types.despite(other, partial(evaluate, scope=scope.strictly())))
+        beside = static_types.despite(other, partial(evaluate, scope=scope.strictly()))
+        if isinstance(value, Known) and isinstance(value.value, tuple):
+            scope.budget.compare(value, value)
+        return alike(value, beside)
     yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
+    scope.budget.compare(yes, no)
     if convert.equal(yes, no):  # to change one branch would leave the other
         return Known(yes.value, _here(node)) if isinstance(yes, Known) and yes.origin.literal else yes
     branches = [*branches_of(yes), *branches_of(no)]
@@ -343,7 +360,11 @@ def _operation(node: nodes.Operation, scope: Scope) -> Datum:
         literal = right.origin.literal and isinstance(node.right, nodes.Literal)
         return negated(right, Origin((node.span,), literal))
     left = value_of(node.left, scope)
+    if type(left) is type(right) is Known and isinstance(left.value, tuple | dict):
+        scope.budget.compare(left, right)
     result = operate(node.operator, left, right, origin)
+    if isinstance(result, Known):
+        scope.budget.number(result.value)
     if type(result) is not Unknown or not (isinstance(left, Either) or isinstance(right, Either)):
         return result
     found = [operate(node.operator, a, b, origin) for a in branches_of(left) for b in branches_of(right)]
@@ -358,11 +379,20 @@ def _inner(node: nodes.For | nodes.TemplateFor, entry: Entry, scope: Scope) -> S
     return Scope(names, scope)
 
 
+_ROUND = 4  # steps of a round of a loop whose code is short
+
+
+def _steps_of_round(loop: Span) -> int:
+    return _ROUND + ((loop.end - loop.start) >> 4)
+
+
 def _rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | None]]:
     """The iterations of a loop that pass its condition, with a reason if uncertain."""
     collection = value_of(node.collection, scope)
     missing = collection if isinstance(collection, Unknown) else None
+    steps = _steps_of_round(node.span)
     for entry in entries_of(collection):
+        scope.budget.spend(steps)
         inner, why = _inner(node, entry, scope), None if entry.sure else missing
         if node.condition is not None:
             condition = value_of(node.condition, inner)
@@ -374,7 +404,8 @@ def _rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | No
 
 def _for(node: nodes.For, scope: Scope) -> Datum:
     if node.result_key is None:
-        return gathered(((_part(node.value, inner), why) for inner, why in _rounds(node, scope)), _here(node))
+        rounds = ((_part(node.value, inner), why) for inner, why in _rounds(node, scope))
+        return scope.budget.hold(gathered(rounds, _here(node)))
     result = Gathering(_here(node))
     if node.grouped:
         return _grouped(node, node.result_key, result, scope)
@@ -383,7 +414,7 @@ def _for(node: nodes.For, scope: Scope) -> Datum:
         if isinstance(key, Known) and why is None and scalars.to_string(key.value) in result.part:
             raise EvaluationError(f'the key "{key.value}" occurs twice in a `for`; `...` would group the values')
         result.add(key, _part(node.value, inner), why)
-    return result.map()
+    return scope.budget.hold(result.map())
 
 
 def _grouped(node: nodes.For, result_key: nodes.Expression, result: Gathering, scope: Scope) -> Datum:
@@ -400,7 +431,7 @@ def _grouped(node: nodes.For, result_key: nodes.Expression, result: Gathering, s
     for name, items in groups.items():
         reasons = [why for _, why in items]
         result.add(keys[name], gathered(items, _here(node)), None if None in reasons else reasons[0])
-    return result.map()
+    return scope.budget.hold(result.map())
 
 
 def _invalid(node: nodes.Invalid, _scope: Scope) -> Datum:

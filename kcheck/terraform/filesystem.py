@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from kcheck.files.patterns import glob
+from kcheck.files.patterns import PatternError, compiled
 from kcheck.source import scalars
 from kcheck.source.data_types import STRING
 from kcheck.source.scalars import EvaluationError
@@ -124,8 +123,8 @@ def _fileset(files: Files, path: str, rest: list[Datum], origin: Origin, _scope:
         return Unknown(rest[0].reason, origin)
     text = os.path.normpath(scalars.to_string(rest[0].value)).replace(os.sep, "/")
     try:
-        pattern = re.compile(glob(text, braces=True), re.DOTALL)
-    except re.error as error:
+        pattern = compiled(text)
+    except PatternError as error:
         raise EvaluationError(f"`{text}` is not a pattern of files") from error
     found = sorted(name for name in files.names(path) if pattern.fullmatch(name))
     return Known(convert.set_data((Known(name, origin) for name in found), STRING), origin)
@@ -164,7 +163,7 @@ class _Variables(Scope):
     """The names in a template: its variables, and the functions of the module that calls it."""
 
     def __init__(self, names: dict[str, Datum], caller: Scope) -> None:
-        super().__init__(names, place=caller.place)
+        super().__init__(names, place=caller.place, budget=caller.budget)
         self.caller = caller
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
 from kcheck.syntax.hcl import nodes
+from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import special
@@ -74,6 +75,11 @@ class Module:
         needed = (name for name, block in own.variables.items() if "default" not in block.body.attributes)
         return not own.providers and isinstance(self.inputs, dict) and not self.inputs and any(needed)
 
+    @property
+    def budget(self) -> Budget:
+        """What is left for the evaluation of its root."""
+        return self.scope.budget
+
     def prefixed(self, name: str) -> str:
         """The address of something in this module, as the root sees it."""
         return f"{self.address}.{name}" if self.address else name
@@ -102,9 +108,12 @@ class Module:
             given = default
         if "type" in entries:
             try:
-                given = convert_to(given, entries["type"].expression)
+                self.scope.budget.compare(given, given)
+                given = self.scope.budget.hold(convert_to(given, entries["type"].expression, self.scope.budget))
             except EvaluationError as error:
                 return Unknown(f"var.{name}: {error}", given.origin)
+            except BudgetError as error:
+                return self.scope.budget.refuse(error, Origin((block.header,)))
         if _says(block, "sensitive", value=True):
             full = f"var.{self.prefixed(name) if self.address else name}"
             return concealed(given, f"{full} is sensitive", Symbol(full, ""))
@@ -222,6 +231,10 @@ class Module:
             return Unknown(f"{address}: {found}", origin, Symbol(address, ""))
 
         def build(instance: Instance) -> Datum:
+            try:
+                self.scope.budget.module(id(found), len(found.resources))
+            except BudgetError as error:
+                return self.scope.budget.refuse(error, origin)
             inputs, address = _Arguments(instance, found.inputs), instance.address
             module = Module(found, inputs, self.host, address=address, caller=self, block=block, doubt=instance.doubt)
             return Known(_Outputs(module), origin)
@@ -366,7 +379,8 @@ class _ModuleScope(Scope):
     """The first names of a module, made when they are used."""
 
     def __init__(self, module: Module) -> None:
-        super().__init__({}, place=_own_call(module) if module.configuration.published else None)
+        place = _own_call(module) if module.configuration.published else None
+        super().__init__({}, place=place, budget=module.caller.scope.budget if module.caller else None)
         self.module = module
         self.unread = module.configuration.unread
         self._found: dict[str, Known[Names]] = {}

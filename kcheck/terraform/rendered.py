@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown, Unrendered, pieces_of
 from kcheck.syntax.problem import Problem
+from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.filesystem import filled
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def _template(record: BlockRecord, files: Files) -> Datum | None:
         return filled(template, [variables], record.scope)
     except EvaluationError as error:
         return Unknown(str(error), Origin((record.span,)))
+    except BudgetError as error:
+        return record.scope.budget.refuse(error, Origin((record.span,)))
 
 
 def _archive(record: BlockRecord) -> Datum | None:

@@ -11,12 +11,14 @@ from kcheck.source.elements import distinct
 from kcheck.source.keys import Reference
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Either, Known, Missing, Origin, Symbol, Unknown, encoded, known
+from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.partial import Gathering, entries_of, gathered, is_map, key_datum
 from kcheck.terraform.scope import Scope, circular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from fractions import Fraction
 
     from kcheck.source.text import Span
     from kcheck.source.values import Record
@@ -27,8 +29,10 @@ if TYPE_CHECKING:
 _NAMES = frozenset({"name", "id", "self_link"})
 """Attributes by which others refer to a resource: never null, so an unknown one still tells which resource is meant."""
 
-MAX_INSTANCES = 10_000
-"""Instances of one resource that are distinguished."""
+MAX_LISTED = 10_000
+"""Elements of a list of the provider that are told apart."""
+_COPY = 20
+"""Steps that a copy of a short block counts for: reading what it sets takes as long as so many rounds of a loop."""
 
 UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
 """Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
@@ -162,7 +166,7 @@ class BlockRecord:
         number = known(count) if isinstance(count, Known) else None
         if number is None and isinstance(items, tuple):
             number = len(items)
-        if not isinstance(number, int) or number > MAX_INSTANCES:
+        if not isinstance(number, int) or number > MAX_LISTED:
             return None
         if isinstance(items, tuple) and not number <= len(items) == distinct(items):
             return None
@@ -245,6 +249,10 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
     except EvaluationError:
         collection = Unknown("for_each needs a map or a set of strings")
         found = _named(collection)
+    excess = _too_many(len(found), block, scope)
+    if excess is not None:
+        collection = excess
+        found = _named(collection)
     result = Gathering(origin)
     for entry in found:
         why = collection if not entry.sure and isinstance(collection, Unknown) else None
@@ -255,6 +263,15 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
         instance = Instance(block, inner, label, why.reason if why else "", optional=optional)
         result.add(Known(name, origin), Known(instance, origin), why)
     return result.map()
+
+
+def _too_many(number: int | Fraction, block: nodes.Block, scope: Scope) -> Unknown | None:
+    """Why so many copies of a block are not told apart; None if they are."""
+    try:
+        scope.budget.copy(int(number), _COPY + (block.span.end - block.span.start >> 4))
+    except BudgetError as error:
+        return scope.budget.refuse(error, Origin((block.header,)))
+    return None
 
 
 def _named(collection: Datum) -> list[Entry]:
@@ -292,10 +309,10 @@ def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Da
         except EvaluationError as error:
             count = Unknown(str(error))
         else:
-            if number <= MAX_INSTANCES:
+            count = _too_many(number, block, scope) or count
+            if isinstance(count, Known):
                 indexes = range(int(number))
                 return gathered((instance(Known(i, count.origin), f"{address}[{i}]") for i in indexes), origin)
-            count = Unknown(f"count is {number}, which kcheck does not expand")
     if isinstance(count, Either) and all(
         isinstance(known(one), int) and known(one) in (0, 1) for one in count.branches
     ):
@@ -320,6 +337,9 @@ def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unkn
         return collection
     iterator = _iterator(block, kind)
     value = collection.value
+    excess = _too_many(len(value), block, scope) if isinstance(value, dict | tuple) else None
+    if excess is not None:
+        return excess
     if isinstance(value, dict):
         pairs: list[tuple[Datum, Datum]] = [(Known(key, collection.origin), value[key]) for key in sorted(value)]
     elif isinstance(value, SetData):

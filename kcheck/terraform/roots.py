@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
 from kcheck.files import system
-from kcheck.files.tree import contains_path
+from kcheck.files.boundary import REASON
 from kcheck.source.findings import Skipped
 from kcheck.source.values import Known, Origin
 from kcheck.syntax.hcl import nodes
@@ -231,7 +231,7 @@ class Loader:
         path, top = _local(module.configuration, block), module.configuration.top
         if path is not None and top:
             return self._copies.read(path, top) or "there is no such folder"
-        why = "there is no such folder"
+        why = f"it is {REASON}" if path and self.tree.disk.is_outside(path) else "there is no such folder"
         if path is None:
             locked = partial(self._locked, module.root.configuration.folder)
             found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
@@ -277,14 +277,13 @@ class _Files:
     def __init__(self, loader: Loader, folder: str) -> None:
         self.loader = loader
         self.folder = folder
-        self.top = loader.tree.repository(folder)
 
     def _path(self, path: str) -> str:
         if "\0" in path:
             raise OutsideError("a path cannot hold a null character")
         found = os.path.join(self.folder, path)
-        if not contains_path(self.top, found):
-            raise OutsideError(f"{path} is outside of the repository")
+        if self.loader.tree.disk.is_outside(found):
+            raise OutsideError(f"{path} is {REASON}")
         return found
 
     def source(self, path: str) -> Source | None:

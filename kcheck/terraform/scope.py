@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.source.values import Unknown
 from kcheck.syntax.problem import Problem
+from kcheck.terraform.budget import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
 class Scope:
     """The names that an expression may use: its module's, and loop variables."""
 
-    def __init__(self, names: Mapping[str, Datum], outer: Scope | None = None, place: Span | None = None) -> None:
+    def __init__(
+        self,
+        names: Mapping[str, Datum],
+        outer: Scope | None = None,
+        place: Span | None = None,
+        budget: Budget | None = None,
+    ) -> None:
         self.names = names
         self.outer = outer
         self.place: Span | None = place or (outer.place if outer else None)
@@ -27,6 +34,7 @@ class Scope:
         """Why nothing follows from what is not set, where that stands for missing code."""
         self.strict: bool = outer.strict if outer else False
         """Whether what Terraform refuses in a part refuses the whole: in what `try` and `can` are given."""
+        self.budget: Budget = outer.budget if outer else budget or Budget()
 
     def lookup(self, name: str) -> Datum | None:
         """The value of a first name, or None."""

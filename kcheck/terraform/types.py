@@ -16,18 +16,19 @@ from kcheck.terraform.scope import Scope
 
 if TYPE_CHECKING:
     from kcheck.source.text import Span
+    from kcheck.terraform.budget import Budget
 
-_NOTHING = Scope({})
 _COLLECTIONS = frozenset({"list", "set", "map"})
 
 
-def convert_to(value: Datum, declared: nodes.Expression) -> Datum:
+def convert_to(value: Datum, declared: nodes.Expression, budget: Budget) -> Datum:
     """The value as the type constraint wants it; parts that are unknown stay so.
 
     Raises:
         EvaluationError: the value cannot have that type.
+        BudgetError: its defaults take more than the budget has left.
     """
-    return convert.convert(_defaulted(value, declared), type_of(declared))
+    return convert.convert(_defaulted(value, declared, budget), type_of(declared))
 
 
 def type_of(declared: nodes.Expression) -> Type:
@@ -61,26 +62,26 @@ def _inner(declared: nodes.Expression) -> nodes.Expression:
     return declared.arguments[0] if optional and isinstance(declared, nodes.Call) else declared
 
 
-def _defaulted(value: Datum, declared: nodes.Expression) -> Datum:
+def _defaulted(value: Datum, declared: nodes.Expression, budget: Budget) -> Datum:
     """The value with the defaults of optional attributes that are absent or null."""
     if not isinstance(value, Known) or not isinstance(declared, nodes.Call) or not declared.arguments:
         return value
     inner, parts = declared.arguments[0], value.value
     if declared.name == "object" and isinstance(inner, nodes.Object) and isinstance(parts, dict):
-        return _object(value.origin, parts, inner)
+        return _object(value.origin, parts, inner, budget)
     if isinstance(parts, tuple) and declared.name in ("list", "set", "tuple"):
         kinds = inner.items if isinstance(inner, nodes.Tuple) else (inner,) * len(parts)
-        items = [_defaulted(item, kind) for item, kind in zip(parts, kinds, strict=False)]
+        items = [_defaulted(item, kind, budget) for item, kind in zip(parts, kinds, strict=False)]
         same = len(items) == len(parts) and all(map(is_, items, parts))
         return value if same else Known(tuple(items), value.origin)
     if declared.name == "map" and isinstance(parts, dict):
-        found = {key: _defaulted(item, inner) for key, item in parts.items()}
+        found = {key: _defaulted(item, inner, budget) for key, item in parts.items()}
         return value if all(found[key] is parts[key] for key in found) else Known(found, value.origin)
     return value
 
 
-def _object(origin: Origin, given: dict[str, Datum], declared: nodes.Object) -> Datum:
-    result = dict(given)
+def _object(origin: Origin, given: dict[str, Datum], declared: nodes.Object, budget: Budget) -> Datum:
+    result, nothing = dict(given), Scope({}, budget=budget)
     for key_node, type_node in declared.entries:
         key = _key(key_node)
         item = given.get(key)
@@ -88,9 +89,9 @@ def _object(origin: Origin, given: dict[str, Datum], declared: nodes.Object) -> 
         defaults = type_node.arguments[1:] if kind is not type_node and isinstance(type_node, nodes.Call) else ()
         if defaults and (item is None or (isinstance(item, Known) and item.value is None)):
             place = origin.below(key) if item is None else item.origin or origin
-            item = absent(value_of(defaults[0], _NOTHING), place)
+            item = absent(value_of(defaults[0], nothing), place)
         if item is not None:
-            result[key] = _defaulted(item, kind)
+            result[key] = _defaulted(item, kind, budget)
     return Known(result, origin)
 
 

@@ -8,6 +8,7 @@ from kcheck.source import scalars
 from kcheck.source.elements import wrap
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Data, Known, Missing, Origin
+from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.types import convert_to
 
@@ -64,8 +65,8 @@ def _refuses(module: Module, name: str, values: Mapping[Place, Data]) -> bool:
     changed = _changed(module.scope.namespace("var").attribute(name), values)
     kind = block.body.attributes.get("type")
     try:
-        changed = convert_to(changed, kind.expression) if kind else changed
-    except EvaluationError:
+        changed = convert_to(changed, kind.expression, Budget()) if kind else changed
+    except (EvaluationError, BudgetError):
         return True
     scope = module.scope.with_names(var=Known(_Variables(module, name, changed), Origin(())))
     for validation in block.body.all("validation"):

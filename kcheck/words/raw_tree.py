@@ -10,6 +10,7 @@ from kcheck.kubernetes.objects import value_of
 from kcheck.model import Manifest, Resource
 from kcheck.source import placeholders
 from kcheck.source.keys import Reference
+from kcheck.source.units import decimal_number
 from kcheck.source.values import Missing, Origin, Unknown, Unset
 from kcheck.syntax import yaml
 
@@ -129,9 +130,9 @@ def _scalar(value: object) -> Plain | Unknown:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Fraction):
-        return float(value)
+        value = decimal_number(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return Unknown(f"{value} does not fit 64 bits")
+        return Unknown("a number does not fit 64 bits")
     return value if isinstance(value, bool | int | float | None) else Unknown("a whole resource is no single value")
 
 

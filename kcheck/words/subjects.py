@@ -58,7 +58,7 @@ def things(subject: str, world: World) -> Sequence[Thing]:
     whole = [workload for workload in inventory.workloads if not workload.partial]
     match subject:
         case "wall":
-            return limits.every(world)
+            return limits.every(world) if inventory.clusters else []
         case "setting":
             return [one for cluster in inventory.clusters for one in control_plane.settings(cluster)]
         case "autoscaler":

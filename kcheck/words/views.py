@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from kcheck.model import Thing
 from kcheck.source.elements import MOST_CHOICES
@@ -71,7 +73,7 @@ def wanted(*expressions: Expression) -> Wanted:
     return result
 
 
-class Choice(NamedTuple):
+class Choice(Struct, frozen=True):
     """A field of a record that is one of some values, or lies between two; `path` is what expressions call it."""
 
     path: str
@@ -127,7 +129,7 @@ class View:
                 result[field.name] = None
             elif isinstance(value, Unset):
                 self.missing.setdefault(where, unknown_input(value))
-            elif type(value.value) is int and abs(value.value) > _LARGEST:
+            elif _is_too_large(field, value.value):
                 self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
             elif field.kind == "record":
                 result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
@@ -144,6 +146,8 @@ class View:
         found: tuple[Known[object], ...] = candidates(value)
         options = [one.value for one in found]
         if not options or not field.direct or (None in options and not field.nullable):
+            return
+        if any(_is_too_large(field, one) for one in options):
             return
         plain = [None if one is None else self._checked(field, one, where) for one in options]
         self.choices.append(Choice(where, record, field.name, plain))
@@ -170,14 +174,9 @@ class View:
 
     def _checked(self, field: Field, value: object, where: str) -> object:
         """The value, if it has the type that the table promises."""
-        items: Iterable[object] = (value,)
-        if isinstance(value, Mapping) and field.kind == "map":
-            items = value.values()
-        elif isinstance(value, Iterable) and field.kind == "list":
-            items = value
-        if not all(type(item) is _PYTHON[field.type] for item in items):
+        if not all(type(item) is _PYTHON[field.type] for item in _items(field, value)):
             raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
-        return list(items) if field.kind == "list" else value
+        return list(_items(field, value)) if field.kind == "list" else value
 
     @property
     def numbered(self) -> dict[str, object]:
@@ -230,6 +229,20 @@ class View:
     def place(self) -> Span:
         """Where the subject is declared."""
         return self.thing.place
+
+
+def _is_too_large(field: Field, value: object) -> bool:
+    """Whether a number is larger than any of its kind can be."""
+    if type(value) is int:
+        return abs(value) > _LARGEST
+    return field.type == "int" and any(type(item) is int and abs(item) > _LARGEST for item in _items(field, value))
+
+
+def _items(field: Field, value: object) -> Iterable[object]:
+    """The single values of a list or a map, or the one that it is."""
+    if field.kind == "map" and isinstance(value, Mapping):
+        return value.values()
+    return value if field.kind == "list" and isinstance(value, Iterable) else (value,)
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.files import save
+from kcheck.files import patch, save
 from kcheck.files.save import File, SaveError
 from tests.places import LONG
 
@@ -131,7 +131,7 @@ def test_no_new_folder_is_left_if_a_file_cannot_be_written(tmp_path: Path, monke
 def test_a_new_file_in_a_diff_is_what_git_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     new = File(str(tmp_path / "a" / "c.yml"), "a/c.yml", b"", b"one\ntwo", fresh=True)
-    text = save.diff(new)
+    text = patch.diff(new).text.encode()
     assert text.startswith(b"--- /dev/null\n+++ b/a/c.yml\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline")
     subprocess.run(["git", "apply"], input=text, cwd=tmp_path, check=True)
     assert (tmp_path / "a" / "c.yml").read_bytes() == b"one\ntwo"
@@ -220,3 +220,83 @@ def test_killed_in_a_run_over_many_files_each_is_old_or_new(write: Write) -> Non
         states.append(sum(new[name] == fixed[name] for name in old))
     assert states[0] == 0
     assert any(0 < state < MANY for state in states)
+
+
+# --- what killed runs leave
+
+
+def gone_process() -> int:
+    """The number of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    return process.pid
+
+
+@windows
+def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    left = [f".kcheck-{gone_process()}-abcd_123.tmp", f".kcheck-{os.getpid()}-abcd_123.tmp"]
+    kept = [f".kcheck-{os.getppid()}-abcd_123.tmp", ".kcheck-baseline", ".kcheck-1-a.tmp"]
+    for name in (*left, *kept):
+        (tmp_path / name).touch()
+    save.save([file(tmp_path / "main.tf")])
+    assert names(tmp_path) == sorted([*kept, "main.tf"])
+
+
+@windows
+def test_a_run_that_is_killed_is_cleaned_up_after(tmp_path: Path) -> None:
+    main = tmp_path / "main.tf"
+    code = (
+        "import os, signal\n"
+        "from kcheck.files import save\n"
+        "os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"save.write({str(main)!r}, b'half')\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    assert len(names(tmp_path)) == 1
+    save.write(str(main), b"whole")
+    assert names(tmp_path) == ["main.tf"]
+    assert main.read_bytes() == b"whole"
+
+
+# --- reports
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "report.json"
+    save.write(str(path), b"old")
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save.write(str(path), b"new")
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["report.json"]
+
+
+@windows
+def test_a_report_goes_where_a_link_leads_and_through_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_bytes(b"old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    save.write(str(tmp_path / "link.json"), b"new")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real.json").read_bytes() == b"new"
+    save.write("/dev/null", b"new")
+    assert not os.path.isfile("/dev/null")
+
+
+@windows
+def test_a_file_that_is_mounted_by_itself_is_written_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "report.json"
+    path.write_bytes(b"old and longer")
+
+    def busy(_temporary: str, _path: str) -> None:
+        raise OSError(16, "Device or resource busy")
+
+    monkeypatch.setattr("os.replace", busy)
+    save.write(str(path), b"new")
+    assert path.read_bytes() == b"new"
+    assert names(tmp_path) == ["report.json"]

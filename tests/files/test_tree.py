@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.config.config import Config
+from kcheck.files.boundary import around
 from kcheck.files.tree import Tree
 from kcheck.reading import inventory
 from kcheck.source.values import Unknown
@@ -135,11 +136,14 @@ def test_what_links_lead_to_has_the_path_that_git_has_once(write: Write) -> None
 
 
 @posix
-def test_a_link_out_of_the_repository_keeps_its_path(write: Write, tmp_path: Path) -> None:
+def test_a_link_out_of_the_repository_keeps_its_path_where_it_is_allowed(write: Write, tmp_path: Path) -> None:
     write({"elsewhere/pod.yaml": POD, "repository/x.txt": ""})
     os.chdir(tmp_path / "repository")
     (tmp_path / "repository/k8s").symlink_to("../elsewhere")
-    assert paths(Tree(["."])) == ["k8s/pod.yaml"]
+    assert paths(Tree(["."], boundary=around(["."], ["../elsewhere"]))) == ["k8s/pod.yaml"]
+    refused = Tree(["."])
+    assert paths(refused) == []
+    assert [skipped.path for skipped in refused.skipped] == ["k8s"]
 
 
 @posix

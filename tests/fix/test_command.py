@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from kcheck.cli import cli
 from kcheck.commands.fix import _Places
@@ -150,8 +151,8 @@ def test_what_another_finding_stood_for_is_not_new(write: Write) -> None:
     finding = outcome.fixed[0]
     fixer.unless["later"] = (finding.rule,)
     before = linter.run(Tree(["."]), Config())
-    assert fixer.was_hidden(finding._replace(rule="later"), before)
-    assert not fixer.was_hidden(finding._replace(rule="other"), before)
+    assert fixer.was_hidden(replace(finding, rule="later"), before)
+    assert not fixer.was_hidden(replace(finding, rule="other"), before)
 
 
 # --- files that are not ours
@@ -332,6 +333,6 @@ def test_places_are_those_of_the_files_as_they_are_now(written: bool, place: str
     (finding,) = outcome.fixed
     second = Source("main.tf", b"# one\n" + AKS.encode())
     start = second.data.index(b'"Free"')
-    later = finding._replace(span=second.span(start, start + 6))
+    later = replace(finding, span=second.span(start, start + 6))
     outcome.files = [File("main.tf", "main.tf", AKS.encode(), b"# two\n# one\n" + AKS.encode())]
     assert _Places(outcome, written=written).location(later) == place

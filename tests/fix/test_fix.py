@@ -9,7 +9,7 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files import save
+from kcheck.files import patch, save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.source.text import Edit
@@ -232,7 +232,7 @@ def test_diff_is_what_git_apply_takes(write: Callable[[Mapping[str, str | bytes]
     folder = write(files)
     subprocess.run(["git", "init", "-q"], check=True, cwd=folder)
     outcome = fix.fix(["infra"], Config())
-    diff = b"".join(map(save.diff, outcome.files))
+    diff = "".join(patch.diff(file).text for file in outcome.files).encode("utf-8", "surrogateescape")
     subprocess.run(["git", "apply", "-"], input=diff, check=True, cwd=folder)
     for file in outcome.files:
         assert (folder / file.path).read_bytes() == file.new

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from kcheck.cli import cli
 from kcheck.engine import rules
@@ -31,7 +32,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def reword(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every rule say something else."""
-    other = tuple(rule._replace(message=f"Reworded: {rule.message}, or so") for rule in rules.load())
+    other = tuple(replace(rule, message=f"Reworded: {rule.message}, or so") for rule in rules.load())
     monkeypatch.setattr(rules, "load", lambda: other)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -221,6 +222,16 @@ def test_manifests_in_folders_with_the_name_of_one_cluster(write: Write) -> None
         "run; `manifests: [FOLDER]` in an entry says it:\n#   deploy/shared\nclusters:"
         in Path("kcheck.yaml").read_text()
     )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
+def test_the_name_of_a_folder_adds_no_setting(write: Write) -> None:
+    write({
+        "infra/main.tf": SIZED, "infra/dev.tfvars": "nodes = 3\n", "infra/prod.tfvars": "nodes = 500\n",
+        "deploy/shared\nrender: helm\n/pod.yaml": POD,
+    })  # fmt: skip
+    assert set(proposed()) == {"clusters"}
+    assert "\n#   deploy/shared\\nrender: helm\\n\n" in Path("kcheck.yaml").read_text()
 
 
 def test_examples_and_tests_are_excluded_beside_others(write: Write) -> None:
@@ -445,6 +456,15 @@ def test_workflow_is_one_that_github_takes(write: Write) -> None:
     assert check["with"] == {"diff-base": "origin/${{ github.base_ref }}", "sarif": True}
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     assert set(check["with"]) <= set(action["inputs"])
+
+
+def test_the_name_of_a_folder_adds_no_step() -> None:
+    name = 'a"\n    run: owned\n#'
+    for text in (ci.workflow(name), ci.pipeline(name)):
+        assert "\n    run: owned" not in text
+    data = yaml.safe_load(ci.workflow(name))
+    assert data[True] == {"pull_request": {"paths": [f"{name}/**"]}}
+    assert data["jobs"]["kcheck"]["steps"][1]["with"]["paths"] == name
 
 
 def test_systems_are_those_that_are_there(write: Write) -> None:

@@ -561,7 +561,7 @@ def test_charts_are_rendered_as_they_were(write: Write, git: Callable[..., str])
     git("commit", "-qm", "x")
 
     def new() -> list[tuple[str, str]]:
-        run = CliRunner().invoke(cli, ["check", "--diff-base", "HEAD", "--format", "json"])
+        run = CliRunner().invoke(cli, ["check", "--diff-base", "HEAD", "--format", "json", "--render", "helm"])
         return [(item["rule"], item["path"]) for item in json.loads(run.stdout)["findings"]]
 
     assert new() == []
@@ -649,9 +649,11 @@ def test_flags_that_make_no_sense(flags: list[str], message: str, write: Write) 
 
 
 @pytest.mark.usefixtures("helm")
-def test_settings_ask_for_it_too(write: Write) -> None:
+def test_settings_ask_for_it_too_but_only_the_command_line_runs_a_program(write: Write) -> None:
     write({**ONE, "kcheck.yaml": "render: helm\nhelm_values: [more.yaml]\n", "more.yaml": "nodes: 123\n"})
-    run = CliRunner().invoke(cli, ["show", "."])
+    alone = CliRunner().invoke(cli, ["check", "."]).output
+    assert "not read: kcheck.yaml:1: settings of a repository do not run helm; --render helm does\n" in alone
+    run = CliRunner().invoke(cli, ["show", ".", "--render", "helm"])
     shown = CliRunner().invoke(cli, ["config", "."]).output
     assert 'render: "helm"  # kcheck.yaml:1\nhelm_values: ["more.yaml"]  # kcheck.yaml:2\n' in shown
     assert "pods = 123  (more.yaml:1:8 <- train/templates/job.yaml:6" in run.output

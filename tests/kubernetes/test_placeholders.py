@@ -82,7 +82,7 @@ def test_texts_for_shells_and_people_are_literals(text: str) -> None:
     ],
 )
 def test_a_placeholder_before_a_tag_leaves_the_tag_known(image: str, ending: tuple[str, str] | None) -> None:
-    assert image_names.ending(image) == ending
+    assert image_names.ending(image) == (ending and image_names.Ending(*ending))
 
 
 @pytest.mark.parametrize(

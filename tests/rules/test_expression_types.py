@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from kcheck.engine import rule_words, rules
 from kcheck.engine.rule import Rule, Sentence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def rule(
     problem: str, *, when: str = "", at: str = "pool.name", message: str = "x", details: Sequence[Sentence] = ()
 ) -> Rule:
-    return rules.load()[0]._replace(
+    return replace(rules.load()[0],
         name="own", subject="pool", when=when, problem=problem, at=at, message=message, details=tuple(details), help=(),
         related=(), grade=None, severity="info", at_most=(), settings=(), withheld=(), sources=(),
     )  # fmt: skip
@@ -99,4 +100,4 @@ def test_what_a_condition_says_holds_in_the_message() -> None:
         details=[Sentence("{pool.max_pods + 1}")],
     )
     assert told(own) == []
-    assert told(own._replace(when="", problem="pool.spot")) != []
+    assert told(replace(own, when="", problem="pool.spot")) != []

@@ -13,7 +13,7 @@ from kcheck.config import settings
 from kcheck.config.config import parse_price
 from kcheck.engine import linter, rule_checks, rule_files, rule_words, rules
 from kcheck.engine.rule_checks import located
-from kcheck.files import save
+from kcheck.files import patch
 from kcheck.files.tree import Tree
 from kcheck.fix import fix, rule_examples
 from kcheck.numbers.clouds import owners
@@ -93,7 +93,7 @@ def test_diff_is_what_git_applies(
     config = replace(settings.load(["."]), nodes=nodes, price=parse_price(example.price))
     outcome = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
     subprocess.run(["git", "init", "-q"], check=True)
-    diff = b"".join(map(save.diff, outcome.files))
+    diff = "".join(patch.diff(file).text for file in outcome.files).encode()
     subprocess.run(["git", "apply", "-"], input=diff, check=True)
     for name, text in (example.fixed or {}).items():
         assert (folder / name).read_bytes() == text.replace("\n", newline).encode()

@@ -11,6 +11,7 @@ from kcheck.config.config import Config
 from kcheck.numbers import machines
 from kcheck.numbers.reserved import Node, taken
 from kcheck.scale.allocatable import Room, rooms
+from kcheck.scale.placement import Fit
 from kcheck.scale.world import World
 from kcheck.source.interval import Interval
 from kcheck.source.values import Known, Origin, Unknown, known
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcheck.model import Inventory
-    from kcheck.scale.placement import Fit
 
     Read = Callable[[Mapping[str, str]], Inventory]
 
@@ -274,7 +274,7 @@ def test_of_several_machines_any_may_come(read: Read) -> None:
     both = '["t3.large", "t3.xlarge"]'
     assert fit(world(read, both, "cpu: 1")).fits is True
     assert fit(world(read, both, "cpu: 2")).fits is None
-    assert fit(world(read, both, "cpu: 4")) == (False, "vCPUs on one node")
+    assert fit(world(read, both, "cpu: 4")) == Fit(fits=False, why="vCPUs on one node")
 
 
 class TestDaemonSets:

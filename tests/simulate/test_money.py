@@ -14,12 +14,13 @@ from kcheck.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.files.tree import Tree
+from kcheck.fix import fix
 from kcheck.numbers.machines import Price
 from kcheck.reading import inventory
 from kcheck.scale.world import World
-from kcheck.simulate import comparison, parameters, results, scenario
+from kcheck.simulate import comparison, parameters, results, run, scenario
 from kcheck.simulate.model import Case, Job, Pool, Settings
-from kcheck.simulate.run import simulate, summarize
+from kcheck.simulate.run import simulate
 from kcheck.source.units import between, rough
 from kcheck.words.subjects import SUBJECTS
 from tests.simulate.test_command import CLUSTER, JOB
@@ -249,12 +250,31 @@ def test_what_if_reads_and_simulates_nothing_twice(
     read: list[Tree] = []
     runs: list[Case] = []
     monkeypatch.setattr(linter, "run", _noting(linter.run, read.append))
-    monkeypatch.setattr(comparison, "summarize", _noting(summarize, runs.append))
-    comparison._summary.cache_clear()
+    monkeypatch.setattr(run, "_run", _noting(run._run, runs.append))
+    monkeypatch.setattr(run, "_summaries", {})
     CliRunner().invoke(cli, ["simulate", ".", "--what-if"])
     assert [bool(tree.disk.overlay) for tree in read].count(False) == 1
+    assert len(set(runs)) == len(runs) > 0
     settings = {(case.settings, case.pools) for case in runs}
     assert len(settings) <= 1 + 4 + 1, "as it is, with each of four savings, with all fixes"
+
+
+def test_what_if_fixes_once_for_all_clusters(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = EKS % "1.33" + GROUP % ("a", "a", "m5.large", 60)
+    write({"a/main.tf": cluster, "b/main.tf": cluster.replace('"train"', '"serve"')})
+    made: list[tuple[str, ...]] = []
+
+    def fixing(*arguments: object, rules: tuple[str, ...], **others: Any) -> fix.FixResult:
+        made.append(rules)
+        return mend(*arguments, rules=rules, **others)
+
+    mend: Callable[..., fix.FixResult] = fix.fix
+    monkeypatch.setattr(fix, "fix", fixing)
+    found = json.loads(ran("simulate", ".", "--what-if", "--format", "json"))["runs"]
+    assert len(found) == 2
+    assert len(set(made)) == len(made) > 0
 
 
 def _noting(function: Callable[..., object], note: Callable[[Any], None]) -> Callable[..., object]:

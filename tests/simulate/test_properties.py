@@ -535,7 +535,7 @@ def test_nothing_is_deleted_while_all_pods_are_fresh(oldest: float, gpu: bool, d
     pods = Pods(one, fleet, Clock(), scaler.hold)
     pod = pods.works[0].pods[0]
     pod.created = 1000 - oldest
-    pods.waiting[0].append(pod)
+    pods._wait(pod, pod.created)
     step = scaler.scale_up(1000, pods)
     assert (len(scaler.scale_down(1000)) if step.deletes else 0) == deleted
 
@@ -621,7 +621,7 @@ def test_a_comparison_runs_again_what_may_differ(
         ran.append(one)
         return summarize(one)
 
-    monkeypatch.setattr(comparison, "_summary", summary)
+    monkeypatch.setattr(comparison, "summarize", summary)
     one = case(300, cloud=IDEAL)
     other = replace(one, settings=replace(one.settings, **changed))
     found = comparison._difference(one, other)

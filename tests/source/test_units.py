@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck.source.units import data_text, readable, round_up, singular
+from kcheck.source.units import data_text, exact_seconds, quantity, readable, round_up, singular, whole_number
 
 
 @pytest.mark.parametrize(("count", "written"), [(7, 7), (37, 40), (100, 100), (616, 620), (991, 1000), (1234, 1250)])
@@ -37,3 +37,39 @@ def test_readable(seconds: int, text: str) -> None:
 )
 def test_what_there_is_one_of(rest: str, one: str) -> None:
     assert singular(rest) == one
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("64", 64),
+        ("²", None),
+        ("٣", None),
+        ("-1", None),
+        ("", None),
+        ("1_0", None),
+        ("9" * 18, 10**18 - 1),
+        ("9" * 5000, None),
+    ],
+)
+def test_whole_number(text: str, number: int | None) -> None:
+    assert whole_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["1e400", "9" * 30, "10E", "1e999", "9000000Ei"])
+def test_quantities_end_where_those_of_kubernetes_do(text: str) -> None:
+    assert quantity(text) == 2**63 - 1
+    assert quantity(f"-{text}") == 1 - 2**63
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "1e9999", "1e" + "9" * 5000, "1e400x"])
+def test_what_is_no_quantity(text: str) -> None:
+    with pytest.raises(ValueError, match=r"not a quantity|digits"):
+        quantity(text)
+
+
+def test_durations_end_where_those_of_go_do() -> None:
+    assert exact_seconds("2562047h") == 2562047 * 3600
+    with pytest.raises(ValueError, match="longer than a duration of Go"):
+        exact_seconds("2562048h")

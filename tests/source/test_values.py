@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from kcheck.source.text import Source
 from kcheck.source.values import Known, Missing, Origin, Unset, with_origin
 
@@ -19,6 +21,6 @@ def test_an_absent_value_has_the_origin_that_its_place_makes() -> None:
 
 
 def test_an_absent_value_moves_to_another_origin() -> None:
-    moved = WRITTEN._replace(why="a person decides")
+    moved = replace(WRITTEN, why="a person decides")
     assert with_origin(Unset(KEY, MAP, ("replicas",)), moved).origin == moved
     assert with_origin(Known(1, WRITTEN), moved) == Known(1, moved)

@@ -270,3 +270,9 @@ def test_every_argument_has_its_line(text: str, missing: str | None) -> None:
 @pytest.mark.parametrize("text", ["%{", "%%{", "%%%{ x", "${", "$${a}", "$$${", "%${", "$%{"])
 def test_literal_of_what_looks_like_a_template(text: str) -> None:
     assert value(literal(text)) == text
+
+
+def test_errors_everywhere_are_counted() -> None:
+    file = parse(Source("a.tf", b'resource "a" {\n  x = [ { "\n' * 300))
+    assert len(file.problems) == 101
+    assert file.problems[-1].message == "200 more parts of this file cannot be read"

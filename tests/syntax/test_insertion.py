@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from yaml import CSafeLoader, load
 
 from kcheck.kubernetes.objects import embedded_documents
@@ -250,7 +251,7 @@ def additions(draw: st.DrawFn, root: yaml.Target, data: Any) -> tuple[Change, An
     else:
         wanted = member
     return (
-        Change(origin._replace(missing=Missing(node.span, tuple(names))), names[-1], new, "object", "x"),
+        Change(replace(origin, missing=Missing(node.span, tuple(names))), names[-1], new, "object", "x"),
         wanted,
         node.span,
     )

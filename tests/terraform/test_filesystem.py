@@ -121,9 +121,8 @@ module "m" {
 
 def test_huge_counts_are_not_expanded(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": 'resource "aws_subnet" "a" {\n  count = 1000000000\n}\n'})
-    assert (
-        "does not expand" in str(answer("length(aws_subnet.a)")["reason"]) or not answer("aws_subnet.a[5].id")["known"]
-    )
+    assert not answer("length(aws_subnet.a)")["known"]
+    assert not answer("aws_subnet.a[5].id")["known"]
 
 
 def test_binary_files_are_no_text(write: Callable[[Mapping[str, str]], Path]) -> None:

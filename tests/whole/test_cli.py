@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from kcheck.cli import cli
 from tests.places import ROOT
@@ -269,7 +270,7 @@ def test_bug_in_a_rule_is_exit_3_and_the_others_run(monkeypatch: pytest.MonkeyPa
     from kcheck.engine import rules
 
     broken = [
-        rule._replace(problem="cluster.target + 'a' == 1", when="") if rule.name == "free-control-plane" else rule
+        replace(rule, problem="cluster.target + 'a' == 1", when="") if rule.name == "free-control-plane" else rule
         for rule in rules.load()
     ]
     monkeypatch.setattr(rules, "load", lambda: tuple(broken))

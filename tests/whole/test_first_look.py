@@ -10,13 +10,26 @@ import pytest
 
 from kcheck.cli import main
 from kcheck.commands import first_look, group
+from kcheck.engine import linter
 from kcheck.files import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from kcheck.config.config import Config
+
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - {name: a, image: quay.io/a/b:1}\n"
+JOB = """apiVersion: batch/v1
+kind: Job
+metadata: {name: a}
+spec:
+  activeDeadlineSeconds: 600
+  template:
+    spec:
+      containers:
+        - {name: a, image: quay.io/a/b:1}
+"""
 SITE = "site_name: x\n"
 TREES: dict[str, dict[str, str]] = {
     "empty": {},
@@ -24,6 +37,9 @@ TREES: dict[str, dict[str, str]] = {
     "below what is not read": {"node_modules/a/pod.yaml": POD},
     "test data": {"testdata/pod.yaml": POD},
     "manifest": {"deploy/pod.yaml": POD, "mkdocs.yml": SITE},
+    "an info": {"job.yaml": JOB},
+    "a finding": {"deploy/pod.yaml": POD.replace("b:1", "b:latest").replace("Pod", "DaemonSet")},
+    "a broken manifest": {"pod.yaml": POD.replace("}", "")},
     "Terraform": {"main.tf": 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n', "run.sh": "true\n"},
     "settings": {"kcheck.yaml": "fail_on: never\n", "mkdocs.yml": SITE},
     "settings of Python": {"pyproject.toml": "[tool.kcheck]\nfail-on = 1\n"},
@@ -34,6 +50,8 @@ COMMANDS = (
     "check .",
     "check . -q --no-cache",
     "check . --fail-on never --format text --info --exit-zero",
+    "check . --fail-on info",
+    "check . --fail-on undecided --show-undecided",
     "check . --fail-on nothing",
     "check . --fail-on",
     "check . --format json",
@@ -85,24 +103,31 @@ def test_first_look_says_what_click_says(
     for command in COMMANDS:
         assert said(main, command) == said(group.run, command), command
     assert not first_look.trees
+    assert not first_look.results
 
 
-def test_a_tree_is_read_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("manifest", [POD, JOB])
+def test_a_tree_is_read_and_decided_once(
+    manifest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     made = []
-    walk = tree.Tree._walk
+    walk, run = tree.Tree._walk, linter.run
 
     def counted(self: tree.Tree, top: str) -> None:
         made.append(top)
         walk(self, top)
 
+    def counted_run(of: tree.Tree, config: Config, tell: Callable[[str], None]) -> linter.Result:
+        made.append("run")
+        return run(of, config, tell)
+
     monkeypatch.setattr(tree.Tree, "_walk", counted)
-    (tmp_path / "pod.yaml").write_text(POD)
+    monkeypatch.setattr(linter, "run", counted_run)
+    (tmp_path / "pod.yaml").write_text(manifest)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["kcheck", "check"])
+    monkeypatch.setattr(sys, "argv", ["kcheck", "check", "--info"])
     main()
-    assert made == ["."]
+    assert made == [".", "run"]
     assert "1 workload checked" in capfd.readouterr().out
 
 
@@ -118,3 +143,35 @@ def test_neither_click_nor_a_library_is_imported(command: str, tmp_path: Path) -
         [sys.executable, "-c", code, command], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert not {"click", "msgspec", "yaml", "json", "hashlib", "inspect"} & set(run.stderr.split())
+
+
+def test_a_mistake_on_the_way_is_met_again_and_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    (tmp_path / "pod.yaml").write_text(POD)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(linter, "run", fail)
+    monkeypatch.setattr(sys, "argv", ["kcheck", "check"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 3
+    assert "failed: ZeroDivisionError" in capfd.readouterr().err
+
+
+def test_an_interrupted_run_ends_without_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "pod.yaml").write_text(POD)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(linter, "run", interrupt)
+    monkeypatch.setattr(sys, "argv", ["kcheck", "check"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 130
+    assert capfd.readouterr() == ("", "\n")

@@ -83,9 +83,9 @@ def kcheck(*arguments: str, during: Callable[[], object] = lambda: None) -> Run:
         ran.append(True)
         return answer(words)
 
-    def command() -> None:
+    def command(words: list[str]) -> None:
         during()
-        run()
+        run(words)
 
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace") for _ in range(2)]
     before = sys.stdout, sys.stderr, sys.argv
@@ -120,6 +120,7 @@ def top(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder above the working directory, which is a repository."""
     written(tmp_path, TREE)
     (tmp_path / "repo" / "linked.yaml").symlink_to("../other/pod.yaml")
+    (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path / "repo")
     return tmp_path
 
@@ -128,7 +129,7 @@ ARGUMENTS = ("check", ".", "--rules", "policies", "--env-vars")
 
 
 @pytest.mark.parametrize("arguments", [
-    *(("check", ".", "--format", name) for name in FORMATS if name != "github"),
+    *(("check", ".", "--format", name) for name in FORMATS),
     ("check", ".", "--statistics"), ("check", "--info", "--show-undecided", "--fail-on", "never"), ("check", "-q", "infra"),
     ("check", "--hook", "deploy/pod.yaml"), ("capacity",), ("show",), ("fix", "--diff"), ("simulate", "--nodes", "30"),
 ], ids=" ".join)  # fmt: skip
@@ -241,7 +242,7 @@ def test_a_file_that_changes_while_it_is_read_stores_nothing(top: Path, cache: P
 
 
 @pytest.mark.parametrize("arguments", [
-    ("check", "--output-file", "json=report.json"), ("check", "--add-ignores", "known"), ("check", "--format", "github"),
+    ("check", "--output-file", "json=report.json"), ("check", "--add-ignores", "known"),
     ("check", "--nodes", "x"), ("check", "missing"), ("check", "--help"), ("check", "--hook", "NOTES.md"), ("fix",), ("fix", "--output", "fixed"), ("rules",), ("--version",),
 ], ids=" ".join)  # fmt: skip
 def test_what_is_not_stored(arguments: tuple[str, ...], top: Path, cache: Path) -> None:
@@ -382,18 +383,12 @@ def test_processes_at_once_print_the_same(top: Path, cache: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_what_workers_read_is_not_seen(top: Path, cache: Path) -> None:
-    code = (
-        "import os, sys\n"
-        "from kcheck import cli\n"
-        "run = cli._run\n"
-        "cli._run = lambda: (os.fork() or os._exit(0), os.wait(), run())\n"
-        "sys.argv = ['kcheck', 'check', '.']\n"
-        "cli.main()\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert run.stdout
-    assert list(cache.iterdir()) == []
+def test_a_run_of_several_processes_is_stored(top: Path, cache: Path) -> None:
+    code = "import sys; from kcheck.cli import main; sys.argv = ['kcheck', 'check', '.', '--jobs', '2']; main()"
+    for _ in range(2):
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+        assert run.stdout
+    assert len(list(cache.iterdir())) == 1
 
 
 def test_what_could_not_be_printed_is_not_stored(top: Path, cache: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -32,6 +33,26 @@ def test_files_are_small_and_named_for_what_they_hold(path: Path) -> None:
 def test_calls_with_many_arguments_name_them(path: Path) -> None:
     calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
     assert [f"{path}:{call.lineno}" for call in calls if len(call.args) > 6] == []
+
+
+PRINTERS = {
+    "commands/printing.py",
+    "commands/clean_check.py",
+    "commands/group.py",
+    "commands/progress.py",
+    "commands/result_cache.py",
+}
+"""What makes text of strangers visible, what prints a report of a format, and what prints again."""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_all_is_printed_in_one_place(path: Path) -> None:
+    text = path.read_text()
+    found = re.findall(
+        r"\bclick\.s?echo\(|(?<![\w.])print\(|sys\.std(?:out|err)\.(?:buffer|write)\b(?!\(f?\"[^{]*[{]NOTHING)", text
+    )
+    name = path.relative_to(ROOT / "kcheck").as_posix()
+    assert not found or name in PRINTERS or name == "cli.py", found
 
 
 def loaded(*arguments: str, cwd: Path) -> set[str]:
@@ -72,6 +93,7 @@ START = {"kcheck", "kcheck.cli", "kcheck.commands", "kcheck.commands.group"}
 OPTIONS = {
     "kcheck.commands.first_look",
     "kcheck.commands.options",
+    "kcheck.commands.printing",
     "kcheck.commands.comparison_options",
     "kcheck.commands.progress",
     "kcheck.files",
@@ -85,6 +107,7 @@ CHOICES = {
     "kcheck.source",
     "kcheck.source.bundled",
     "kcheck.source.regex",
+    "kcheck.source.visible",
 }
 """Names of formats and clouds, which help lists, and late patterns; these modules import nothing else of kcheck."""
 
@@ -147,7 +170,15 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "yaml" in modules
-    assert not modules & {"tree_sitter", "tree_sitter_hcl", "jsonschema_rs", "ruamel", "jinja2", "kcheck.generate"}
+    assert not modules & {
+        "click",
+        "tree_sitter",
+        "tree_sitter_hcl",
+        "jsonschema_rs",
+        "ruamel",
+        "jinja2",
+        "kcheck.generate",
+    }
     assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
 
 
@@ -156,6 +187,25 @@ def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> N
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "kcheck.syntax.cel" in modules
     assert not modules & {"kcheck.engine.rule_words", "kcheck.engine.expression_types", "kcheck.engine.rule_checks"}
+
+
+def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    modules = loaded("check", "pod.yaml", cwd=tmp_path)
+    assert "kcheck.scale.world" in modules
+    assert not modules & {
+        "kcheck.numbers.machines",
+        "kcheck.numbers.fabrics",
+        "kcheck.scale.allocatable",
+        "kcheck.scale.daemons",
+        "kcheck.scale.growth",
+        "kcheck.scale.quotas",
+        "kcheck.scale.walls",
+        "kcheck.syntax.edit",
+        "kcheck.syntax.hcl",
+        "kcheck.words.derive.money",
+        "kcheck.words.derive.pools",
+    }
 
 
 def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
@@ -169,3 +219,16 @@ def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
         "ruamel",
         "jinja2",
     }
+
+
+def test_nothing_looks_for_cycles_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    code = (
+        "import atexit, gc, sys\n"
+        "from kcheck.cli import main\n"
+        "atexit.register(lambda: print(gc.isenabled(), gc.get_count()[0] < gc.get_freeze_count()))\n"
+        "sys.argv = ['kcheck', 'check', 'pod.yaml', '--no-cache', '-q']\n"
+        "main()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert run.stdout == "False True\n"

@@ -7,7 +7,7 @@ from kcheck.numbers.machines import machine
 from kcheck.source.regex import regex
 
 _CLOUD = "aks"
-_SIZE = regex(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d+))?")
+_SIZE = regex(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d{1,9}))?")
 _STEP = regex(r"(\d+) (?:up to (\d+)|above)")
 _WITH_DISKS = ("n", "l", "h")
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
     from kcheck.numbers.profiles import ProfileValue
 
+_MODES = frozenset({"node-subnet", "overlay", "kubenet"})
 _CHOSEN = "network_plugin is not set: AKS uses kubenet, or Azure CNI Overlay"
 
 
@@ -73,6 +74,9 @@ def mode_of(cluster: Cluster | None) -> Known[str] | Unknown:
         if not modes:
             return Unknown(_why(one, mode), one.origin)
         found += modes
+    other = next((one for one in found if one.value not in _MODES), None)
+    if other is not None:
+        return Unknown(f"network_plugin_mode is {other.value}", other.origin)
     return either(found, reason_of(plugin), plugin.origin) if found else Unknown(_why(plugin, mode), plugin.origin)
 
 

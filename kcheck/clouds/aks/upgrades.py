@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.model import Surge, Upgrade
 from kcheck.numbers import profiles
 from kcheck.source.elements import either
-from kcheck.source.units import minor_version
+from kcheck.source.units import minor_version, whole_number
 from kcheck.source.values import Known, Unknown, Unset, Value, equals, mapped
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _surge(fields: Fields, cluster: Cluster | None) -> Value[Surge]:
 
 def _parsed(written: Known[str]) -> Value[Surge]:
     """A number of nodes or a percentage, as text."""
-    number = written.value.removesuffix("%")
-    if not number.isdigit():
+    number = whole_number(written.value.removesuffix("%"))
+    if number is None:
         return Unknown(f"`{written.value}` is neither a number nor a percentage", written.origin)
-    return Known(Surge(percent=int(number)) if written.value.endswith("%") else Surge(int(number)), written.origin)
+    return Known(Surge(percent=number) if written.value.endswith("%") else Surge(number), written.origin)

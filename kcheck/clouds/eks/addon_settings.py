@@ -6,9 +6,12 @@ import json
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
 from kcheck.model import NOTHING, Cni
 from kcheck.numbers import profiles
 from kcheck.source.elements import wrap
+from kcheck.source.units import as_text, whole_number
 from kcheck.source.values import Json, Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, mapped
 
 if TYPE_CHECKING:
@@ -50,8 +53,8 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
             return one
     if isinstance(enabled, Known) and str(enabled.value).lower() == "true":
         return Unset(enabled.origin)
-    replicas = str(count.value) if isinstance(count, Known) else ""
-    return Known(int(replicas), count.origin) if isinstance(count, Known) and replicas.isdigit() else default
+    replicas = whole_number(as_text(count.value)) if isinstance(count, Known) else None
+    return Known(replicas, count.origin) if isinstance(count, Known) and replicas is not None else default
 
 
 def dns_compute(addons: list[Fields]) -> Value[str]:
@@ -77,7 +80,7 @@ def _absent(addon: Fields, name: str) -> Origin:
         missing = settings.origin.missing
         if missing is not None and missing.path:
             *outer, last = missing.path
-            return settings.origin._replace(missing=Missing(missing.container, (*outer, Json(last), name)))
+            return replace(settings.origin, missing=Missing(missing.container, (*outer, Json(last), name)))
     raw = addon.raw("settings")
     datum = encoded(raw) if raw is not None else None
     if isinstance(datum, Known) and isinstance(datum.value, dict) and datum.origin.spans and name not in datum.value:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kcheck.numbers.fields import Fields
 
-_IN_NAME = regex(r"-(\d+)g(?:-|$)")
+_IN_NAME = regex(r"-(\d{1,9})g(?:-|$)")
 _GPU = "nvidia.com/gpu"
 
 

@@ -97,7 +97,7 @@ def ipv4(cidr: Value[str]) -> Value[str]:
     own = [part for part in cidr.value.split(",") if parse_cidr(part.strip())]
     if "," not in cidr.value:
         return Unset(cidr.origin) if ":" in cidr.value else cidr
-    return Known(own[0].strip(), cidr.origin._replace(literal=False)) if own else Unset(cidr.origin)
+    return Known(own[0].strip(), replace(cidr.origin, literal=False)) if own else Unset(cidr.origin)
 
 
 def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Value[T]:
@@ -106,7 +106,7 @@ def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Valu
     if not listed or origin is None or origin.missing is None or within not in origin.missing.path:
         return value
     *outer, last = origin.missing.path
-    return with_origin(value, origin._replace(missing=origin.missing._replace(path=(*outer, Item(last), "value"))))
+    return with_origin(value, replace(origin, missing=replace(origin.missing, path=(*outer, Item(last), "value"))))
 
 
 def quota(written: int) -> int:

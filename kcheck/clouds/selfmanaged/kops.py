@@ -116,7 +116,7 @@ class _Cluster:
         whole = self.fields.text("overall")
         if not isinstance(whole, Known) or parse_cidr(whole.value) is None:
             return whole
-        return Known(profiles.settings(CLOUD)["kops.service_cidr"].text, whole.origin._replace(literal=False))
+        return Known(profiles.settings(CLOUD)["kops.service_cidr"].text, replace(whole.origin, literal=False))
 
     def _pods(self) -> Value[str]:
         """The pod range that kops derives from nonMasqueradeCIDR: its second half."""
@@ -126,7 +126,7 @@ class _Cluster:
             return whole
         if network.prefixlen == network.max_prefixlen:
             return Unknown(f"{whole.value} has no room for pods", whole.origin)
-        return Known(str(list(network.subnets(1))[1]), whole.origin._replace(literal=False))
+        return Known(str(list(network.subnets(1))[1]), replace(whole.origin, literal=False))
 
     def _etcd(self, name: str) -> Fields | None:
         """One of the clusters of etcd."""
@@ -214,7 +214,7 @@ class _Cluster:
 def _bare(value: Value[int]) -> Value[int]:
     """A number that kops accepts only without quotes."""
     why = "kops needs a number here, without quotes"
-    return with_origin(value, value.origin._replace(why=why)) if value.origin is not None else value
+    return with_origin(value, replace(value.origin, why=why)) if value.origin is not None else value
 
 
 def _written(size: Value[int]) -> Value[int]:

@@ -122,7 +122,7 @@ class _Cluster:
         why = f"no {KUBELET} is in its folder"
         missing = Missing(self.place, tuple(profiles.table(CLOUD)[KUBELET][name]["path"].split(".")))
         usual = profiles.settings(CLOUD)[f"plane.{name}"].value is True
-        return Known(usual, self.origin._replace(missing=missing, why=why))
+        return Known(usual, replace(self.origin, missing=missing, why=why))
 
     def text(self, name: str, *parts: str) -> Value[str]:
         """A field that is a text."""

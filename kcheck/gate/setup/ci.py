@@ -29,9 +29,9 @@ _CHECKS = regex(r"test|lint|check|valid|verify|quality", re.IGNORECASE)
 
 def workflow(below: str) -> str:
     """A workflow of GitHub; `below` is the folder that is checked, empty for all."""
-    paths: list[Data] = [f"{below}/**"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
+    paths = [f"{below}/**"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
     own = f"          paths: {yaml.literal(below)}\n" if below else ""
-    listed = "".join(f'      - "{path}"\n' for path in paths)
+    listed = "".join(f"      - {yaml.literal(path, 'double')}\n" for path in paths)
     return f"""\
 name: kcheck
 

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from kcheck.config import locations, settings
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules
+from kcheck.files.boundary import around, contains_path
 from kcheck.files.disk import Disk
 from kcheck.files.save import File
-from kcheck.files.tree import Tree, contains_path, display_path
+from kcheck.files.tree import Tree, display_path
 from kcheck.gate import baseline
 from kcheck.gate.comparison import Comparison, without_known
 from kcheck.gate.setup import ci, clusters, hook
@@ -64,7 +65,7 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     with chdir(folder):  # paths in settings are relative to their file
         present = locations.find_file(["."], Disk())
         config, text = (settings.load(["."]), None) if present else _with_settings(Config())
-        result = _new_only(linter.run(Tree(["."], exclude=config.exclude), config), config)
+        result = _new_only(linter.run(Tree(["."], None, config.exclude, config.boundary), config), config)
     if not (result.relevant or result.findings):
         return proposal
     proposal.result, proposal.has_baseline = result, bool(config.baseline)
@@ -137,8 +138,18 @@ def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
 
 def _add_file(proposal: Proposal, real: str, text: str, what: str) -> None:
     path = proposal.display_path(real)
-    proposal.files.append(File(real, path, b"", text.encode(), fresh=True))
+    if _leads_out(proposal, real):
+        return
+    proposal.files.append(File(os.path.realpath(real), path, b"", text.encode(), fresh=True))
     proposal.notes.append(f"{path}: {what}")
+
+
+def _leads_out(proposal: Proposal, real: str) -> bool:
+    """Whether a file would be written elsewhere through a link, which is noted then."""
+    if around([proposal.base]).holds(os.path.realpath(real)):
+        return False
+    proposal.notes.append(f"{proposal.display_path(real)}: left as it is: it leads out of the repository")
+    return True
 
 
 def _add_or_change(
@@ -150,6 +161,8 @@ def _add_or_change(
         _add_file(proposal, real, text(below), "new")
         return
     path = proposal.display_path(real)
+    if _leads_out(proposal, real):
+        return
     try:
         with open(real, "rb") as file:
             old = file.read()
@@ -166,12 +179,12 @@ def _add_or_change(
 
 def _workflow(proposal: Proposal, top: str, below: str) -> None:
     """A workflow of its own, unless one runs kcheck."""
-    folder = os.path.join(top, ci.WORKFLOWS)
+    folder, disk = os.path.join(top, ci.WORKFLOWS), Disk(boundary=around([top]))
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     for name in names:
         if name.endswith((".yml", ".yaml")):
             real = os.path.join(folder, name)
-            if has_word(Disk().read(real) or b"", "kcheck") or f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW:
+            if f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW or has_word(disk.read(real) or b"", "kcheck"):
                 proposal.notes.append(f"{proposal.display_path(real)}: has kcheck, left as it is")
                 return
     _add_file(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")

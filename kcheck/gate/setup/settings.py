@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kcheck.source.visible import visible
 from kcheck.syntax.yaml import literal
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def settings_file(
 def _clusters(entries: list[Environment], left: list[str], maxima: Mapping[tuple[str, str], int]) -> Iterator[str]:
     if left:
         yield "# kcheck cannot tell on which cluster these manifests run; `manifests: [FOLDER]` in an entry says it:"
-        yield from (f"#   {folder}" for folder in left[:_SHOWN])
+        yield from (f"#   {visible(folder)}" for folder in left[:_SHOWN])
         if len(left) > _SHOWN:
             yield f"#   and {len(left) - _SHOWN} more"
     if len(entries) > _FEW:

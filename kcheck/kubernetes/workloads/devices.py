@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.scalars import boolean, items, scalar, text, written
 from kcheck.numbers import devices
-from kcheck.source.units import as_text
+from kcheck.source.units import as_text, whole_number
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, total
 from kcheck.syntax import yaml
 
@@ -27,7 +28,7 @@ _IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """What the names of resources begin with that stand for a class of devices (Kubernetes 1.34)."""
 
 
-class _Asked(NamedTuple):
+class _Asked(Struct, frozen=True):
     """Devices of one class that a request asks for; without `number` all of a node, without `kind` not known ones."""
 
     device_class: str
@@ -65,7 +66,7 @@ class Devices:
         containers = tuple(map(self._counted, template.containers))
         named = [one for one, before in zip(containers, template.containers, strict=True) if one is not before]
         if named:
-            gpus = [template.gpus, *(mapped(one.gpu_limit, int) for one in named if not one.init)]
+            gpus = [template.gpus, *(mapped(one.gpu_limit, _number) for one in named if not one.init)]
             template = replace(template, containers=containers, gpus=_sum(gpus, place))
         for claim in known(template.claims) or ():
             template = self._with_claim(template, claim, item)
@@ -75,7 +76,8 @@ class Devices:
         """A container with the GPUs that it asks for by the name of a class, or the one that a class gives them."""
         for name, count in one.extended if isinstance(one.gpu, Unset) else ():
             device_class = self._resources.get(name) or name.removeprefix(_IMPLICIT)
-            if device_class != name and self._kind(device_class) == "card" and (known(count) or "").isdecimal():
+            is_card = device_class != name and self._kind(device_class) == "card"
+            if is_card and whole_number(known(count) or "") is not None:
                 return replace(one, gpu=Known(name, Origin((one.place,))), gpu_limit=count)
         return one
 
@@ -146,7 +148,7 @@ class Devices:
 
 
 def _number(text_: str) -> int:
-    return int(text_) if text_.isdecimal() and len(text_) < 10 else 0
+    return whole_number(text_) or 0
 
 
 def _of_request(request: list[_Asked], claim: Claim, place: Origin) -> Value[int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.scalars import absent, integer, items, scalar, text, written_map
@@ -80,7 +81,7 @@ def _named(name: str, place: Origin) -> Value[str]:
     return Unknown(placeholders.reason(missing), place) if missing else Known(name, place)
 
 
-class Native(NamedTuple):
+class Native(Struct, frozen=True):
     """What a job says of Kubernetes' own gangs: the `field` that says it, and the pods that must fit at once.
 
     `gang` is unset where its PodGroup has the policy `basic`, and None where nothing is said.
@@ -96,7 +97,7 @@ def native(item: Object, kind: str, specs: Iterable[yaml.Node], groups: dict[str
     gang_ = yaml.get(item.root, *_OF_JOB) if kind == "batch/Job" else None
     if gang_ is not None:
         own = _native("spec.scheduling", gang_)
-        return own._replace(least=integer(gang_, "minCount"))
+        return replace(own, least=integer(gang_, "minCount"))
     for spec in specs:
         for name in ("schedulingGroup", "workloadRef"):
             node = yaml.get(spec, name)
@@ -106,8 +107,8 @@ def native(item: Object, kind: str, specs: Iterable[yaml.Node], groups: dict[str
             if group is None or not group.api_version.startswith(_API):
                 return _native(name, node)
             if yaml.get(group.root, *_POLICY, "basic") is not None:
-                return _native(name, node)._replace(gang=absent(group.root, *_POLICY, "gang"))
-            return _native(name, node)._replace(least=integer(group.root, *_POLICY, "gang", "minCount"))
+                return replace(_native(name, node), gang=absent(group.root, *_POLICY, "gang"))
+            return replace(_native(name, node), least=integer(group.root, *_POLICY, "gang", "minCount"))
     return Native()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes.record import MappingRecord
@@ -35,14 +36,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-KINDS = (
-    frozenset(name.rpartition("/")[2] for name in profiles.workloads())
-    | runtimes.KINDS
-    | scaled.KINDS
-    | devices.KINDS
-    | {"PodGroup", accounts.KIND}
-)
-"""The kinds that run pods, without their groups, and those that say how."""
+ALONE = frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | {"Service"}
+"""The kinds that run pods or lead to them, and that no other object asks about."""
+KINDS = ALONE | runtimes.KINDS | scaled.KINDS | devices.KINDS | {"PodGroup", accounts.KIND}
+"""The kinds above, and those that say how pods run."""
 
 
 def kind_of(item: Object) -> str:
@@ -72,7 +69,7 @@ class Workloads:
         return runtimes.with_runtime(workload, item, self._runtimes) if kind == runtimes.USER else workload
 
 
-class _Others(NamedTuple):
+class _Others(Struct, frozen=True):
     """What workloads refer to: groups of pods by name, and claimed devices."""
 
     groups: dict[str, Object]

@@ -6,8 +6,9 @@ https://github.com/kubeflow/mpi-operator/blob/v0.2.3/pkg/controllers/v1alpha1/mp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads import pods
@@ -27,7 +28,7 @@ _TOTALS = {"processingUnits": "processingUnitsPerNode", "gpus": "gpusPerNode"}
 """What all workers have together -> what each of them has."""
 
 
-class _Workers(NamedTuple):
+class _Workers(Struct, frozen=True):
     """The number of workers, and how many GPUs or CPUs each has; None where the template alone says it."""
 
     number: yaml.Target | None
@@ -65,7 +66,7 @@ def by_roles(item: Object) -> Object:
         added["slotsPerWorker"] = slots
     if "cleanPodPolicy" not in own:  # its operator always deletes them
         added["cleanPodPolicy"] = _computed(spec, "Running")
-    return item._replace(root=_changed(item.root, {"spec": _changed(spec, added, spec)}, spec))
+    return replace(item, root=_changed(item.root, {"spec": _changed(spec, added, spec)}, spec))
 
 
 def _workers(spec: yaml.Mapping) -> _Workers:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads import pods, spark
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 
-class Group(NamedTuple):
+class Group(Struct, frozen=True):
     """Pods of a role: their template, number, and defining line.
 
     `policies` is the map of roles in which the operator looks for their restart policy. `why` says why nothing can be

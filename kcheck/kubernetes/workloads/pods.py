@@ -126,7 +126,7 @@ def fixed(one: PodTemplate, why: str) -> PodTemplate:
 def _fixed(one: T, why: str) -> T:
     found = {name: getattr(one, name) for name in one.__struct_fields__}
     changed: dict[str, Any] = {
-        name: with_origin(value, value.origin._replace(why=why))
+        name: with_origin(value, replace(value.origin, why=why))
         for name, value in found.items()
         if isinstance(value, Known | Unset) and value.origin.missing is not None
     }

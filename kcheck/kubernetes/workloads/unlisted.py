@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.places import Group
 from kcheck.kubernetes.workloads.scalars import integer, text
@@ -39,7 +42,7 @@ _SCALED = frozenset({*_COUNTS, "completions", "size", "groupSize", "numOfHosts",
 _DEPTH = 12
 
 
-class _Found(NamedTuple):
+class _Found(Struct, frozen=True):
     """A template, its map, and the enclosing maps with counts."""
 
     key: str
@@ -64,7 +67,7 @@ def groups(item: Object) -> list[Group]:
         if any(other.role == role for other in result):
             role = ".".join((*one.path, one.key))
         result.append(Group(one.node, role, _count(one), one.span))
-    return [result[0]._replace(role="")] if len(result) == 1 else result
+    return [replace(result[0], role="")] if len(result) == 1 else result
 
 
 def _found(item: Object) -> Iterator[_Found]:

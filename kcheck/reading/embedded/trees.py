@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from kcheck.source.units import decimal_number
 from kcheck.source.values import Datum, Known, Piece, Unknown, encoded, pieces_of
 from kcheck.syntax import texts, yaml
 
@@ -42,7 +43,7 @@ def computed_scalar(datum: Datum, span: Span) -> yaml.Computed:
     if isinstance(value, str):
         return yaml.Computed(*span, None, str(value), "double", None, datum)
     if isinstance(value, Fraction):
-        value = float(value)
+        value = decimal_number(value)
     if not isinstance(value, int | float | None):
         return computed_scalar(Unknown("a whole resource is not a YAML value", datum.origin), span)
     return yaml.Computed(*span, None, _plain(value), "plain", None, datum)

@@ -127,7 +127,7 @@ class WallFinder:
         """
         aim = self.aim(mechanism)
         before = None if nodes is None else short(trial, self.growth, aim) if trial else nodes.below(aim)
-        kind, source, limit = (*entry, "") if len(entry) == 2 else (entry.kind, entry.sources[0], entry.key)
+        kind, source, limit = (*entry, "") if isinstance(entry, tuple) else (entry.kind, entry.sources[0], entry.key)
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
         concerned = tuple(self.pools if pools is None else pools)
         identity = f"{self.cluster.id}/{mechanism}/{key or scope}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.source import scalars
 from kcheck.source.text import Span
 
 if TYPE_CHECKING:
@@ -26,6 +27,14 @@ class Literal(Expression):
     """A number, a boolean, null, or a quoted string without interpolation."""
 
     value: str | int | Fraction | bool | None
+
+
+def number(span: Span, text: str) -> Expression:
+    """A number; an Invalid one of more digits than kcheck computes with."""
+    try:
+        return Literal(span, scalars.to_number(text))
+    except scalars.EvaluationError as error:
+        return Invalid(span, str(error))
 
 
 class Text(str):

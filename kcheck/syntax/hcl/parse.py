@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.source.regex import regex
@@ -20,7 +19,7 @@ from kcheck.syntax.problem import Problem
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_DEPTH = 60
+MAX_DEPTH, MAX_PROBLEMS = 60, 100
 """Nesting of expressions beyond which kcheck gives up; people stay far below."""
 
 _NUMBER = regex(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
@@ -89,7 +88,8 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
     data = source.data
     start = len(BOM) if data.startswith(BOM) else 0
     cuts = sorted({start, *(match.start() for match in _PIECE.finditer(data)), len(data)})
-    problems, old = [], False
+    problems: list[Problem] = []
+    old, more = False, 0
     for begin, end in itertools.pairwise(cuts):
         piece = data[begin:end]
         root = parsed(piece)
@@ -98,11 +98,14 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
             again = parsed(rewritten)
             root, old = (root, old) if again.has_error else (again, True)
         if root.has_error:
-            problems.append(explain(source, begin, piece, root))
+            more += len(problems) >= MAX_PROBLEMS
+            problems += [] if more else [explain(source, begin, piece, root)]
         else:
             reader = _Reader(source, begin)
             reader.fill(body, body_of(root))
             problems += reader.problems
+    if more:
+        problems.append(Problem(f"{more:,} more parts of this file cannot be read", source.span(start, start)))
     return problems, old
 
 
@@ -215,7 +218,7 @@ class _Reader:
                     if at and is_legacy(parts[at - 1]):
                         return nodes.Invalid(span, "`.0.0` is not allowed; `[0][0]` is")
                     digits = self.text(step).lstrip(". ")
-                    key: nodes.Expression = nodes.Literal(self.span(step), int(digits))
+                    key = nodes.number(self.span(step), digits)
                 else:
                     inner = next(child for child in step.children if child.type == "expression")
                     key = self.build(inner, depth + 1)
@@ -257,14 +260,13 @@ class _Reader:
     def _literal_value(self, node: Node, _depth: int) -> nodes.Expression:
         child = node.children[0]
         text = self.text(child)
-        value: str | int | Fraction | bool | None
+        value: str | bool | None
         if child.type == "string_lit":
             value = self.quoted(child)
         elif child.type == "numeric_lit":
             if not _NUMBER.fullmatch(text):
                 return nodes.Invalid(self.span(node), f"`{text}` is not a number")
-            number = Fraction(text) if not text.isdigit() else int(text)
-            value = int(number) if number.denominator == 1 else number
+            return nodes.number(self.span(node), text)
         elif child.type == "bool_lit":
             value = text == "true"
         else:

@@ -115,7 +115,7 @@ def _one(values: tuple[Datum, ...]) -> Datum | None:
     return Null(None, _NOWHERE, type=element_type(values, values.element))
 
 
-@TABLE.function(rest=anything)
+@TABLE.function(rest=anything, deep=True)
 def _coalesce(*values: Datum) -> Datum:
     """A value with a symbol exists after apply: it is neither null nor empty."""
     for item in convert.unify(values):
@@ -173,7 +173,7 @@ def _reverse(given: Datum) -> list[Datum] | Datum:
     return _list(found, type_of(given).element) if isinstance(values, ListData | SetData) else list(found)
 
 
-@TABLE.function(alike, integer)
+@TABLE.function(alike, integer, deep=True)
 def _chunklist(values: tuple[Datum, ...], size: int) -> Datum:
     if size < 0:
         raise EvaluationError("the size must be positive")
@@ -183,7 +183,7 @@ def _chunklist(values: tuple[Datum, ...], size: int) -> Datum:
     return Known(ListData.of(found, list_of(element)), _NOWHERE)
 
 
-@TABLE.function(anything)
+@TABLE.function(anything, deep=True)
 def _distinct(given: Datum) -> list[Datum] | Datum:
     if isinstance(given, Partial) and isinstance(given.part, tuple):
         return replace(given, part=tuple(unique(given.part)))
@@ -221,7 +221,7 @@ def comparable(datum: Datum) -> None:
         comparable(part)
 
 
-@TABLE.function(anything, not_null)
+@TABLE.function(anything, not_null, deep=True)
 def _contains(given: Datum, wanted: Datum) -> bool:
     if isinstance(given, Partial) and isinstance(given.part, tuple):
         return _matches(wanted, (*given.part, _just_unknown(given)))
@@ -257,7 +257,7 @@ def _reason(*values: Datum) -> str:
     return ""
 
 
-@TABLE.function(ordered, not_null, bits=64)
+@TABLE.function(ordered, not_null, bits=64, deep=True)
 def _index(values: tuple[Datum, ...], wanted: Datum) -> int:
     for at, item in enumerate(values):
         if _matches(wanted, [item]):
@@ -265,7 +265,7 @@ def _index(values: tuple[Datum, ...], wanted: Datum) -> int:
     raise EvaluationError("item not found")
 
 
-@TABLE.function(alike, alike, alike)
+@TABLE.function(alike, alike, alike, deep=True)
 def _matchkeys(values: tuple[Datum, ...], keys: tuple[Datum, ...], wanted: tuple[Datum, ...]) -> Datum:
     if len(values) != len(keys):
         raise EvaluationError("length of keys and values should be equal")

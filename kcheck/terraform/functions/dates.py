@@ -17,6 +17,7 @@ _DURATION = regex(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 _NANOSECONDS = {
     "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
 }  # fmt: skip
+_LONGEST = 1_000
 _VERB = regex(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'")
 
 
@@ -47,6 +48,8 @@ def _written(time: datetime) -> str:
 @TABLE.function(text, text)
 def _timeadd(value: str, duration: str) -> str:
     time, nanoseconds = _parsed(value)
+    if len(duration) > _LONGEST:
+        raise EvaluationError("timeadd() of a duration of too many digits")
     bare = duration.lstrip("+-") if duration[:1] in ("+", "-") else duration
     parts = _DURATION.findall(bare)
     if bare != "0" and (not parts or "".join(number + unit for number, unit in parts) != bare):

@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
+    from kcheck.terraform.budget import Budget
+
 TABLE = Table()
 
 _VERB = regex(
-    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d+)?(?:\.(?P<precision>\d+))?(?:\[(?P<index>\d+)\])?(?P<verb>[a-zA-Z])|)"
+    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d{1,9})?(?:\.(?P<precision>\d{1,9}))?"
+    r"(?:\[(?P<index>\d{1,9})\])?(?P<verb>[a-zA-Z])|)"
 )
 _WIDEST = 10_000  # a guard against a width that fills the memory
 
 
-@TABLE.function(text, rest=anything)
-def _format(template: str, *arguments: Datum) -> str:
+@TABLE.function(text, rest=anything, counted=True)
+def _format(template: str, *arguments: Datum, budget: Budget) -> str:
     last = position = 0
 
     def fill(match: re.Match[str]) -> str:
@@ -41,7 +44,9 @@ def _format(template: str, *arguments: Datum) -> str:
         if not 1 <= position <= len(arguments):
             raise EvaluationError(f"format() has no argument for `{match[0]}`")
         last = max(last, position)
-        return _filled(match, arguments[position - 1])
+        filled = _filled(match, arguments[position - 1])
+        budget.write(len(filled))
+        return filled
 
     result = _VERB.sub(fill, template)
     if last < len(arguments):
@@ -101,18 +106,18 @@ def _number(verb: str, number: int | Fraction, precision: int | None, flags: str
     raise EvaluationError(f"format() does not know `%{verb}`")
 
 
-@TABLE.function(text, rest=anything, gives=list_of(STRING))
-def _formatlist(template: str, *arguments: Datum) -> list[Datum | str]:
+@TABLE.function(text, rest=anything, gives=list_of(STRING), counted=True)
+def _formatlist(template: str, *arguments: Datum, budget: Budget) -> list[Datum | str]:
     """One text for each element of the lists; scalars are used for each."""
     lengths = {len(items) for items in map(settled, arguments) if isinstance(items, tuple)}
     if len(lengths) > 1:
         raise EvaluationError("formatlist() needs lists of one length")
-    return [_line(template, row) for row in _rows(arguments, lengths.pop() if lengths else 1)]
+    return [_line(template, row, budget) for row in _rows(arguments, lengths.pop() if lengths else 1)]
 
 
-def _line(template: str, row: list[Datum]) -> Datum | str:
+def _line(template: str, row: list[Datum], budget: Budget) -> Datum | str:
     try:
-        line: str = _format(template, *row)
+        line: str = _format(template, *row, budget=budget)
     except NotKnownError as error:
         return Unknown(error.reason)
     return line

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     from kcheck.source.values import Datum
+    from kcheck.terraform.budget import Budget
 
     Network: TypeAlias = IPv4Network | IPv6Network
 
@@ -68,8 +69,13 @@ def _placed(datum: Datum) -> Known[int]:
     return Known(integer(datum), datum.origin or Origin(()))
 
 
-@TABLE.function(_range, _placed, integer)
-def _cidrsubnet(cidr: str, placed: Known[int], number: int) -> str:
+_STEPS = 20
+"""What parsing and printing an address counts for."""
+
+
+@TABLE.function(_range, _placed, integer, counted=True)
+def _cidrsubnet(cidr: str, placed: Known[int], number: int, budget: Budget) -> str:
+    budget.spend(_STEPS)
     network, newbits = _parse(cidr), placed.value
     prefix, bits = network.prefixlen + newbits, network.max_prefixlen
     if prefix > bits:
@@ -83,8 +89,9 @@ def _cidrsubnet(cidr: str, placed: Known[int], number: int) -> str:
     return result
 
 
-@TABLE.function(_range, rest=integer, gives=list_of(STRING))
-def _cidrsubnets(cidr: str, *newbits: int) -> list[str]:
+@TABLE.function(_range, rest=integer, gives=list_of(STRING), counted=True)
+def _cidrsubnets(cidr: str, *newbits: int, budget: Budget) -> list[str]:
+    budget.spend(_STEPS * len(newbits))
     network = _parse(cidr)
     at = int(network[0])
     result = []
@@ -101,8 +108,9 @@ def _cidrsubnets(cidr: str, *newbits: int) -> list[str]:
     return result
 
 
-@TABLE.function(_range, integer)
-def _cidrhost(cidr: str, number: int) -> str:
+@TABLE.function(_range, integer, counted=True)
+def _cidrhost(cidr: str, number: int, budget: Budget) -> str:
+    budget.spend(_STEPS)
     network = _parse(cidr)
     try:
         return _address(network[number])

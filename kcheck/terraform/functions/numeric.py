@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.source.data_types import NUMBER, list_of
 from kcheck.source.scalars import EvaluationError
+from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.functions.signature import NotKnownError, Table, integer, number, numbers, present, truths
 from kcheck.terraform.functions.signature import settled as _settled
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 TABLE = Table()
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MOST_DIGITS = 4_000
 _LONGEST = 1024  # elements of a range, Terraform's own limit
 
 
@@ -143,6 +145,8 @@ def _digits(datum: Datum) -> str:
 def _parseint(value: str, base: int) -> int:
     if not 2 <= base <= 62:
         raise EvaluationError("the base must be between 2 and 62")
+    if len(value) > _MOST_DIGITS:
+        raise BudgetError("the number has too many digits")
     sign, body = (-1, value[1:]) if value.startswith("-") else (1, value.removeprefix("+"))
     result = 0
     for letter in body if base > 36 else body.lower():
@@ -156,10 +160,12 @@ def _parseint(value: str, base: int) -> int:
 
 
 @TABLE.function(number, number, number, optional=2, gives=list_of(NUMBER))
-def _range(first: Fraction, last: Fraction | None = None, step: Fraction | None = None) -> list[Fraction]:
-    start, end = (Fraction(0), first) if last is None else (first, last)
+def _range(
+    first: int | Fraction, last: int | Fraction | None = None, step: int | Fraction | None = None
+) -> list[int | Fraction]:
+    start, end = (0, first) if last is None else (first, last)
     if step is None:
-        step = Fraction(1 if start <= end else -1)
+        step = 1 if start <= end else -1
     if (step < 0 < end - start) or (step > 0 > end - start):
         raise EvaluationError("the step leads away from the end")
     if start == end:

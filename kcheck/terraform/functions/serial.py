@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kcheck.source import scalars
 from kcheck.source.data_types import STRING, Type, list_of
 from kcheck.source.regex import regex
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from yaml import SafeLoader
 
     from kcheck.syntax.yaml import Node
+    from kcheck.terraform.budget import Budget
 
 TABLE = Table()
 
@@ -31,6 +34,9 @@ _ESCAPES = {
     "\b": "\\b", "\f": "\\f", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
     "\u2028": "\\u2028", "\u2029": "\\u2029",
 }  # fmt: skip
+
+
+_SPECIAL = regex(r'["\\<>&\u2028\u2029\x00-\x1f]')
 
 
 def json_text(datum: Datum) -> str:
@@ -49,7 +55,7 @@ def _json(value: object) -> str:
 
 
 def _quoted(value: str) -> str:
-    return '"' + "".join(_ESCAPES.get(c) or (f"\\u{ord(c):04x}" if c < " " else c) for c in value) + '"'
+    return '"' + _SPECIAL.sub(lambda match: _ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}", value) + '"'
 
 
 def _encoded(value: Datum, write: Callable[[object], str]) -> str | Datum:
@@ -63,7 +69,7 @@ def _encoded(value: Datum, write: Callable[[object], str]) -> str | Datum:
     return result
 
 
-@TABLE.function(anything)
+@TABLE.function(anything, deep=True)
 def _jsonencode(value: Datum) -> str | Datum:
     return _encoded(value, _json)
 
@@ -85,26 +91,21 @@ def _whole(value: str) -> str:
     return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-@TABLE.function(anything)
-def _jsondecode(datum: Datum) -> object:
+@TABLE.function(anything, counted=True)
+def _jsondecode(datum: Datum, budget: Budget) -> object:
     import json
 
+    written = _short(text(datum), budget)
     try:
-        return _placed(
-            _sorted(
-                json.loads(
-                    text(datum), parse_int=scalars.to_number, parse_float=scalars.to_number, parse_constant=_refuse
-                )
-            ),
-            datum,
-        )
+        found = json.loads(written, parse_int=scalars.to_number, parse_float=scalars.to_number, parse_constant=_refuse)
+        return _placed(_sorted(found), datum)
     except RecursionError as error:
         raise NotKnownError(_TOO_DEEP) from error
     except ValueError as error:
         raise EvaluationError(f"jsondecode(): {error}") from error
 
 
-@TABLE.function(anything)
+@TABLE.function(anything, deep=True)
 def _yamlencode(value: Datum) -> str | Datum:
     return _encoded(value, _yaml)
 
@@ -176,11 +177,18 @@ def _partly(value: Datum) -> list[Datum]:
     return found
 
 
-@TABLE.function(anything)
-def _yamldecode(datum: Datum) -> object:
+def _short(value: str, budget: Budget) -> str:
+    """A text that can be parsed without filling the memory."""
+    budget.count(sum(value.count(sign) for sign in ",[{") + value.count("\n") // 2)
+    budget.spend(len(value) >> 3)
+    return value
+
+
+@TABLE.function(anything, counted=True)
+def _yamldecode(datum: Datum, budget: Budget) -> object:
     if isinstance(datum, Unknown):
         return _partly(datum)[0]
-    return _placed(_yaml_data(text(datum)), datum)
+    return _placed(_yaml_data(_short(text(datum), budget)), datum)
 
 
 def _placed(value: object, datum: Datum) -> object:
@@ -207,7 +215,7 @@ def _at(value: Any, node: Node) -> Datum:
             return Known({key: _at(item, entries[key].value) for key, item in value.items()}, origin)
     if isinstance(node, yaml.Sequence) and isinstance(value, list) and len(node.items) == len(value):
         return Known(tuple(map(_at, value, node.items)), origin)
-    return give(value, origin._replace(literal=isinstance(node, yaml.Scalar)))
+    return give(value, replace(origin, literal=isinstance(node, yaml.Scalar)))
 
 
 def _yaml_data(value: str) -> object:
@@ -224,14 +232,18 @@ def _yaml_data(value: str) -> object:
         raise EvaluationError(f"yamldecode(): {' '.join(str(error).split())}") from error
 
 
-@TABLE.function(anything)
-def _manifest_decode_multi(datum: Datum) -> object:
+@TABLE.function(anything, counted=True)
+def _manifest_decode_multi(datum: Datum, budget: Budget) -> object:
     import yaml
 
     if isinstance(datum, Unknown):
         return _partly(datum)
     try:
-        return [_Reader().read(node) for node in yaml.compose_all(text(datum), _loader()) if node is not None]
+        return [
+            _Reader().read(node)
+            for node in yaml.compose_all(_short(text(datum), budget), _loader())
+            if node is not None
+        ]
     except (yaml.YAMLError, RecursionError) as error:
         raise EvaluationError(f"manifest_decode_multi(): {' '.join(str(error).split())}") from error
 
@@ -312,13 +324,13 @@ def _moment(date: re.Match[str]) -> str:
     return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}{zone}"
 
 
-@TABLE.function(text)
-def _csvdecode(value: str) -> Datum:
+@TABLE.function(text, counted=True)
+def _csvdecode(value: str, budget: Budget) -> Datum:
     import csv
     import io
 
     try:
-        rows = [row for row in csv.reader(io.StringIO(value), strict=True) if row]
+        rows = [row for row in csv.reader(io.StringIO(_short(value, budget)), strict=True) if row]
     except csv.Error as error:
         raise EvaluationError(f"csvdecode(): {error}") from error
     if not rows:

@@ -17,8 +17,9 @@ from kcheck.terraform.type_rules import element_type, type_of, unify
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from kcheck.terraform.budget import Budget
+
 TABLE = Table()
-_LARGEST = 100_000  # combinations: far more than anybody writes
 
 
 def _set(datum: Datum) -> SetData:
@@ -46,7 +47,7 @@ def _named(values: SetData, element: Type) -> dict[str, Datum]:
     return {convert.identity(item): item for item in (convert.to_type(item, element) for item in values)}
 
 
-@TABLE.function(_set, rest=_set)
+@TABLE.function(_set, rest=_set, deep=True)
 def _setunion(*sets: SetData) -> SetData:
     element = _element(sets)
     return convert.set_data(
@@ -54,7 +55,7 @@ def _setunion(*sets: SetData) -> SetData:
     )
 
 
-@TABLE.function(_set, rest=_set)
+@TABLE.function(_set, rest=_set, deep=True)
 def _setintersection(*sets: SetData) -> SetData:
     _certain(sets)
     element = _element(sets)
@@ -62,7 +63,7 @@ def _setintersection(*sets: SetData) -> SetData:
     return convert.set_data([item for name, item in first.items() if all(name in other for other in others)], element)
 
 
-@TABLE.function(_set, _set)
+@TABLE.function(_set, _set, deep=True)
 def _setsubtract(left: SetData, right: SetData) -> SetData:
     if left and right:
         _certain((left, right))
@@ -78,18 +79,18 @@ def _certain(sets: Iterable[tuple[Datum, ...]]) -> None:
             check(item)
 
 
-@TABLE.function(rest=anything)
-def _setproduct(*given: Datum) -> SetData | ListData | Datum:
+@TABLE.function(rest=anything, deep=True, counted=True)
+def _setproduct(*given: Datum, budget: Budget) -> SetData | ListData | Datum:
     if len(given) < 2:
         raise EvaluationError("setproduct() needs at least two sets")
     if any(isinstance(one, Partial) for one in given):
-        return _combinations(given)
+        return _combinations(given, budget)
     sets = [items(one) for one in given]
     size = 1
     for values in sets:
         size *= len(values)
-    if size > _LARGEST:
-        raise EvaluationError(f"setproduct() of {size} combinations")
+    budget.count(size)
+    budget.spend(size * len(sets))
     parts = tuple(_element_of(values) for values in sets)
     columns = ([convert.to_type(item, part) for item in values] for values, part in zip(sets, parts, strict=True))
     rows: list[Datum] = [Known(row, row[0].origin or Origin(())) for row in product(*columns)]
@@ -113,12 +114,11 @@ def _element_of(values: tuple[Datum, ...]) -> Type:
     return found
 
 
-def _combinations(given: tuple[Datum, ...]) -> Datum:
+def _combinations(given: tuple[Datum, ...], budget: Budget) -> Datum:
     """The combinations of sets of which not all is known."""
     rows: list[tuple[tuple[Datum, ...], Unknown | None]] = [((), None)]
     for one in given:
         found = list(items_of(one))
-        if len(rows) * len(found) > _LARGEST:
-            raise EvaluationError(f"setproduct() of {len(rows) * len(found)} combinations")
+        budget.spend(len(rows) * len(found) * len(given))
         rows = [((*row, item), why or missing) for row, why in rows for item, missing in found]
     return gathered(((Known(row, Origin(())), why) for row, why in rows), Origin(()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -14,12 +14,25 @@ from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown, plain
 from kcheck.syntax.hcl.template import normal
 from kcheck.terraform import convert
+from kcheck.terraform.budget import Budget
 
-Function: TypeAlias = Callable[[list[Datum], Origin], Datum]
 Kind: TypeAlias = Callable[[Datum], object]
 """Makes of an argument what an implementation wants to see."""
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+class Function(Protocol):
+    """A function of Terraform."""
+
+    def __call__(self, args: list[Datum], origin: Origin, budget: Budget | None = None) -> Datum:
+        """The result for some arguments.
+
+        Raises:
+            EvaluationError: Terraform would refuse them.
+            BudgetError: it takes more than the budget has left.
+        """
+
 
 RESOURCE = "a whole resource is passed to a function"
 
@@ -44,6 +57,8 @@ class Table(dict[str, Function]):
         part: bool = False,
         gives: Type | None = None,
         bits: int = scalars.BITS,
+        deep: bool = False,
+        counted: bool = False,
     ) -> Callable[[F], F]:
         """Enter an implementation under its name, without leading underscores.
 
@@ -51,15 +66,19 @@ class Table(dict[str, Function]):
         return plain data, data with Datum parts, or a Datum; what has no origin yet takes that of the call.
         With `part` the result is a part of the first argument, and keeps the link to the resource that has it.
         `gives` is the type of the result, where that is not the type of its parts; `bits` its precision.
+        A `deep` one converts or compares its arguments with all their parts.
+        One that is `counted` also gets the budget: its result may be far larger than what it is made of.
         """
 
         def enter(implementation: F) -> F:
             name = implementation.__name__.strip("_")
             least, most = len(kinds) - optional, len(kinds)
 
-            def call(args: list[Datum], origin: Origin) -> Datum:
+            def call(args: list[Datum], origin: Origin, budget: Budget | None = None) -> Datum:
                 if len(args) < least or (rest is None and len(args) > most):
                     raise EvaluationError(f"{name}() does not take {len(args)} arguments")
+                if budget is not None and not part:
+                    budget.read(args, deep=deep)
                 values: list[object] = []
                 missing: NotKnownError | None = None
                 for at, arg in enumerate(args):
@@ -71,15 +90,20 @@ class Table(dict[str, Function]):
                 try:
                     if missing is not None:
                         raise missing
-                    result = _placed(give(implementation(*values), origin), origin)
+                    made = implementation(*values, budget=budget or Budget()) if counted else implementation(*values)
+                    if type(made) is list and budget is not None:
+                        budget.spend(len(made))  # before each becomes a datum
+                    result = _placed(give(made, origin), origin)
                     if bits != scalars.BITS and isinstance(result, Known) and isinstance(result.value, int | Fraction):
-                        return Short(result.value, result.origin, bits=bits)
-                    return result if gives is None else convert.convert(result, gives)
+                        result = Short(result.value, result.origin, bits=bits)
+                    elif gives is not None:
+                        result = convert.convert(result, gives)
                 except NotKnownError as error:
                     symbol = error.symbol
                     if part and isinstance(args[0], Unknown) and args[0].symbol is not None:
                         symbol = Symbol(args[0].symbol.address, "?")
                     return Unknown(error.reason, origin, symbol)
+                return result if part or budget is None else budget.hold(result)
 
             self[name] = call
             return implementation

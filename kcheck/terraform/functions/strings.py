@@ -16,6 +16,8 @@ from kcheck.terraform.partial import gathered, items_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcheck.terraform.budget import Budget
+
 TABLE = Table()
 _MOST_BLANKS = 10_000
 _BLANKS = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -114,32 +116,36 @@ def _chomp(value: str) -> str:
     return value.rstrip("\r\n")
 
 
-@TABLE.function(integer, text)
-def _indent(count: int, value: str) -> str:
+@TABLE.function(integer, text, counted=True)
+def _indent(count: int, value: str, budget: Budget) -> str:
     if not 0 <= count <= _MOST_BLANKS:
         raise EvaluationError(f"indent() by {count} blanks")
+    budget.write(len(value) + count * value.count("\n"))
     return value.replace("\n", "\n" + " " * count)
 
 
-@TABLE.function(text, rest=strings)
-def _join(separator: str, *lists: tuple[Datum, ...]) -> str | Datum:
+@TABLE.function(text, rest=strings, counted=True)
+def _join(separator: str, *lists: tuple[Datum, ...], budget: Budget) -> str | Datum:
     if not lists:
         raise EvaluationError("join() needs at least one list")
     parts = [part for values in lists for part in values]
     unknown = next((part for part in parts if isinstance(part, Unknown)), None)
     if unknown is None:
-        return separator.join(map(text, parts))
+        texts = [text(part) for part in parts]
+        budget.write(len(separator) * len(texts) + sum(map(len, texts)))
+        return separator.join(texts)
     symbol = unknown.symbol if len(parts) == 1 else None  # one alone stays what it is
     return Joined(unknown.reason, symbol=symbol, separator=separator, parts=tuple(parts))
 
 
-@TABLE.function(text, anything, gives=list_of(STRING))
-def _split(separator: str, value: Datum) -> list[str] | tuple[Datum, ...]:
+@TABLE.function(text, anything, gives=list_of(STRING), counted=True)
+def _split(separator: str, value: Datum, budget: Budget) -> list[str] | tuple[Datum, ...]:
     if isinstance(value, Joined) and value.separator == separator and not separator.isalnum():
         return value.parts  # ids hold no separators of lists
     if isinstance(value, Unknown):
         raise NotKnownError(value.reason, value.symbol and Symbol(value.symbol.address, "?"))
     whole = text(value)
+    budget.count(whole.count(separator))
     return whole.split(separator) if separator else list(whole)
 
 

@@ -32,6 +32,9 @@ class Host(Protocol):
     def source(self, path: str) -> Source | None:
         """A file of the repository; None if missing or outside."""
 
+    def is_folder(self, path: str) -> bool:
+        """Whether a path is a folder of the repository."""
+
     def parse(self, source: Source) -> nodes.File:
         """A parsed file."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypeAlias
 
-from kcheck.files import system
 from kcheck.files.tree import UNIT
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
@@ -70,7 +69,7 @@ def _find_above(config: Config, given: list[str], last: Datum | None, _origin: O
     while folder.startswith(os.path.join(config.host.top, "")):
         folder = os.path.dirname(folder)
         path = os.path.join(folder, name)
-        if system.is_folder(path) or config.host.source(path) is not None:
+        if config.host.is_folder(path) or config.host.source(path) is not None:
             return _slashed(path)
     if len(given) > 1 and last is not None:
         return last
@@ -140,7 +139,7 @@ def _read_config(config: Config, given: list[str], last: Datum | None, origin: O
     if not given:
         raise EvaluationError("read_terragrunt_config() needs a path")
     path = os.path.normpath(os.path.join(config.unit, given[0]))
-    if system.is_folder(path):
+    if config.host.is_folder(path):
         path = os.path.join(path, UNIT)
     try:
         found = config.host.config(path, os.path.dirname(path), original=config.original)

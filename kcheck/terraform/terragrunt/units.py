@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcheck.config.config import Environment
 from kcheck.files import system
-from kcheck.files.tree import STACK, UNIT, contains_path, display_path
+from kcheck.files.boundary import contains_path
+from kcheck.files.tree import STACK, UNIT, display_path
 from kcheck.source.findings import Skipped
 from kcheck.source.regex import regex
 from kcheck.source.scalars import EvaluationError
@@ -268,9 +269,13 @@ class Terragrunt:
 
     def source(self, path: str) -> Source | None:
         """A file of the repository; None if missing or outside."""
-        if "\0" in path or not self.loader.tree.disk.is_file(path) or not contains_path(self.top, path):
+        if "\0" in path or not self.loader.tree.disk.is_file(path):
             return None
         return self.loader.tree.source(path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a path is a folder of the repository."""
+        return "\0" not in path and self.loader.tree.disk.is_folder(path)
 
     def parse(self, source: Source) -> nodes.File:
         """A parsed file."""

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.numbers import flags
 from kcheck.source.values import Known, Unknown, Unset, Value, equals, known, mapped
-from kcheck.words.derive import karpenter
 from kcheck.words.derive.basics import computed
-from kcheck.words.derive.scaling import minor
 
 if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Cluster, PodTemplate
@@ -58,6 +56,8 @@ def ignored_by(template: PodTemplate, world: World) -> Value[str]:
 
 
 def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[str]:
+    from kcheck.words.derive.scaling import minor
+
     written = next((one.value for one in own.flags if known(one.name) == _FLAG), None)
     version = minor(own, world)
     if written is not None and not isinstance(written, Known):
@@ -71,6 +71,8 @@ def _autoscaler(template: PodTemplate, own: Autoscaler, world: World) -> Value[s
 
 
 def _karpenter(template: PodTemplate, cluster: Cluster, world: World) -> Value[str]:
+    from kcheck.words.derive import karpenter
+
     own = next(iter(karpenter.releases(cluster, world)), None)
     if own is None:
         return Unknown("the release of Karpenter, which says whether it serves resource claims, is not in the code")

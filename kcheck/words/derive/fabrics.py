@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.clouds.registry import cloud
-from kcheck.numbers import fabrics
 from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.words.derive.basics import anyone, computed
 from kcheck.words.derive.pods import node_labels
-from kcheck.words.derive.pools import filled
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
+    from kcheck.numbers import fabrics
     from kcheck.scale.world import World
 
 
@@ -25,7 +26,7 @@ _ZONE = regex(r"(topology|failure-domain\.beta)\.kubernetes\.io/zone=[^,]+$")
 """A label that selects nodes of one zone."""
 
 
-class PoolFabric(NamedTuple):
+class PoolFabric(Struct, frozen=True):
     """The fabric of a pool's machines; `enabled` are the interfaces that the pool gives its nodes."""
 
     name: str
@@ -39,7 +40,7 @@ class PoolFabric(NamedTuple):
     reached: Value[int]
 
 
-class Spread(NamedTuple):
+class Spread(Struct, frozen=True):
     """A job with GPUs whose pods fill several nodes of a pool, and talk to each other."""
 
     workload: Workload
@@ -61,6 +62,8 @@ def _slowest(pool: NodePool) -> fabrics.Fabric | Unknown | None:
         return None
     if not isinstance(types, Known):
         return Unknown(reason_of(types), types.origin)
+    from kcheck.numbers import fabrics
+
     found = [one for name in types.value if (one := fabrics.fabric(cluster.cloud, name)) is not None]
     return min(found, key=lambda one: one.gbits) if found and len(found) == len(types.value) else None
 
@@ -129,6 +132,8 @@ def _distributed(workload: Workload, template: PodTemplate) -> bool:
 
 def _fewest(workload: Workload, pool: NodePool) -> int:
     """The fewest nodes of a pool that the pods of a workload with GPUs fill together; 0 if that is not known."""
+    from kcheck.words.derive.pools import filled
+
     found, gpus = [filled(template, pool) for template in workload.templates], 0
     for template in workload.templates:
         gpus += number(template.count, 0) * number(template.gpus, 0)
@@ -226,7 +231,11 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
 def _entry(template: PodTemplate, world: World) -> fabrics.Fabric | None:
     found = known(of_pods(template, world))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
-    return fabrics.fabric(cluster.cloud, found.machine) if found and cluster else None
+    if found is None or cluster is None:
+        return None
+    from kcheck.numbers import fabrics
+
+    return fabrics.fabric(cluster.cloud, found.machine)
 
 
 def switched_off(template: PodTemplate, world: World) -> Value[str]:
@@ -243,6 +252,8 @@ def plugin(cluster: Cluster, world: World) -> Value[bool]:
     """Whether the code installs what makes the fabric of any of its machines a resource; eksctl does by itself."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
+    from kcheck.numbers import fabrics
+
     patterns = fabrics.plugins(cluster.cloud)
     here = world.deployed.on(cluster)
     names = [addon.name for addon in here.addons] + [image.text for one in here.workloads for image in one.images]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
 from kcheck.words.derive.basics import computed
-from kcheck.words.derive.control_plane import minor
 from kcheck.words.derive.queues import queued_by_default
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ def native_served(workload: Workload, world: World) -> Value[bool]:
     field, cluster = known(workload.native_gang), world.inventory.cluster_of.get(workload)
     if field is None or cluster is None:
         return computed(workload, None)
+    from kcheck.words.derive.control_plane import minor
+
     limits = world.numbers.limits("any")
     group, job = limits["native_gang.group"].number, limits["native_gang.job"].number
     served = {

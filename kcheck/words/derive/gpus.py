@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.numbers import machines
 from kcheck.source.values import Known, Origin, Unknown, Value, known, number
 from kcheck.words.derive.basics import computed
 
@@ -92,6 +91,8 @@ def _on_fractions(template: PodTemplate, cluster: Cluster, world: World) -> bool
     pools = world.pools.candidates(template)
     if isinstance(pools, Unknown):
         return False
+    from kcheck.numbers import machines
+
     types = [known(pool.machine.instance_types) or () for pool, _ in pools]
     return bool(types) and all(
         names and all(machines.has_fraction(cluster.cloud, name) for name in names) for names in types

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kcheck.model import Addon, Cluster, KarpenterPool, Workload
     from kcheck.scale.world import World
 
-_VERSION = regex(r"v?(\d+)\.(\d+)\.")
+_VERSION = regex(r"v?(\d{1,9})\.(\d{1,9})\.")
 _RETIRED = {"v1alpha5": "karpenter.alpha_removed", "v1beta1": "karpenter.beta_removed"}
 """Version of the API -> the limit that names the first version of Karpenter without it."""
 

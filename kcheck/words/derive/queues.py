@@ -10,7 +10,6 @@ from kcheck.model import CARDS, KUEUE_PRIORITY, Namespace, Queue
 from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
 from kcheck.words.derive.basics import computed, grouped
-from kcheck.words.derive.pools import autoscaled
 
 if TYPE_CHECKING:
     from kcheck.model import Admission, Cluster, PriorityClass, Quota, Scheduler, Thing, Workload
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 _COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
 GPU_KEYS = regex(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
-_WHOLE = regex(r"-?\d+")
+_WHOLE = regex(r"-?\d{1,18}")
 T = TypeVar("T", bound="Thing")
 
 
@@ -341,6 +340,8 @@ def queues_of_volcano(one: Scheduler, world: World) -> list[Queue]:
 
 def scale_up_time(one: Admission, world: World) -> Value[int]:
     """How long the target's nodes have taken to come, in seconds; the published test took 45 minutes for 1,000."""
+    from kcheck.words.derive.pools import autoscaled
+
     cluster, asked = world.inventory.cluster_of.get(one), world.config.nodes.get("")
     if cluster is None and asked is None:
         return world.inventory.unknown_size(one)

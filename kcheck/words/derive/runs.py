@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from kcheck.files import system
 from kcheck.source.regex import regex
 from kcheck.source.values import Known, Unknown, Unset, Value, known, number
-from kcheck.words.derive import money
 from kcheck.words.derive.basics import computed, is_default
 from kcheck.words.derive.jobs import only
 
 if TYPE_CHECKING:
     from kcheck.model import PodTemplate, Workload
     from kcheck.scale.world import World
+    from kcheck.words.derive import money
 
 DAY = 24 * 3600
 
@@ -88,6 +88,8 @@ def daily_cost(workload: Workload, world: World) -> Value[money.Cost]:
         if each is None or not each.exact:
             return computed(workload, None)
         shares.append((pool, -(-number(one.count, 0) // each.exact)))
+    from kcheck.words.derive import money
+
     return computed(workload, money.cost(shares, world, DAY) if shares else None)
 
 

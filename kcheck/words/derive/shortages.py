@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.source.units import cores
 from kcheck.source.values import Known, Origin, Unknown, Value, known
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 _GI, _MI = 2**30, 2**20
 
 
-class Shortage(NamedTuple):
+class Shortage(Struct, frozen=True):
     """What pods ask for, and the largest machine that they may land on does not leave; amounts as people write them."""
 
     resource: str

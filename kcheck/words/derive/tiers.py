@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kcheck.source.values import Known, Unknown, Unset, Value, known, number
 from kcheck.words.derive.basics import computed
@@ -17,7 +19,7 @@ _MOST = 3
 """So many neighbours are named for each pool."""
 
 
-class _Tiers(NamedTuple):
+class _Tiers(Struct, frozen=True):
     """The highest priority of the jobs of a cluster, and workloads of lower ones by pool, apart if they need GPUs."""
 
     highest: int

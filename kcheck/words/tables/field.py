@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from kcheck.source.values import Known, Origin, Unset
 from kcheck.words.derive import basics
@@ -20,7 +22,7 @@ Read: TypeAlias = "Callable[[Any, World], Value[object] | list[Any]]"
 """What reads a word of a thing of its subject: a value, or a list of things."""
 
 
-class Field(NamedTuple):
+class Field(Struct, frozen=True):
     """One word. `kind` is scalar, list or map (of scalars), records (list of another subject) or record (one of it).
 
     `type` is int, string, bool, or the other subject's name; `unit` says how messages print it. A `direct` one is a field

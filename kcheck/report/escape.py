@@ -1,0 +1,106 @@
+"""Text of strangers in other formats than text: one function a format.
+
+What `visible` shows as escapes, JSON and XML need not lose: they have escapes of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.source.regex import regex
+from kcheck.source.visible import HIDDEN, escape, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from re import Match
+
+# --- JSON
+
+
+def json_text(data: object, *, indent: int) -> str:
+    """A document of JSON with the same strings, in ASCII where a character acts or cannot be seen.
+
+    A half of a surrogate pair, which strict readers refuse, is text: the six characters of its escape.
+    """
+    import json
+
+    text = json.dumps(data, indent=indent, ensure_ascii=False)
+    if not text.isascii() or "\x7f" in text:
+        text = HIDDEN.sub(_json_escape, text)
+    return _HASHES.sub("#\\\\u0023", text) + "\n"
+
+
+_HASHES = regex(r"##(?=\w*\[)")
+"""What runners of CI jobs take for a command, wherever it stands in a line."""
+
+
+def _json_escape(match: Match[str]) -> str:
+    character = match[0]
+    number = ord(character[0])
+    if match[1] or character == "\n":  # the flag of a part of a country; a line of the document
+        return character
+    if 0xD800 <= number < 0xE000:
+        return f"\\{escape(character)}"
+    if number < 0x10000:
+        return f"\\u{number:04x}"
+    number -= 0x10000
+    return f"\\u{0xD800 + (number >> 10):04x}\\u{0xDC00 + (number & 0x3FF):04x}"
+
+
+# --- Markdown
+
+_SPECIAL = regex(r"[\\`*_{}\[\]<>|#~$]|:(?=//)|(?<=[Ww]{3})\.|&(?=#?\w+;)")
+_CALL = regex(r"(?<!\w)@(?=\w)|@(?=[\w-]+\.\w)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)")
+"""What forges make links of when Markdown is done with a text: people, addresses, and issues, which then tell of it."""
+_BREAK = "&#8203;"
+"""A space without a width: a backslash does not keep a forge from these."""
+
+
+def markdown(text: str) -> str:
+    """Text as Markdown shows it as it is: no markup, no HTML, no link, and nobody is called."""
+    return _CALL.sub(rf"\g<0>{_BREAK}", _SPECIAL.sub(r"\\\g<0>", visible(text)))
+
+
+def markdown_code(text: str) -> str:
+    """Text as code; as plain text where it holds a bar, which would end the cell of a table."""
+    text = visible(text)
+    if "|" in text or not text.strip():
+        return markdown(text)
+    fence = "`"
+    while fence in text:
+        fence += "`"
+    return f"{fence} {text} {fence}" if len(fence) > 1 else f"`{text}`"
+
+
+def markdown_link(text: str, address: str) -> str:
+    """Text that leads to a page of the web; text alone where the address is none."""
+    return f"[{markdown(text)}]({address})" if _ADDRESS.fullmatch(address) else markdown(text)
+
+
+_ADDRESS = regex(r"https://[\w./#?=&%~+:,@-]+", re.ASCII)
+
+# --- SARIF, XML and the log of GitHub
+
+
+def sarif_text(text: str) -> str:
+    """Text of a message of SARIF, in which `[text](address)` would be a link."""
+    return text.replace("](", "]\\(")
+
+
+def xml_text(text: str) -> str:
+    """Text for an element or an attribute of SVG or HTML."""
+    from html import escape as html_escape
+
+    return html_escape(visible(text))
+
+
+def workflow_command(name: str, properties: dict[str, str], lines: Iterable[str]) -> str:
+    """A command to the runner of GitHub Actions, with its message in some lines."""
+    given = (visible(f"{key}={value}") for key, value in properties.items())
+    listed = ",".join(_percent(pair).replace(":", "%3A").replace(",", "%2C") for pair in given)
+    return f"::{name} {listed}::{'%0A'.join(_percent(visible(line)) for line in lines)}"
+
+
+def _percent(text: str) -> str:
+    return text.replace("%", "%25")

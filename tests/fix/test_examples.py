@@ -1,0 +1,52 @@
+"""All fixes at once, on the examples of all rules: what is offered works, also beside other fixes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.engine import rules
+from kcheck.fix import fix
+from kcheck.source.findings import SAFETIES
+from tests.places import LONG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    Write = Callable[[Mapping[str, str]], Path]
+
+MET = ("training-pod-evictable-0", "node-subnet-slash-24-1")
+"""Where a fix was refused that does what it is for: it stood beside another one, or had no place."""
+TREES = {
+    f"{rule.name}-{example.number}-{kind}": files
+    for rule in rules.load()
+    for example in rule.documentation.examples
+    for kind, files in (("bad", example.bad), ("good", example.good))
+    if files
+}
+CHOSEN = [name for number, name in enumerate(TREES) if LONG or number % 23 == 0 or name.startswith(MET)]
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_every_fix_that_is_offered_works(name: str, write: Write) -> None:
+    write(TREES[name])
+    outcome = fix.fix(["."], Config(nodes={"": 1000}), safeties=SAFETIES)
+    assert [f"{refused.finding.rule}: {refused.reason}" for refused in outcome.refused if refused.bug] == []
+
+
+def test_a_fix_has_another_turn_after_those_that_it_depends_on(write: Write) -> None:
+    """An upgrade of many nodes at a time takes more addresses than the range provided for that was made at once."""
+    write(TREES["node-subnet-slash-24-1-good"])
+    outcome = fix.fix(["."], Config(nodes={"": 1000}), safeties=SAFETIES)
+    assert {finding.rule for finding in outcome.fixed} == {"slow-upgrades", "subnet-too-small"}
+    assert b'"10.0.0.0/16"\n}\n\nresource "aws_eks_cluster"' in outcome.files[0].new
+
+
+def test_a_taint_is_added_to_a_node_pool_of_karpenter_without_any(write: Write) -> None:
+    write(TREES["training-pod-evictable-0-bad"])
+    outcome = fix.fix(["."], Config(), safeties=SAFETIES, rules=("gpu-pool-untainted",))
+    taint = b'      taints:\n        - key: nvidia.com/gpu\n          value: "true"\n          effect: NoSchedule\n'
+    assert taint in outcome.files[0].new

@@ -1,0 +1,51 @@
+"""Every command ends in bounded time and memory, whatever it is fed; KCHECK_BOMBS=1 tries all there are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.whole.bombs import all_bombs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+SECONDS, BYTES = 40, 2_000_000_000
+"""Generous: a machine may be slow, and address space is more than memory. What does not end takes both."""
+
+BOMBS = all_bombs()
+FEW = (
+    "value: regexall",
+    "value: loops in loops",
+    "chain: text doubled",
+    "chain: shared and encoded",
+    "terraform: modules in modules",
+    "kubernetes: laughs",
+    "kubernetes: a chain of anchors",
+    "kubernetes: globs",
+    "command: simulate of many nodes",
+)
+
+resource = pytest.importorskip("resource")
+
+
+def limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+
+
+@pytest.mark.parametrize("name", BOMBS if os.environ.get("KCHECK_BOMBS") else FEW)
+def test_bomb_is_harmless(name: str, write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    arguments, make = BOMBS[name]
+    folder = write(make())
+    run = subprocess.run(
+        [sys.executable, "-c", "from kcheck.cli import main; main()", *arguments],
+        cwd=folder, capture_output=True, text=True, check=False, preexec_fn=limit,
+    )  # fmt: skip
+    assert run.returncode in (0, 2), run.stderr[-1000:]
+    assert "Traceback" not in run.stderr

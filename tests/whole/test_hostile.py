@@ -1,0 +1,218 @@
+"""What strangers may write: no command ends with 3, whatever stands in the files."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    Write = Callable[[Mapping[str, str | bytes]], Path]
+
+HUGE = "9" * 5000
+NUMBERS = (HUGE, f"0.{HUGE}", f"1e{HUGE}", "1e400", "1e4000", "3e-4000", "-1e400", "9223372036854775808")
+EKS = """
+variable "nodes" { default = 600 }
+resource "aws_eks_cluster" "main" {
+  name    = "main"
+  version = "1.33"
+}
+resource "aws_eks_node_group" "a" {
+  cluster_name   = aws_eks_cluster.main.name
+  instance_types = ["p5.48xlarge"]
+  scaling_config {
+    min_size     = 0
+    desired_size = 0
+    max_size     = var.nodes
+  }
+}
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 64
+  template:
+    spec:
+      containers:
+        - {name: main, image: "a/b:1", resources: {limits: {nvidia.com/gpu: 8, cpu: 500m}}}
+"""
+
+
+def status(*arguments: str) -> int:
+    """The exit status of a command, which fails in no other way."""
+    run = CliRunner().invoke(cli, list(arguments))
+    assert run.exception is None or isinstance(run.exception, SystemExit), repr(run.exception)
+    assert run.exit_code != 3, run.output
+    return run.exit_code
+
+
+COMMANDS = (
+    ("check", "--info", "--show-undecided"),
+    ("capacity",),
+    ("fix", "--diff", "--info", "--unsafe-fixes"),
+    ("simulate",),
+)
+
+
+def run_all(write: Write, files: Mapping[str, str | bytes], commands: tuple[tuple[str, ...], ...] = COMMANDS) -> None:
+    """Write files and run commands on them."""
+    write(files)
+    for command in commands:
+        status(*command)
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
+def test_numbers_of_any_size(number: str, write: Write) -> None:
+    run_all(write, {"main.tf": EKS.replace("600", number), "job.yaml": JOB.replace(": 64", f": {number}")})
+    run_all(write, {"main.tf": EKS, "job.yaml": JOB.replace(": 8", f": {number}").replace("500m", f"'{number}'")})
+    run_all(
+        write, {"main.tf": EKS.replace("= 0", f"= [1].{number}"), "terraform.tfvars.json": f'{{"nodes": {number}}}'}
+    )
+    assert status("eval", f"[{number}]") in (0, 1)
+    assert status("eval", f"1 / {number}") in (0, 1)
+
+
+def test_an_expression_that_is_no_text(write: Write) -> None:
+    write({"main.tf": EKS})
+    run = CliRunner().invoke(cli, ["eval", '"\udcff"'])
+    assert "not UTF-8 text" in run.output
+
+
+def test_a_number_of_too_many_digits_is_unknown(write: Write) -> None:
+    write({"main.tf": EKS.replace("600", HUGE)})
+    run = CliRunner().invoke(cli, ["show"])
+    assert "the number has too many digits" in run.output
+    assert '"a"' in CliRunner().invoke(cli, ["eval", '"a"']).output
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
+@pytest.mark.parametrize("name", ["nodes", "price", "limits", "simulation"])
+def test_numbers_in_settings(number: str, name: str, write: Write) -> None:
+    value = {
+        "limits": f"{{eks.pool.quota: {{value: {number}, reason: asked}}}}",
+        "simulation": f"{{launch_rate: {number}}}",
+    }.get(name, number)
+    write({"main.tf": EKS, "kcheck.yaml": f"{name}: {value}\n"})
+    assert status("check", "--fail-on", "never") in (0, 2)
+    assert status("simulate") in (0, 2)
+    if name in ("nodes", "price"):
+        write({"main.tf": EKS, "kcheck.yaml": "", "pyproject.toml": f"[tool.kcheck]\n{name} = {number}\n"})
+        os.remove("kcheck.yaml")
+        assert status("check", "--fail-on", "never") in (0, 2)
+
+
+@pytest.mark.parametrize(
+    "limit", ["eks.pool.quota", "any.large_pool.nodes", "any.dns.nodes_per_replica", "any.gpu_node.pods"]
+)
+def test_limits_of_zero(limit: str, write: Write) -> None:
+    settings = f"nodes: 1000\nlimits: {{{limit}: {{value: 0, reason: none}}}}\n"
+    run_all(write, {"main.tf": EKS, "job.yaml": JOB, "kcheck.yaml": settings})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--nodes", "²"), ("--nodes", HUGE), ("--nodes", "main=٣٣٣٣"), ("--nodes", "1" + "0" * 400), ("--price", "nan"), ("--price", "1e400"),
+        ("--price", "-inf"), ("--price", "1e300"), ("--var-file", "\ud800"), ("--config", "."), ("--exclude", "["),
+    ],
+)  # fmt: skip
+def test_flags(arguments: tuple[str, ...], write: Write) -> None:
+    write({"main.tf": EKS, "job.yaml": JOB})
+    for command in ("check", "simulate"):
+        assert status(command, *arguments) in ((0, 1) if arguments[0] == "--exclude" else (2,))
+
+
+@pytest.mark.parametrize("size", ["1e400", "-1e400", "nan", "²", HUGE, "9" * 40, "1e999Gi"])
+def test_sizes_and_durations_of_runs(size: str, write: Write) -> None:
+    write({"main.tf": EKS, "job.yaml": JOB})
+    assert status("simulate", "--image-size", size) in (0, 2)
+    assert status("simulate", "--duration", f"{size}h") == 2
+
+
+NOT_A_PATH = ["a\\u0000b", "\\ud800", "a" * 5000, "/".join(["a"] * 3000)]
+
+
+@pytest.mark.parametrize("path", NOT_A_PATH, ids=["null", "half", "long", "deep"])
+def test_texts_that_are_no_paths(path: str, write: Write) -> None:
+    text = path.replace("\\u0000", "\\0")
+    run_all(
+        write,
+        {
+            "main.tf": f'{EKS}\nmodule "m" {{\n  source = "./{path}"\n}}\nlocals {{\n  a = [file("{path}"), fileset("{path}", "*"),'
+            f' templatefile("{path}", {{}})]\n}}\nresource "helm_release" "a" {{\n  name  = "a"\n  chart = "{path}"\n}}\n',
+            "k/kustomization.yaml": f'resources: ["{text}"]\npatches: [{{path: "{text}"}}]\ncomponents: ["{text}"]\n'
+            f'configMapGenerator: [{{name: a, files: ["{text}"], envs: ["{text}"]}}]\n',
+            "argo.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\n"
+            f'spec: {{source: {{path: "{text}", repoURL: a, helm: {{valueFiles: ["{text}"]}}}}}}\n',
+            "flux.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\n"
+            f'spec: {{path: "{text}", postBuild: {{substituteFrom: [{{kind: ConfigMap, name: a}}]}}}}\n',
+            "live/terragrunt.hcl": f'terraform {{\n  source = "{path}"\n}}\ninclude {{\n  path = "{path}"\n}}\n'
+            f'dependency "a" {{\n  config_path = "{path}"\n}}\n',
+        },
+    )
+
+
+@pytest.mark.parametrize("path", NOT_A_PATH, ids=["null", "half", "long", "deep"])
+@pytest.mark.parametrize(
+    "setting",
+    ['clusters: [{root: "X"}]', 'clusters: [{root: ., var_files: ["X"], manifests: ["X"]}]', 'var_files: ["X"]', 'exclude: ["X"]',
+     'rules: ["X"]', 'baseline: "X"', 'module_dirs: ["X"]', 'per_path_ignores: {"X": [images]}'],
+)  # fmt: skip
+def test_settings_that_are_no_paths(path: str, setting: str, write: Write) -> None:
+    write({"main.tf": EKS, "job.yaml": JOB, "kcheck.yaml": setting.replace("X", path.replace("\\u0000", "\\0"))})
+    assert status("check") in (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: b"\xef\xbb\xbf" + data, lambda data: data.decode().encode("utf-16"), lambda data: data.decode().encode("utf-32-be"),
+        lambda data: data.replace(b"\n", b"\r"), lambda data: data.replace(b"\n", b"\r", 9), lambda data: data.replace(b"\n", b"\n\r"), lambda data: data[:0],
+        lambda data: data + b"\0", lambda data: data.replace(b"a", b"\xff"), lambda data: data.replace(b"a", b"\xed\xa0\x80"), lambda data: data[: len(data) // 2],
+        lambda data: data.replace(b"\n", "\u2028".encode()), lambda data: data.replace(b" ", "\u00a0".encode()),
+    ],
+)  # fmt: skip
+def test_files_as_other_programs_write_them(change: Callable[[bytes], bytes], write: Write) -> None:
+    files = {"main.tf": EKS, "job.yaml": JOB, "terraform.tfvars": "nodes = 700\n"}
+    for name, text in files.items():
+        run_all(write, {**files, name: change(text.encode())}, COMMANDS[:1])
+    run_all(write, {name: change(text.encode()) for name, text in files.items()}, COMMANDS[2:3])
+    write({"kcheck.yaml": change(b"nodes: 900\n")})
+    assert status("check") in (0, 1, 2)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_files_that_are_none(write: Write) -> None:
+    folder = write(
+        {"good.tf": EKS, "job.yaml": JOB, "kcheck.yaml/a": "", "dir.tf/main.tf": EKS, "dir.yaml/a.yaml": JOB}
+    )
+    os.mkfifo("pipe.tf")
+    os.mkfifo("pipe.yaml")
+    os.symlink("nowhere", "link.tf")
+    os.symlink("self.yaml", "self.yaml")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket.tf")
+        for name in (b"new\nline.tf", b"esc\x1b[31m.yaml", b"tab\t.tf"):
+            (folder / os.fsdecode(name)).write_bytes((EKS if name.endswith(b"tf") else JOB).encode())
+        status("check")
+        for name in (b"\xff.tf", b"\xff.yaml"):
+            (folder / os.fsdecode(name)).write_bytes((EKS if name.endswith(b"tf") else JOB).encode())
+        for command in ("check", "fix"):
+            run = subprocess.run(
+                [sys.executable, "-c", "from kcheck.cli import main; main()", command], capture_output=True, check=False
+            )
+            assert run.returncode == 1, run.stderr
+            assert b"\\udcff.tf" in run.stdout + run.stderr
+        assert status("check", "pipe.tf", "socket.tf", "link.tf", "self.yaml") in (0, 1, 2)

@@ -1,0 +1,168 @@
+"""What strangers wrote acts on no terminal, in no log of a CI job, and in no viewer: the raw bytes of every command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import unicodedata
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import click
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from tests.whole import hostile
+from tests.whole.hostile import EVIL, PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    Write = Callable[[Mapping[str, str | bytes]], Path]
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
+
+Output = dict[str, tuple[tuple[str, ...], ...]]
+NO_NUL = EVIL.replace("\x00", "")
+FORMATS: dict[str, Output] = {
+    "check": {
+        "text": (
+            ("--info", "--show-undecided"), ("--statistics",), ("--select", NO_NUL), (NO_NUL,), ("--config", "wrong.yaml"),
+            ("--baseline-file", "wrong.json"), ("--add-ignores", "known"), ("--rules", "wrong"), ("--config", NO_NUL),
+            ("--output-file", NO_NUL), ("--var", NO_NUL), ("--nodes", NO_NUL), ("--var-file", NO_NUL), ("--price", NO_NUL),
+        ),
+        **dict.fromkeys(("json", "sarif", "junit", "github", "gitlab", "markdown"), (("--info", "--show-undecided"),)),
+    },
+    "fix": {"": (("--diff", "--unsafe-fixes", "--info"), ("--unsafe-fixes", "--info", "--output", "out"))},
+    "baseline": {"": ((), ("--baseline-file", PATH))},
+    "capacity": {"text": ((), ("--nodes", "900")), "json": ((),), "markdown": (("--nodes", "900"),)},
+    "show": {"text": ((), ("--undecided",)), "json": ((), ("--undecided",))},
+    "eval": {"": (("azurerm_kubernetes_cluster.main.name",), ("var.most",), (NO_NUL,))},
+    "explain": {"": (("bad-thing",), (NO_NUL,))},
+    "limits": {"text": ((NO_NUL,),), "json": ((NO_NUL,),)},
+    "config": {"": ((),)},
+    "rules": {"": ((), ("--test", "policy"), ("--test", "wrong"))},
+    "rules new": {"": (("new-thing", "--dir", PATH), (NO_NUL,))},
+    "simulate": {
+        "text": (("--nodes", "30", "--what-if"), ("--record", "nodes.csv"), ("--record", "wrong.csv")),
+        "json": (("--nodes", "30"),),
+        "svg": (("--nodes", "30", "eks"),),
+        "html": (("--nodes", "30"),),
+    },
+    "generate": {"": (
+        ("--from", "eks", "--show-intent"), ("--from", "eks", "--diff", "--nodes", "90"), ("--from", "."),
+        ("--intent", "wrong.yaml"), ("--from", "eks", "--output", PATH, "--nodes", "90"),
+    )},
+    "export admission": {
+        "vap": ((".",), ("--list", "."), ("--rule", NO_NUL)), "kyverno": ((".",),),
+    },
+    "init": {"": ((), (PATH,))},
+}  # fmt: skip
+"""Every command, each of its formats, and how it is run over the hostile tree."""
+RUNS = [
+    (command, form, arguments)
+    for command, formats in FORMATS.items()
+    for form, runs in formats.items()
+    for arguments in runs
+]
+
+
+def commands(group: click.Group, above: str = "") -> Iterator[tuple[str, click.Command]]:
+    """All commands that print something of their own, by the words that call them."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if not isinstance(command, click.Group) or command.invoke_without_command:
+            yield f"{above}{name}", command
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{above}{name} ")
+
+
+def test_every_command_is_run_in_every_format() -> None:
+    every = {}
+    for name, command in commands(cli):
+        choices = next((param.type for param in command.params if "--format" in param.opts), None)
+        every[name] = set(choices.choices) if isinstance(choices, click.Choice) else {""}
+    assert {name: set(formats) for name, formats in FORMATS.items()} == every
+
+
+@pytest.fixture
+def tree(write: Write) -> Path:
+    """Files of which every name, path, comment and value is hostile."""
+    folder = write(hostile.TREE)
+    (folder / "empty").mkdir()
+    with os.fdopen(os.open(os.fsencode(folder) + b"/not-\xff\x9b-unicode.tf", os.O_CREAT | os.O_WRONLY), "w") as file:
+        file.write(hostile.CLUSTER)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "form", "arguments"), RUNS, ids=lambda value: ascii(value)[:40] if isinstance(value, tuple) else value
+)
+def test_output_of_hostile_files_is_inert(command: str, form: str, arguments: tuple[str, ...], tree: Path) -> None:
+    given = [*command.split(), *(["--format", form] if form else []), *arguments]
+    result = CliRunner().invoke(cli, given, color=True)  # nothing is taken out of what is printed
+    assert result.exit_code in (0, 1, 2), result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert_inert(result.stdout_bytes, annotated=form == "github")
+    assert_inert(result.stderr_bytes)
+    if result.exit_code != 2:
+        assert_valid(command, form, result.stdout)
+    assert not list(tree.glob("**/.kcheck-*"))
+
+
+STYLES = re.compile(rb"\x1b\[(?:0|1|31|33|36)m")
+ANNOTATION = re.compile(r"::(?:error|warning|notice) file=[^:,]+(?:,\w+=[^:,]+)+::.+")
+
+
+def assert_inert(data: bytes, *, annotated: bool = False) -> None:
+    """No terminal and no runner acts on a byte, and all that is there is seen."""
+    text = STYLES.sub(b"", data).decode()
+    acting = {ascii(one) for one in text if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    assert acting <= {"'\\n'", "'\\t'"}, acting
+    lines = text.split("\n")
+    annotations = [line for line in lines if annotated and ANNOTATION.fullmatch(line)]
+    assert bool(annotations) == annotated
+    assert [line for line in lines if line.lstrip().startswith("::")] == annotations
+    assert [line for line in lines if re.search(r"##\w*\[", line)] == []
+
+
+def assert_valid(command: str, form: str, text: str) -> None:
+    """A document that the readers of its format take, and that holds none of the markup that it shows."""
+    if form in ("json", "sarif", "gitlab") or command == "eval":
+        json.dumps(json.loads(text), ensure_ascii=False).encode()  # no half of a pair
+    elif form in ("junit", "svg"):
+        ElementTree.fromstring(text)  # noqa: S314 - our own
+    elif form == "html":
+        page = Page()
+        page.feed(text)
+        assert page.tags <= {"body", "h2", "head", "html", "meta", "p", "path", "polygon", "rect", "section", "small",
+                             "style", "svg", "table", "td", "text", "th", "title", "tr"}  # fmt: skip
+        assert not {name for name in page.attributes if name.startswith(("on", "href", "src", "xlink"))}
+    elif form == "markdown":
+        assert set(re.findall(r"(?<!\\)<\w*", text)) <= {"<br"}
+        assert "https://evil" not in text
+        assert not re.search(r"(?<![\w;])@\w|(?<![\w&])#\d", text)
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
+    elif (form in ("vap", "kyverno") and "exported;" not in text) or command == "config":
+        list(yaml.safe_load_all(text))
+
+
+class Page(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes.update(name for name, _ in attrs)

@@ -1,0 +1,82 @@
+"""--timeout: what was found in time is reported, what was not judged is said, and the exit status is 3."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.reading import inventory
+from kcheck.source.deadline import DeadlineError
+from kcheck.words.subjects import things
+from tests.whole.test_nasty import HEALTHY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 300
+  template:
+    spec:
+      containers: [{name: main, image: "pytorch/pytorch:2.8.0"}]
+"""
+
+
+@pytest.fixture
+def tree(write: Callable[[Mapping[str, str]], Path]) -> Path:
+    return write({"main.tf": HEALTHY, "job.yaml": JOB})
+
+
+def late(*_: object) -> None:
+    raise DeadlineError
+
+
+def test_what_was_found_in_time_is_reported(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = CliRunner().invoke(cli, ["check", "."])
+    monkeypatch.setattr(
+        "kcheck.engine.deciding.things", lambda kind, world: late() if kind == "image" else things(kind, world)
+    )
+    run = CliRunner().invoke(cli, ["check", ".", "--timeout", "60"])
+    assert run.exit_code == 3
+    assert "free-control-plane" in run.stdout
+    assert "docker-hub-image" in whole.stdout
+    assert "docker-hub-image" not in run.stdout
+    assert "kinds of objects were not checked: image" in " ".join(run.stdout.split())
+    assert run.stderr.endswith("kcheck: stopped after 60 s (--timeout).\n")
+
+
+def test_what_was_not_read_in_time_is_said(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inventory, "read", late)
+    run = CliRunner().invoke(cli, ["check", ".", "--timeout", "60"])
+    assert run.exit_code == 3
+    assert "not read: .: stopped after 60 s (--timeout); not all files were read, nothing was checked" in run.stdout
+
+
+@pytest.mark.parametrize("command", ["capacity", "fix", "show", "simulate"])
+def test_every_command_that_reads_a_tree_ends(tree: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inventory, "read", late)
+    run = CliRunner().invoke(cli, [command, ".", "--timeout", "60"])
+    assert run.exit_code == 3
+    assert run.stderr == "kcheck: stopped after 60 s (--timeout).\n"
+    assert (tree / "main.tf").read_text() == HEALTHY
+
+
+def test_a_timer_ends_what_is_going_on(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forever(*_: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(inventory, "read", forever)
+    assert CliRunner().invoke(cli, ["check", ".", "--timeout", "0.05"]).exit_code == 3
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "soon"])
+def test_other_times_are_refused(tree: Path, seconds: str) -> None:
+    assert CliRunner().invoke(cli, ["check", ".", "--timeout", seconds]).exit_code == 2
