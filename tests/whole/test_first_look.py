@@ -148,7 +148,7 @@ def test_neither_click_nor_a_library_is_imported(command: str, tmp_path: Path) -
 def test_a_mistake_on_the_way_is_met_again_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
     (tmp_path / "pod.yaml").write_text(POD)
