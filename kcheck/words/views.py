@@ -46,6 +46,7 @@ Wanted: TypeAlias = "dict[str, Wanted]"
 
 _CHAIN = regex(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*")
 _MEMBER = regex(r"\.\s*([A-Za-z_]\w*)")
+_LOOP = regex(r"\.\s*(?:all|exists|exists_one|filter|map)\s*\(")
 _INDEX = regex(r"[\w\])]\s*\[")
 _NESTED = regex(r"\(\s*(\w+)\s*,.*\b\1\.\w+\.(?:exists|all|filter|map)\(", re.DOTALL)
 """A loop over the records of those that another loop goes over."""
@@ -63,7 +64,7 @@ def wanted(*expressions: Expression) -> Wanted:
         chains: Iterable[str] = (
             _CHAIN.findall(text) if not (_INDEX.search(text) or _NESTED.search(text)) else usage(expression).paths
         )
-        members = _MEMBER.findall(text) if "(" in text else ()
+        members = _MEMBER.findall(text) if _LOOP.search(text) else ()
         for chain in chains:
             inner = result
             for depth, step in enumerate(re.split(r"[\s.\[\]]+", chain)):
