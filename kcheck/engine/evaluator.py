@@ -354,8 +354,7 @@ class Evaluator:
             return False
         if origin.missing is not None:
             return bool(origin.missing.path)
-        is_list = change.append and self.view.kind(record, path) == "list"
-        return origin.literal or (is_list and self.view.value(record, path) is not None)
+        return origin.literal or (change.append and self.view.kind(record, path) == "list")
 
 
 def _parts(origin: Origin) -> str:

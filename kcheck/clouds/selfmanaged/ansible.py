@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.source.values import Datum
 
 _SECTION = regex(r"\[([^\]:]+)(?::(\w+))?\]")
-_RANGE = regex(r"\[(\d{1,9}):(\d{1,9})\]")
+_RANGE = regex(r"\[(\d{1,18}):(\d{1,18})\]")
 _REFERENCE = regex(r"\{\{\s*(\w+)\s*\}\}")
 _MOST = 50_000
 """More hosts than any inventory lists."""
