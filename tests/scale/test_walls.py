@@ -290,7 +290,9 @@ def test_pools_of_two_clusters_share_a_subnet(write: Callable[[Mapping[str, str 
 @pytest.mark.parametrize("format_", ["text", "markdown"])
 def test_formats_for_people(format_: str, write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     write({"main.tf": eks(prefix=22, nodes=1000)})
-    output = CliRunner().invoke(cli, ["capacity", ".", "--format", format_, "--nodes", "500"]).stdout.replace("\\_", "_")
+    output = (
+        CliRunner().invoke(cli, ["capacity", ".", "--format", format_, "--nodes", "500"]).stdout.replace("\\_", "_")
+    )
     for part in ("50", "address space of subnet aws_subnet.nodes", "cpu 50 x 20", "main.tf:8", "450", "you ask for"):
         assert part in output
 
