@@ -36,8 +36,8 @@ class Disk:
     """The files within a boundary; without one, those that a person names.
 
     `overlay` maps real paths to the bytes that stand in for those on disk; None for a file that does not exist.
-    What is outside is as if it were not there; `refused` is told of each place there that is asked for, once: the path
-    and where it leads.
+    What is outside is as if it were not there; `refused` is told of each file and folder there that is asked for, once:
+    the path and where it leads.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Disk:
     def _is_outside(self, path: str, real: str) -> bool:
         if self.boundary is None or self.boundary.holds(real):
             return False
-        if self._refused is not None and real not in self._told and system.exists(real):
+        if self._refused is not None and real not in self._told and (system.is_file(real) or system.is_folder(real)):
             self._told.add(real)
             self._refused(path, real)
         return True

@@ -196,6 +196,11 @@ def test_functions(repository: Path, asked: list[str], call: str) -> None:
     assert "is outside of the repository" in found.output
 
 
+def test_a_device_is_no_file_that_was_not_read(repository: Path) -> None:
+    add(repository, {"main.tf": CLUSTER.replace('"train"', 'file("/dev/null")')}, {"job.yaml": "/dev/null"})
+    assert "--allow-outside" not in run("check", ".", "--show-undecided").output
+
+
 UNITS = [
     'include "x" { path = "../../outside/terragrunt.hcl" }',
     'locals { x = read_terragrunt_config("../../outside/terragrunt.hcl") }',
