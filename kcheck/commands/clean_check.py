@@ -20,13 +20,13 @@ _STRICT = frozenset({"--fail-on=info", "--fail-on=undecided"})
 def is_clean(arguments: list[str]) -> bool:
     """Whether nothing is found in the tree that was read for these arguments, which is then printed."""
     given = first_look.split(arguments)
-    if given is None or given[0] not in first_look.trees:
+    if given is None or given[0] not in first_look.trees or system.variable("KCHECK_JOBS"):
         return False
     folders, _, flags = given
     system.may_repeat()
     quiet = bool(flags & first_look.QUIET)
     with progress.show_progress(quiet=quiet) as tell:
-        result = linter.run(first_look.trees[folders], Config(), tell)
+        result = linter.run(first_look.trees[folders], Config(), tell, jobs=None)
     report = Report(result, "--info" in flags, "--show-undecided" in flags, quiet)
     if report.findings or result.bugs or not result.relevant or flags & _STRICT:
         first_look.results[folders] = result
