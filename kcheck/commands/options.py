@@ -222,10 +222,10 @@ def effective_config(
     boundary = around(paths or (".",), given.pop("outside", ())).widened(own)
     disk = Disk(overlay, boundary)
     config = Config(boundary=boundary)
-    if file or find_file(paths, disk):
+    if found := file or find_file(paths, disk):
         from kcheck.config import settings  # with JSON and the schemas: 8 ms
 
-        config = settings.load(paths, file, disk)
+        config = settings.load_file(found, disk, boundary, is_named=file is not None)
     places = config.places | {name: f"--{_FLAGS.get(name, name)}" for name in given}
     nodes = parse_nodes(given.pop("nodes", ()))
     variables = parse_variables(given.pop("variables", ()))

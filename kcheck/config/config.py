@@ -108,13 +108,19 @@ class Config(Struct, frozen=True):
 
     def paths(self) -> Iterator[tuple[str, str]]:
         """The files and folders that it names, each with its setting."""
+        yield from self.files()
+        for one in self.environments:
+            yield from (("clusters", path) for path in (one.root, *one.manifests))
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """Those that are read beside the tree."""
         for name, value in (
             ("var_files", self.var_files), ("module_dirs", self.module_dirs), ("rules", self.rules),
             ("helm_values", self.helm_values), ("baseline", (self.baseline,) if self.baseline else ()),
         ):  # fmt: skip
             yield from ((name, path) for path in value)
         for one in self.environments:
-            yield from (("clusters", path) for path in (one.root, *one.var_files, *one.manifests))
+            yield from (("clusters", path) for path in one.var_files)
 
     def environment(self, root: str, name: str) -> Environment | None:
         """The environment of that name for a root module."""

@@ -24,6 +24,7 @@ from kcheck.syntax.toml_scan import find_table, key_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from kcheck.files.boundary import Boundary
     from kcheck.source.values import DatumValue
 
 
@@ -31,15 +32,23 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
     """The settings of the file that is closest to the paths, upwards; the defaults if there is none.
 
     Raises:
-        ConfigError: the file cannot be read, says something that no setting takes, or names what is outside.
+        ConfigError: as for `load_file`.
     """
     given = tuple(paths)
     disk = disk or Disk()
-    boundary = disk.boundary or around(given or (".",))
     found = named or find_file(given, disk)
     if found is None:
         return Config()
-    disk.boundary = boundary.widened([found])
+    return load_file(found, disk, disk.boundary or around(given or (".",)), is_named=named is not None)
+
+
+def load_file(found: str, disk: Disk, boundary: Boundary, *, is_named: bool) -> Config:
+    """The settings of a file, which is the user's own if it `is_named` by the command line and outside the boundary.
+
+    Raises:
+        ConfigError: the file cannot be read, says something that no setting takes, or names what is outside.
+    """
+    disk = Disk(disk.overlay, boundary.widened([found]))
     if disk.is_outside(found):
         raise ConfigError(f"{found}: it leads out of the repository, and is not read")
     try:
@@ -54,7 +63,7 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
     config = _config(data, os.path.dirname(found))
     folder = os.path.dirname(system.real_path(found))
     paths_outside = [(name, path) for name, path in config.paths() if not boundary.holds(system.real_path(path))]
-    if named is None or boundary.holds(folder):  # not the user's own settings: they run nothing, and lead nowhere else
+    if not is_named or boundary.holds(folder):  # not the user's own settings: they run nothing, and lead nowhere else
         config = replace(config, render_refused=bool(config.render))
         own = boundary if boundary.holds(folder) else around([folder])
         for name, path in paths_outside:

@@ -22,7 +22,7 @@ class Boundary:
 
     def holds(self, real: str) -> bool:
         """Whether a path, with its links resolved, may be read."""
-        return f"{real}{os.sep}".startswith(self.folders)
+        return _with_separator(real).startswith(self.folders)
 
     def widened(self, named: Iterable[str]) -> Boundary:
         """One that also holds files and folders that the user names. A link in a repository does not lead out of it."""
@@ -47,7 +47,13 @@ def remedy(path: str) -> str:
 
 def repository(path: str) -> str:
     """The folder of the repository that holds `path`, links resolved; empty without one."""
-    return _above(system.real_path(path))
+    folder = system.real_path(path)
+    while not system.exists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return ""
+        folder = above
+    return folder
 
 
 def contains_path(folder: str, path: str) -> bool:
@@ -83,15 +89,6 @@ def _owner(path: str) -> str:
         if above == here:
             return system.real_path(found) if found else ""
         here = above
-
-
-def _above(folder: str) -> str:
-    while not system.exists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return ""
-        folder = above
-    return folder
 
 
 def _with_separator(path: str) -> str:

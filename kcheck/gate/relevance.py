@@ -91,10 +91,8 @@ def unclear_files(
 
 def _own(config: Config) -> set[str]:
     """The files and folders that the settings name, and those that the settings are in."""
-    values = (path for environment in config.environments for path in environment.var_files)
     places = (place.rpartition(":")[0] for place in config.places.values())
-    named = (*config.rules, *config.var_files, *config.module_dirs, *config.helm_values)
-    return {*named, *values, *filter(None, (config.baseline, *places))}
+    return {*(path for _, path in config.files()), *filter(None, places)}
 
 
 def _read(path: str, disk: Disk) -> bytes:
