@@ -26,7 +26,7 @@ class Boundary:
 
     def widened(self, named: Iterable[str]) -> Boundary:
         """One that also holds files and folders that the user names. A link in a repository does not lead out of it."""
-        own = [real for path in named for real in _named(path)]
+        own = [system.real_path(path) for path in named if not leads_out(path)]
         return Boundary((*self.folders, *map(_with_separator, own)))
 
 
@@ -38,6 +38,12 @@ def around(paths: Iterable[str], outside: Iterable[str] = ()) -> Boundary:
     """
     tops = [*(_top(path) for path in paths), *map(system.real_path, outside)]
     return Boundary(map(_with_separator, tops))
+
+
+def leads_out(path: str) -> bool:
+    """Whether a name in a repository stands for something outside it."""
+    owner = _owner(path)
+    return bool(owner) and not contains_path(owner, path)
 
 
 def remedy(path: str) -> str:
@@ -69,12 +75,6 @@ def _top(path: str) -> str:
     folder = real if system.is_folder(real) else os.path.dirname(real)
     here = system.real_path(".")
     return repository(folder) or (here if here != os.path.dirname(here) and contains_path(here, folder) else folder)
-
-
-def _named(path: str) -> list[str]:
-    """What may be read because the user names it; nothing if it is a link out of the repository that holds it."""
-    real, owner = system.real_path(path), _owner(path)
-    return [real] if not owner or contains_path(owner, real) else []
 
 
 def _owner(path: str) -> str:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.files import system
+from kcheck.files.boundary import REASON, leads_out
 from kcheck.source import deadline
 from kcheck.source.regex import regex
 
@@ -197,11 +198,15 @@ def copies(files: Iterable[File], folder: str) -> None:
 def write(path: str, data: bytes) -> None:
     """Write a file, new or not, whose readers see the old bytes or the new ones; a pipe is written to.
 
+    A link in a repository is not followed out of it.
+
     Raises:
         OSError: it cannot be written.
     """
     system.cannot_repeat()
     real = os.path.realpath(path)
+    if leads_out(path):  # a link that a stranger made
+        raise PermissionError(errno.EACCES, f"it is {REASON}", path)
     if system.is_read_only(real):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
     fresh = not os.path.exists(real)

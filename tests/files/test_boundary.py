@@ -283,6 +283,16 @@ def test_files_that_are_written_cannot_be_elsewhere(repository: Path) -> None:
     assert {path.name: path.read_text() for path in (repository / "../outside").iterdir()} == OUTSIDE
 
 
+def test_reports_are_not_written_elsewhere(repository: Path) -> None:
+    add(repository, {"main.tf": CLUSTER}, {"report.json": "../outside/values.yaml", "new.json": "../outside/new.json"})
+    for name in ("report.json", "new.json"):
+        found = run("check", ".", "--output-file", f"json={name}")
+        assert found.exit_code == 2
+        assert f"{name}: it is outside of the repository" in found.output
+    assert {path.name: path.read_text() for path in (repository / "../outside").iterdir()} == OUTSIDE
+    assert run("check", ".", "--output-file", f"json={repository / '../mine.json'}").exit_code in (0, 1)
+
+
 def test_what_holds_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = os.path.realpath(tmp_path)
     add(tmp_path, {"a/.git/HEAD": "", "a/b/x.tf": "", "c/x.tf": "", "ab/x.tf": ""})
