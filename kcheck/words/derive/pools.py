@@ -81,7 +81,9 @@ def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction
     """Which part of a GPU workload the pools of its cluster have room for together."""
     pools = world.pools.of_cluster(cluster)
     return world.remember(
-        "room of all pools", workload.id, lambda: sum((_room(workload, pool) for pool in pools), Fraction(0))
+        "room of all pools",
+        (workload.id, cluster.id),
+        lambda: sum((_room(workload, pool) for pool in pools), Fraction(0)),
     )
 
 
