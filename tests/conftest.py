@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from kcheck.commands import first_look
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.files.tree import Tree
@@ -21,7 +22,7 @@ from kcheck.reading import inventory
 from tests.places import LONG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from kcheck.engine.linter import Result
@@ -53,6 +54,14 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["KCHECK_TODAY"] = "2026-11-22"  # what is retired does not change with the calendar
     os.environ["KCHECK_CACHE_DIR"] = ""  # each run is one of its own
     os.environ["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp().parent / "compiled")
+
+
+@pytest.fixture(autouse=True)
+def _one_run() -> Iterator[None]:
+    """A process is one run: what one test has read is nothing to the next."""
+    yield
+    first_look.trees.clear()
+    first_look.results.clear()
 
 
 @pytest.fixture
