@@ -9,7 +9,7 @@ from msgspec import Struct
 from kcheck.usage import resources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from kcheck.usage.recording import Node, Pod
 
@@ -35,8 +35,8 @@ class Fragments(Struct, frozen=True):
 
     `waiting` is for how many seconds any waited. In that time `whole` unit-seconds were there, and `stranded` of them
     were free on nodes that took none of the pods; `packed` says for how many seconds they would have been enough for
-    one of the pods if they had been on one node. `shape` is what most pods asked for that waited, and `job` whose they
-    were. `nodes` is the mean number of nodes with such a rest.
+    one of the pods if they had been on one node. `nodes` is the mean number of nodes with such a rest, `longest` the
+    pod that waited longest.
     """
 
     unit: str
@@ -45,8 +45,7 @@ class Fragments(Struct, frozen=True):
     stranded: float
     packed: int
     nodes: float
-    shape: float
-    job: int
+    longest: Pod
 
 
 def shape(pod: Pod) -> Shape:
@@ -60,36 +59,41 @@ def room(node: Node) -> Shape:
     return Shape(resources.gpus(of), of.get("cpu", 0.0), of.get("memory", 0.0))
 
 
-def fragments(nodes: Iterable[Node], pods: Iterable[Pod], end: int) -> Fragments | None:
+def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments | None:
     """What was of no use on some nodes of a recording that ends at `end`; None where no pod waited for them.
 
-    `pods` are all of it: those on these nodes take of them, those that waited for GPUs, or of nodes without GPUs for
-    nodes at all, would have liked to. Nodes are as they were between their first and last sample.
+    `pods` are all of it: those on these nodes take of them, and those that got no node, or one of these, waited for
+    them. Nodes are as they were between their first and last sample.
     """
     own = {node.name: room(node) for node in nodes}
-    with_gpus = any(one.gpus for one in own.values())
-    found = list(pods)
-    sweep = _Sweep(own, with_gpus)
+    sweep = _Sweep(own)
     events: list[tuple[int, int, _Event]] = []
     for node in nodes:
         if node.first is not None:
-            events += ((node.first, 1, _Event(node=node.name, there=True)), (node.last or end, 0, _Event(node=node.name)))
-    for at, pod in enumerate(found):
+            events += _events(node.first, node.last or end, _Event(node.name))
+    for at, pod in enumerate(pods):
+        size = shape(pod)
         if pod.node in own:
-            begin, finish = pod.scheduled or pod.started or pod.first, pod.ended or pod.last or end
+            begin = next((time for time in (pod.scheduled, pod.started, pod.first) if time is not None), None)
+            finish = next((time for time in (pod.ended, pod.last) if time is not None), end)
             if begin is not None and begin < finish:
-                events += ((begin, 1, _Event(pod.node, shape(pod))), (finish, 0, _Event(pod.node, shape(pod), ends=True)))
-        wanted = shape(pod)
-        if sweep.wants(wanted) and (span := _waiting(pod)):
-            events += ((span[0], 1, _Event(pod=at, size=wanted)), (span[1], 0, _Event(pod=at, size=wanted, ends=True)))
+                events += _events(begin, finish, _Event(pod.node, size))
+        span = _waiting(pod)
+        if span is not None and (not pod.node or pod.node in own) and sweep.wants(size):
+            events += _events(*span, _Event(size=size, pod=at))
     events.sort(key=lambda event: event[:2])
     now = None
-    for time, _, event in events:
+    for time, begins, event in events:
         if now is not None and time > now:
             sweep.passed(time - now)
         now = time
-        sweep.happen(event)
-    return sweep.result()
+        sweep.happen(event, ends=not begins)
+    return sweep.result(pods)
+
+
+def _events(begin: int, finish: int, event: _Event) -> list[tuple[int, int, _Event]]:
+    """The beginning and the end of something; of two at a time, ends go first."""
+    return [(begin, 1, event), (finish, 0, event)]
 
 
 def _waiting(pod: Pod) -> tuple[int, int] | None:
@@ -101,24 +105,21 @@ def _waiting(pod: Pod) -> tuple[int, int] | None:
 
 
 class _Event(Struct, frozen=True):
-    """Something that begins, or `ends`: a node is `there`, a pod is on it, or a pod waits."""
+    """A node that is there, a pod of some size on it, or, without a node, one that waits."""
 
     node: str = ""
     size: Shape | None = None
-    there: bool = False
-    ends: bool = False
-    pod: int | None = None
+    pod: int = -1
 
 
 class _Sweep:
     """The state of some nodes at a time, and sums over time."""
 
-    def __init__(self, rooms: dict[str, Shape], with_gpus: bool) -> None:  # noqa: FBT001 - private
+    def __init__(self, rooms: dict[str, Shape]) -> None:
         self._rooms = rooms
-        self._unit = "gpus" if with_gpus else "cpu"
+        self._unit = "gpus" if any(one.gpus for one in rooms.values()) else "cpu"
         self._taken: dict[str, list[Shape]] = {}
         self._there: set[str] = set()
-        self._free: dict[str, Shape] = {}
         self._wanted: dict[int, Shape] = {}
         self._shapes: dict[Shape, int] = {}
         self._rests: dict[str, float] = {}
@@ -130,45 +131,40 @@ class _Sweep:
         """Whether a pod of a size might be on one of the nodes, were it free, and is what they are for."""
         return (size.gpus > 0) == (self._unit == "gpus") and any(size.fits(one) for one in self._rooms.values())
 
-    def happen(self, event: _Event) -> None:
-        """Change the state."""
-        if event.pod is not None and event.size is not None:
-            self._wait(event.pod, event.size, ends=event.ends)
-        elif event.size is not None:
-            taken = self._taken.setdefault(event.node, [])
-            if not event.ends:
-                taken.append(event.size)
-            elif event.size in taken:
-                taken.remove(event.size)
-            self._look(event.node)
+    def happen(self, event: _Event, *, ends: bool) -> None:
+        """Change the state: something begins, or ends."""
+        if event.size is None:
+            (self._there.discard if ends else self._there.add)(event.node)
+        elif not event.node:
+            self._wait(event.pod, event.size, ends=ends)
+            return
         else:
-            (self._there.add if event.there else self._there.discard)(event.node)
-            self._look(event.node)
+            taken = self._taken.setdefault(event.node, [])
+            (taken.remove if ends else taken.append)(event.size)
+        self._look(event.node)
 
     def _wait(self, pod: int, size: Shape, *, ends: bool) -> None:
-        before = set(self._shapes)
+        before = size in self._shapes
         self._shapes[size] = self._shapes.get(size, 0) + (-1 if ends else 1)
         if not self._shapes[size]:
             del self._shapes[size]
         if ends:
-            self._wanted.pop(pod, None)
+            del self._wanted[pod]
         else:
             self._wanted[pod] = size
-        if set(self._shapes) != before:
+        if (size in self._shapes) != before:
             for node in self._there:
                 self._look(node)
 
     def _look(self, node: str) -> None:
-        """What is left on a node, and whether that is of use."""
+        """Whether what is left on a node is of use to a pod that waits."""
         self._rests.pop(node, None)
         if node not in self._there:
-            self._free.pop(node, None)
             return
         left = self._rooms[node]
         for one in self._taken.get(node, ()):
             left = left.less(one)
-        self._free[node] = left
-        rest = getattr(left, self._unit)
+        rest: float = getattr(left, self._unit)
         if rest > _LEAST[self._unit] and not any(size.fits(left) for size in self._shapes):
             self._rests[node] = rest
 
@@ -186,15 +182,15 @@ class _Sweep:
         for pod in self._wanted:
             self._waited[pod] = self._waited.get(pod, 0) + seconds
 
-    def result(self) -> Fragments | None:
+    def result(self, pods: Sequence[Pod]) -> Fragments | None:
         """The sums; None where nothing waited."""
         waiting, packed = self._seconds
         if not waiting:
             return None
-        return Fragments(
-            "GPUs" if self._unit == "gpus" else "cores", waiting, *self._sums[:2], packed, self._sums[2] / waiting,
-            shape=0, job=max(self._waited, key=lambda pod: (self._waited[pod], -pod)),
-        )  # fmt: skip
+        whole, stranded, nodes = self._sums
+        longest = max(self._waited, key=lambda pod: (self._waited[pod], -pod))
+        unit = "GPUs" if self._unit == "gpus" else "cores"
+        return Fragments(unit, waiting, whole, stranded, packed, nodes=nodes / waiting, longest=pods[longest])
 
 
 _LEAST = {"gpus": 0.0, "cpu": 0.99}

@@ -124,19 +124,3 @@ def _together(pods: list[Pod]) -> GpuUse:
         memory_total=round(first.memory_total),
         power=round(sum(gpu.power for _, gpu in each) / samples) if samples else None,
     )
-
-
-def mean(percents: dict[int, int]) -> float | None:
-    """The mean of samples by percent; None without any."""
-    count = sum(percents.values())
-    return sum(value * number for value, number in percents.items()) / count if count else None
-
-
-def percentile(percents: dict[int, int], share: float) -> int | None:
-    """The percentage that so many percent of the samples do not exceed; None without any."""
-    left = sum(percents.values()) * share / 100
-    for value in sorted(percents):
-        left -= percents[value]
-        if left <= 0:
-            return value
-    return None

@@ -1,22 +1,27 @@
-"""Words of what was measured: requests beside use, GPUs beside work, free GPUs beside pods that wait."""
+"""Words of requests beside what was measured: the need by tier, and what is asked for above it."""
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.model import Container, PodTemplate, Thing
 from kcheck.source.units import counted
 from kcheck.source.values import Known, Unknown, Value, known, number
 from kcheck.usage import amounts, measured
-from kcheck.usage.numbers import HIGHEST, LOWEST, STANDARD, Slice, buffers, slices
+from kcheck.usage.numbers import HIGHEST, LOWEST, STANDARD, buffers
 from kcheck.words.derive.basics import computed
-from kcheck.words.derive.jobs import default_classes, pod_classes, priority_class
+from kcheck.words.derive.bundles import default_classes, pod_classes
+from kcheck.words.derive.jobs import priority_class
 
 if TYPE_CHECKING:
-    from kcheck.model import PriorityClass, Workload
+    from collections.abc import Callable
+
+    from kcheck.model import NodePool, PriorityClass, Workload
     from kcheck.scale.world import World
-    from kcheck.usage.measured import ContainerUse, GpuUse
+    from kcheck.usage.measured import ContainerUse
     from kcheck.usage.numbers import Buffers
 
 CPU, MEMORY = "CPU", "memory"
@@ -106,16 +111,15 @@ def _buffers(owner: Workload, world: World) -> Buffers:
 
 def tier(owner: Workload, world: World) -> str:
     """The tier of a workload: of the settings, else by the value of its priority class."""
-    labels = dict(known(owner.labels) or {})
-    for one in owner.templates:
-        labels |= known(one.labels) or {}
+    labels: dict[str, str] = {}
+    for found in (owner.labels, *(one.labels for one in owner.templates)):
+        labels |= known(found) or {}
     own = known(priority_class(owner, world))
     name = known(owner.priority) or (known(own.name) if own is not None else None) or ""
-    for one in world.config.usage.tiers:
-        by_class = any(fnmatchcase(name, pattern) for pattern in one.classes)
-        by_label = bool(one.labels) and one.labels.items() <= labels.items()
-        if by_class or by_label:
-            return one.name
+    for given in world.config.usage.tiers:
+        by_class = any(fnmatchcase(name, pattern) for pattern in given.classes)
+        if by_class or (given.labels and given.labels.items() <= labels.items()):
+            return given.name
     value = number(own.number, 0) if own is not None else 0
     if value < 0:
         return LOWEST
@@ -217,48 +221,60 @@ def template_of(container: Container, world: World) -> PodTemplate:
     return next(one for one in owner.templates if container in one.containers)
 
 
-# --- GPUs
+# --- money
 
 
-class GpuUsage(Thing, frozen=True):
-    """The GPUs of the pods of a template, as they were measured."""
-
-    template: PodTemplate
-    use: GpuUse
-
-
-def gpus(world: World) -> list[GpuUsage]:
-    """The GPUs of all templates that were measured for long enough."""
-    found = measured.of(world)
-    least = world.numbers.limits("any")["usage.gpu_hours"].number * _HOUR
-    uses = measured.gpus(found).items() if found is not None else ()
-    return [
-        GpuUsage(f"{template.id}/gpus", template.place, template, use)
-        for template, use in uses
-        if use.seconds >= least and use.busy
-    ]
-
-
-def part(one: GpuUsage, world: World) -> Slice | None:
-    """The smallest MIG profile that would carry what a pod does on its one GPU; None if none would, or has one."""
-    if one.use.profile or number(one.template.gpus, 0) != 1:
+def share_rate(template: PodTemplate, world: World, share: Callable[[NodePool], float | None]) -> float | None:
+    """The price of a share of a node for an hour, in mills: of the cheapest pool for some pods; None if not known."""
+    pools = world.pools.candidates(template)
+    if isinstance(pools, Unknown):
         return None
-    share = world.numbers.limits("any")["usage.share_busy"].number / 100
-    busy = measured.percentile(one.use.busy, 95) or 0
-    return next(
-        (s for s in slices(one.use.model) if one.use.memory <= s.memory * share and busy <= s.compute * share), None
-    )
+    rates = []
+    for pool, _ in pools:
+        price, part = world.numbers.price(pool), share(pool)
+        if price is None or part is None:
+            return None
+        rates.append(price.mills * part)
+    return min(rates, default=None)
 
 
-def copies(one: GpuUsage, world: World) -> int | None:
-    """So many of these pods fit one GPU by memory and work, with time slices or MPS; None where only one does."""
-    if one.use.profile or number(one.template.gpus, 0) != 1 or not one.use.memory_total:
-        return None
-    share = world.numbers.limits("any")["usage.share_busy"].number / 100
-    busy = max(measured.percentile(one.use.busy, 95) or 0, 1)
-    found = int(min(one.use.memory_total * share / max(one.use.memory, 1), 100 * share / busy))
-    return min(found, _MOST_COPIES) if found > 1 else None
+def kills(one: Request) -> int:
+    """How often its container was killed for want of memory."""
+    return one.use.kills if one.resource == MEMORY else 0
 
 
-_MOST_COPIES = 8
-"""More pods on a GPU than that are in each other's way whatever they use."""
+def starts_high(one: Request, world: World) -> bool:
+    """Whether the first minutes of a job need clearly more CPU than the hours after."""
+    if one.resource != CPU or not world.deployed.workload(one.container).batch:
+        return False
+    later = amounts.used_cpu(replace(one.use, starting={}), one.percentile, batch=True)
+    return later is not None and one.used > 1.25 * later
+
+
+def _together(one: Request, world: World) -> int | None:
+    """How much its pods ask for above the need, all at once; None where their number is not known, or nothing is asked."""
+    count, amount = known(template_of(one.container, world).count), known(one.amount)
+    return None if count is None or amount is None else max(0, amount - one.needed) * count
+
+
+def excess(one: Request, world: World) -> Value[str]:
+    """What its pods ask for above the need, all at once, in words."""
+    found = _together(one, world)
+    return computed(one, said(one, found) if found else None)
+
+
+def excess_money(one: Request, world: World) -> Value[int]:
+    """The price of that for an hour, as a share of the nodes that its pods land on."""
+    found = _together(one, world)
+    if not found:
+        return computed(one, None)
+    rate = share_rate(template_of(one.container, world), world, lambda pool: _share(one.resource, pool))
+    return computed(one, None if rate is None else round(rate * found))
+
+
+def _share(resource: str, pool: NodePool) -> float | None:
+    """What a millicore or byte is of the smallest machine of a pool; None of one with GPUs, which are its price."""
+    from kcheck.scale import allocatable
+
+    least = min((room.vcpus * 1000 if resource == CPU else room.memory for room in allocatable.rooms(pool)), default=0)
+    return 1 / least if least and known(pool.machine.gpus) == 0 else None
