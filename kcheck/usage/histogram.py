@@ -16,7 +16,7 @@ def rounded(value: float) -> int:
     """A value that is not negative, to whole numbers below 100 and to 1 % above."""
     if value < 100:
         return round(value)
-    power = 10 ** (len(str(int(value))) - 3)
+    power: int = 10 ** (len(str(int(value))) - 3)
     first = value / power
     step = 2 if first < 200 else 5 if first < 500 else 10
     return round(first / step) * step * power

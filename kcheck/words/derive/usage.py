@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kcheck.model import Container, PodTemplate, Thing
 from kcheck.source.units import counted
-from kcheck.source.values import Known, Unknown, Value, known, number
+from kcheck.source.values import Known, Unknown, Value, known, mapped, number
 from kcheck.usage import amounts, measured
 from kcheck.usage.numbers import HIGHEST, LOWEST, STANDARD, buffers
 from kcheck.words.derive.basics import computed
@@ -236,6 +236,21 @@ def share_rate(template: PodTemplate, world: World, share: Callable[[NodePool], 
             return None
         rates.append(price.mills * part)
     return min(rates, default=None)
+
+
+def of_need(one: Request, _world: World) -> Value[int]:
+    """The request in percent of the need; null without one."""
+    return mapped(one.amount, lambda amount: round(100 * amount / one.needed))
+
+
+def of_limit(one: Request, _world: World) -> Value[int]:
+    """The most that was used in percent of the limit; null without one."""
+    return mapped(one.limit, lambda limit: round(100 * one.peak / max(limit, 1)))
+
+
+def killed(one: Request) -> int:
+    """The largest limit at which its container was killed for want of memory; 0 where it never was."""
+    return one.use.killed if one.resource == MEMORY else 0
 
 
 def kills(one: Request) -> int:
