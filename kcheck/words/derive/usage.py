@@ -166,7 +166,11 @@ def asked_text(one: Request, _world: World) -> Value[str]:
     found = one.amount
     if isinstance(found, Unknown):
         return found
-    return computed(one, None if known(found) is None else said(one, number(found, 0)))
+    return computed(one, None if known(found) is None else f"{said(one, number(found, 0))}{_of(one)}")
+
+
+def _of(one: Request) -> str:
+    return "" if one.resource == CPU else " of memory"
 
 
 def limit_text(one: Request, _world: World) -> Value[str]:
@@ -193,7 +197,7 @@ def basis(one: Request) -> str:
 def buffer(one: Request) -> str:
     """The buffer of its tier, in words."""
     percent = one.buffers.cpu_buffer if one.resource == CPU else one.buffers.memory_buffer
-    return f"{percent:g}% of tier {one.buffers.tier}"
+    return f"{percent:g}% (tier {one.buffers.tier})"
 
 
 def span(seconds: int) -> str:
@@ -203,7 +207,7 @@ def span(seconds: int) -> str:
 
 def measured_text(one: Request) -> str:
     """How much was measured, in words: pods and time."""
-    return f"{counted(one.use.pods, 'pod')} in {span(one.use.seconds)}"
+    return f"{span(one.use.seconds)} of {counted(one.use.pods, 'pod')}"
 
 
 def fills_node(one: Request, world: World) -> bool:
@@ -275,7 +279,7 @@ def _together(one: Request, world: World) -> int | None:
 def excess(one: Request, world: World) -> Value[str]:
     """What its pods ask for above the need, all at once, in words."""
     found = _together(one, world)
-    return computed(one, said(one, found) if found else None)
+    return computed(one, f"{said(one, found)}{_of(one)}" if found else None)
 
 
 def excess_money(one: Request, world: World) -> Value[int]:
