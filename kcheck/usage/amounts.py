@@ -74,6 +74,6 @@ def memory_text(count: int) -> str:
     """Bytes as a quantity, exactly: 350Mi, 12.5Gi, 64Gi."""
     if count % _GI == 0:
         return f"{count // _GI}Gi"
-    if count >= 10 * _GI and count % (_GI // 2) == 0:
+    if count > _GI and count % (_GI // 2) == 0:
         return f"{count // _GI}.5Gi"
     return f"{count // _MI}Mi" if count % _MI == 0 else str(count)

@@ -102,7 +102,7 @@ def test_requests_have_a_buffer_and_a_least() -> None:
 
 
 def test_what_was_killed_needs_more_than_it_had() -> None:
-    assert amounts.memory(use({}, peak=7 * GI, killed=8 * GI), NONE) == 10000 * MI
+    assert amounts.memory(use({}, peak=7 * GI, killed=8 * GI), NONE) == 10 * GI
     assert amounts.memory(use({}, peak=20 * GI, killed=8 * GI), NONE) == 20 * GI
 
 
