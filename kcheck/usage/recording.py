@@ -7,16 +7,14 @@ MiB (as DCGM has it), power in watts, use of a GPU in percent.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct, field
 
 from kcheck.files import system
 from kcheck.source.visible import visible
+from kcheck.usage.histogram import Histogram  # noqa: TC001 - msgspec asks for it
 
-if TYPE_CHECKING:
-    from kcheck.usage.histogram import Histogram
 VERSION = 1
 HOUR = 3600
 LARGEST = 2 << 30
