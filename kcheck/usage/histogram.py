@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -28,10 +29,12 @@ def middle(at: int) -> float:
 
 def add(into: Histogram, values: Iterable[float]) -> None:
     """Count values; those of no size, such as NaN, are left out."""
-    for value in values:
-        if 0 <= value < math.inf:
-            at = bucket(value)
-            into[at] = into.get(at, 0) + 1
+    sized = [value for value in values if 0 <= value < math.inf]
+    found = Counter([int(math.log(value) / _LOG + 1e-9) for value in sized if value >= 1])
+    found[ZERO] = len(sized) - found.total()
+    for at, count in found.items():
+        if count:
+            into[at] = into.get(at, 0) + count
 
 
 def merged(found: Iterable[Histogram]) -> Histogram:

@@ -165,7 +165,7 @@ class _Code:
 
 
 def _made(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
-    """The kinds that own the pods of a workload, each with a pattern of what its name has behind that of the workload."""
+    """The kinds that own the pods of a workload, each with a pattern of what follows its name in theirs."""
     entry = profiles.workloads().get(f"{workload.group}/{workload.kind}".lstrip("/"))
     if name.endswith("-"):  # of generateName
         yield workload.kind, "?*"

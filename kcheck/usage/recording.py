@@ -7,16 +7,15 @@ MiB (as DCGM has it), power in watts, use of a GPU in percent.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 import msgspec
 from msgspec import Struct, field
 
 from kcheck.files import system
 from kcheck.source.visible import visible
+from kcheck.usage.histogram import Histogram  # noqa: TC001 - msgspec asks for it when it reads
 
-if TYPE_CHECKING:
-    from kcheck.usage.histogram import Histogram
 VERSION = 1
 HOUR = 3600
 LARGEST = 2 << 30
@@ -60,6 +59,7 @@ class Container(Struct):
 
     `starting` has the samples of CPU of the first minutes of the pod, `cpu` those after. `memory_peak` is exact.
     `killed` is the largest memory limit at which it was killed for want of memory; 0 where that never happened.
+    `first` is when it was first measured.
     """
 
     requests: dict[str, float] = {}
@@ -68,6 +68,7 @@ class Container(Struct):
     cpu: Histogram = {}
     memory: Histogram = {}
     memory_peak: float = 0
+    first: int | None = None
     restarts: int = 0
     kills: int = 0
     killed: float = 0
@@ -149,7 +150,7 @@ class Recording(Struct):
 
     `until` is how far it got: `end` if it is whole. `asked` is the time that was asked for, which may be longer than
     what the Prometheus keeps. `source` names the Prometheus, without any secret; `matchers` select one cluster of it.
-    `namespaces` has the labels of namespaces.
+    `namespaces` has the labels of namespaces, `gaps` the times from which there are no samples at all.
     """
 
     version: int
@@ -165,6 +166,7 @@ class Recording(Struct):
     nodes: list[Node] = []
     namespaces: dict[str, dict[str, str]] = {}
     waits: list[QueueWait] = []
+    gaps: list[tuple[int, int]] = []
     lacks: list[Lack] = []
 
     @property
@@ -202,6 +204,15 @@ def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
     Raises:
         RecordingError: they are none.
     """
+    found = _decoded(data, path)
+    if not found.is_whole and not part:
+        raise RecordingError(f"{path}: the recording was not finished; run the same kcheck usage record again")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _decoded(data: bytes, path: str) -> Recording:
+    """The same once more: a fix reads it after each of its rounds."""
     text = _unpacked(data, path) if data[:2] == b"\x1f\x8b" else data
     again = "make it again with kcheck usage record"
     try:
@@ -214,8 +225,6 @@ def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
     problem = _problem(found)
     if problem:
         raise RecordingError(f"{path}: {problem}; {again}")
-    if not found.is_whole and not part:
-        raise RecordingError(f"{path}: the recording was not finished; run the same kcheck usage record again")
     return found
 
 
