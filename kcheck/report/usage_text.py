@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from kcheck.report import usage_notes
-from kcheck.report.usage_numbers import cells, change_titles, changes, columns, sums
+from kcheck.report.usage_numbers import cells, change_titles, changes, columns, short, sums
 from kcheck.source.units import counted
 from kcheck.source.visible import visible
 
@@ -44,7 +44,7 @@ def _table(bill: Bill) -> Iterator[str]:
     if not bill.rows:
         yield "No pods in the recording."
         return
-    rows = [(_short(row.name), row) for row in bill.rows[:_MOST]] + sums(bill)
+    rows = [(short(row.name, _NAME), row) for row in bill.rows[:_MOST]] + sums(bill)
     titles = [column.title for column in columns(bill)]
     yield from _aligned([bill.by, *titles], [[name, *cells(row, bill)] for name, row in rows])
     rest = len(bill.rows) - _MOST
@@ -57,15 +57,10 @@ def _changes(bill: Bill) -> Iterator[str]:
     times = usage_notes.compared(bill)
     if not times:
         return
-    rows = [(_short(row.name), row) for row in bill.rows[:_MOST]] + sums(bill)
+    rows = [(short(row.name, _NAME), row) for row in bill.rows[:_MOST]] + sums(bill)
     yield f"Change, {times}:"
     yield from _aligned([bill.by, *change_titles(bill)], [[name, *changes(row, bill)] for name, row in rows])
     yield ""
-
-
-def _short(name: str) -> str:
-    name = visible(name)
-    return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."
 
 
 def _aligned(head: Sequence[str], body: Iterable[Sequence[str]]) -> Iterator[str]:
