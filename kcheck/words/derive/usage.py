@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.model import Container, PodTemplate, Thing
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
     from kcheck.usage.measured import ContainerUse
     from kcheck.usage.numbers import Buffers
+    from kcheck.usage.recording import Lack
 
 CPU, MEMORY = "CPU", "memory"
 _HOUR = 3600
@@ -69,6 +71,31 @@ def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
     if world.deployed.workload(container).batch:
         return use.seconds >= limits["usage.batch_minutes"].number * 60
     return use.seconds >= limits["usage.service_hours"].number * _HOUR
+
+
+class Coverage(Struct, frozen=True):
+    """How many workloads were measured for long enough, for too short a time, and never; and what nobody measured."""
+
+    recording: str
+    measured: int
+    briefly: int
+    unseen: int
+    lacks: tuple[Lack, ...]
+
+
+def coverage(world: World) -> Coverage | None:
+    """What the recording says of the workloads of the code; None without one."""
+    found = measured.of(world)
+    if found is None:
+        return None
+    enough: dict[Workload, bool] = {}
+    for container, use in measured.containers(found).items():
+        owner = world.deployed.workload(container)
+        enough[owner] = enough.get(owner, False) or _is_enough(container, use, world)
+    whole = sum(enough.values())
+    every = sum(not one.partial for one in world.inventory.workloads)
+    lacks = tuple(found.recording.lacks)
+    return Coverage(world.config.usage.recording, whole, len(enough) - whole, every - len(enough), lacks)
 
 
 def _requests(container: Container, use: ContainerUse, world: World) -> list[Request]:
