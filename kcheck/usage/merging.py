@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from kcheck.usage.histogram import Histogram
     from kcheck.usage.recording import Hours, Owner, Recording
     from kcheck.usage.slices import Key, PodSlice, Slice, Sums
-_BUCKETS = list(range(4096))
-"""Numbers of buckets, one object each: histograms of thousands of pods have the same ones."""
-
 _MIB = 1 << 20
 
 
@@ -148,7 +145,7 @@ def finished(pod: Pod, recording: Recording) -> Pod:
     last sample stands for a whole step.
     """
     step, tail = recording.step, recording.step - recording.interval
-    gone = pod.last is not None and pod.last < recording.end - step
+    gone = pod.last is not None and pod.last < recording.end
     if gone and tail > 0 and pod.hours.seconds[-1] > tail:
         pod.hours.seconds[-1] -= tail
         pod.running -= tail
@@ -166,7 +163,7 @@ def _chain(owner: Owner, namespace: str, found: Slice) -> list[Owner]:
 
 def _add_histogram(into: Histogram, new: Histogram) -> None:
     for at, count in new.items():
-        into[_BUCKETS[at] if 0 <= at < len(_BUCKETS) else at] = into.get(at, 0) + count
+        into[at] = into.get(at, 0) + count
 
 
 def _open(hours: Hours, hour: int) -> None:
