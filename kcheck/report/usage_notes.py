@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.report.usage_numbers import day, dollars, hours, length, percent, period
-from kcheck.source.units import counted, readable
+from kcheck.report.usage_numbers import day, dollars, hours, length, percent, period, wait
+from kcheck.source.units import counted
 from kcheck.source.values import known
 from kcheck.usage.bill import NOBODY
+from kcheck.usage.recording import HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST = 10
 """Items of a list that a person reads."""
+_LITTLE = 0.01
+"""The share of the GPU-hours below which nobody needs to know that they were not measured."""
 _FLAG = "--metric-labels-allowlist"
 
 
@@ -131,16 +134,16 @@ def _queues(bill: Bill) -> Iterator[str]:
     for one in bill.joined.recording.waits:
         yield (
             f"{one.system} {one.queue}: {counted(round(one.count), 'workload')}, {one.what}: "
-            f"{readable(round(one.mean))} on average, {readable(round(one.high))} at the 95th percentile"
+            f"{wait(one.mean / HOUR)} on average, {wait(one.high / HOUR)} at the 95th percentile"
         )
 
 
 def _lacks(bill: Bill) -> Iterator[str]:
     total, recording = bill.total.amounts, bill.joined.recording
     asked = bill.requested.amounts.gpu_hours
-    if asked > total.gpu_measured + 0.5:
-        share = percent(1 - total.gpu_measured / asked)
-        yield f"the use of {share} of the requested GPU-hours; they count as paid, not as idle"
+    seen = total.gpu_busy + bill.requested.amounts.gpu_idle
+    if asked - seen > _LITTLE * asked:
+        yield f"the use of {percent(1 - seen / asked)} of the requested GPU-hours; they count as paid, not as idle"
     if recording.asked > recording.end - recording.begin:
         yield f"anything before {day(recording.begin)}: the Prometheus has no older data"
     yield from (f"{one.what}: {one.why}" for one in recording.lacks)
