@@ -73,6 +73,8 @@ class Cloud(Protocol):
     """What of its resources refers to others, for plans: these do not say it of what is only known after apply."""
     pool_labels: tuple[str, ...] = ()
     """Labels of nodes that have the name of their pool."""
+    node_ids: str = ""
+    """How the provider IDs of its nodes begin."""
     spot_label: Label | None = None
     spot_labels: tuple[str, ...] = ()
     """Labels that only spot nodes have."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("baseline", short_help="Record today's findings, so that only new ones are reported.")
 @options.with_config
+@options.usage
 @click.option(
     "--baseline-file",
     metavar="FILE",

@@ -26,6 +26,7 @@ UNCHANGED = "kcheck: no relevant changes."
 
 @click.command("check", short_help="Report what breaks first and what is wasted.")
 @options.with_config
+@options.usage
 @options.cache
 @comparison_options.options
 @click.option("--prune", is_flag=True, help="Remove findings that are gone from the baseline.")

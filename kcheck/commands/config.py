@@ -9,7 +9,7 @@ import click
 from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
-    from kcheck.config.config import Config, Environment
+    from kcheck.config.config import Config, Environment, Usage
 
 
 @click.command("config", short_help="Print the effective settings, each with its origin.")
@@ -47,6 +47,7 @@ def _settings(config: Config) -> dict[str, object]:
         "limits": config.limits,
         "mirrors": config.mirrors,
         "simulation": config.simulation,
+        "usage": _usage(config.usage),
         "rules": config.rules,
         "suppressions": [
             {"rule": a.rule, "path": a.path, "reason": a.reason, "expires": a.expires and str(a.expires)}
@@ -57,6 +58,17 @@ def _settings(config: Config) -> dict[str, object]:
         "helm_values": config.helm_values,
         "fail_on": config.fail_on,
     }
+
+
+def _usage(usage: Usage) -> dict[str, object]:
+    tiers = {
+        tier.name: {
+            "priority_classes": tier.classes, "labels": tier.labels, "cpu_percentile": tier.cpu_percentile,
+            "cpu_buffer": tier.cpu_buffer, "memory_buffer": tier.memory_buffer,
+        }
+        for tier in usage.tiers
+    }  # fmt: skip
+    return {"recording": usage.recording, "window": usage.window, "tiers": tiers, "labels": usage.labels}
 
 
 def _environment(environment: Environment) -> dict[str, object]:

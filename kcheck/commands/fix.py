@@ -25,6 +25,7 @@ _SHOWN = 20
 
 @click.command("fix", short_help="Fix what can be fixed.")
 @options.with_config
+@options.usage
 @options.cache
 @comparison_options.options
 @click.option("--diff", "diff_only", is_flag=True, help="Print the changes as a diff for `git apply`; write nothing.")

@@ -30,7 +30,7 @@ _FLAGS = {
     "module_dirs": "module-dir", "outside": "allow-outside",
 }  # fmt: skip
 """Settings whose flag has another name."""
-_PATHS = ("var_files", "helm_values", "module_dirs", "rules")
+_PATHS = ("var_files", "helm_values", "module_dirs", "rules", "usage")
 """Flags that name files and folders, which may be outside the repository."""
 
 
@@ -71,6 +71,9 @@ jobs = click.option(
     "--jobs", type=click.IntRange(1), default=None, envvar="KCHECK_JOBS", metavar="N",
     help="Number of processes that check.  [default: KCHECK_JOBS, else one per core for large trees]",
 )  # fmt: skip
+usage = click.option(
+    "--usage", default=None, metavar="FILE", help="What the cluster was measured to use, by kcheck usage record."
+)
 cache = click.option(
     "--no-cache", is_flag=True, expose_value=False, help="Do not use or store results of earlier runs."
 )
@@ -147,7 +150,7 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
         exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
         variables: tuple[str, ...], workspace: str | None, env_vars: bool, render: str | None,
         helm_values: tuple[str, ...], module_dirs: tuple[str, ...], outside: tuple[str, ...],
-        timeout: float | None = None, hook: bool = False, **rest: object,
+        timeout: float | None = None, hook: bool = False, usage: str | None = None, **rest: object,
     ) -> None:  # fmt: skip
         from kcheck.source import deadline
 
@@ -155,6 +158,7 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
             "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs, "outside": outside,
+            "usage": (usage,) if usage else (),
         }  # fmt: skip
         try:
             if timeout is not None:
@@ -230,6 +234,9 @@ def effective_config(
     nodes = parse_nodes(given.pop("nodes", ()))
     variables = parse_variables(given.pop("variables", ()))
     price = parse_price(given.pop("price", None))
+    measured = config.usage
+    if recordings := given.pop("usage", ()):
+        measured = replace(measured, recording=recordings[0])
     if "helm_values" in given and not given.get("render", config.render):
         raise ConfigError("--helm-values needs --render helm")
     environments = config.environments
@@ -243,6 +250,7 @@ def effective_config(
         variables=variables,
         price=config.price if price is None else price,
         environments=environments,
+        usage=measured,
         places=places,
         render_refused=config.render_refused and "render" not in given,
         **given,

@@ -64,6 +64,29 @@ class RunRequest(Struct, frozen=True):
     savings: bool = True
 
 
+class Tier(Struct, frozen=True):
+    """A tier of workloads: which they are, and how their requests follow from what was used, in percent.
+
+    Those with one of its priority classes, or with all of its labels; what is None is as in the standard tier.
+    """
+
+    name: str
+    classes: tuple[str, ...] = ()
+    labels: dict[str, str] = {}
+    cpu_percentile: float | None = None
+    cpu_buffer: float | None = None
+    memory_buffer: float | None = None
+
+
+class Usage(Struct, frozen=True):
+    """What was measured, and how it is used. `labels` say whose pods are, by owner, team and experiment."""
+
+    recording: str = ""
+    window: str = ""
+    tiers: tuple[Tier, ...] = ()
+    labels: dict[str, tuple[str, ...]] = {}
+
+
 class Config(Struct, frozen=True):
     """The effective settings of one run. All paths are relative to the working directory.
 
@@ -101,6 +124,7 @@ class Config(Struct, frozen=True):
     variables: dict[str, str] = {}
     env_vars: bool = False
     module_dirs: tuple[str, ...] = ()
+    usage: Usage = Usage()
     run: RunRequest = RunRequest()
     simulation: dict[str, str | float] = {}
     boundary: Boundary | None = None
@@ -117,6 +141,7 @@ class Config(Struct, frozen=True):
         for name, value in (
             ("var_files", self.var_files), ("module_dirs", self.module_dirs), ("rules", self.rules),
             ("helm_values", self.helm_values), ("baseline", (self.baseline,) if self.baseline else ()),
+            ("usage", (self.usage.recording,) if self.usage.recording else ()),
         ):  # fmt: skip
             yield from ((name, path) for path in value)
         for one in self.environments:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 from msgspec.structs import replace
 
 from kcheck.config import schemas
-from kcheck.config.config import Accepted, Config, ConfigError, Environment
+from kcheck.config.config import Accepted, Config, ConfigError, Environment, Tier, Usage
 from kcheck.config.locations import TABLE, find_file
 from kcheck.files import system
 from kcheck.files.boundary import REASON, around, remedy
@@ -136,6 +136,25 @@ class _Limit(TypedDict):
     value: int
 
 
+class _Tier(TypedDict, total=False):
+    """A tier of `usage`."""
+
+    priority_classes: list[str]
+    labels: dict[str, str]
+    cpu_percentile: Fraction
+    cpu_buffer: Fraction
+    memory_buffer: Fraction
+
+
+class _Usage(TypedDict, total=False):
+    """What was measured, and how it is used."""
+
+    recording: str
+    window: str
+    tiers: dict[str, _Tier]
+    labels: dict[str, list[str]]
+
+
 class _Settings(TypedDict, total=False):
     """The contents of a settings file, as in `settings.schema.json`."""
 
@@ -154,6 +173,7 @@ class _Settings(TypedDict, total=False):
     limits: dict[str, _Limit]
     mirrors: dict[str, str]
     simulation: dict[str, str | Fraction]
+    usage: _Usage
     rules: list[str]
     baseline: str
     render: str
@@ -213,6 +233,7 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
         fail_on=values.get("fail_on", "warning"),
         module_dirs=paths(values.get("module_dirs")),
         simulation=_simulation(values),
+        usage=_usage(values.get("usage", {}), near),
         places=places,
     )
 
@@ -221,6 +242,28 @@ def _simulation(table: _Settings | _Cluster) -> dict[str, str | float]:
     """The measured delays of all clusters, or of one."""
     written = table.get("simulation", {})
     return {name: value if isinstance(value, str) else float(value) for name, value in written.items()}
+
+
+def _usage(table: _Usage, near: Callable[[str], str]) -> Usage:
+    """What was measured, and how it is used."""
+    recording = table.get("recording")
+    tiers = (
+        Tier(
+            name,
+            tuple(one.get("priority_classes", ())),
+            one.get("labels", {}),
+            cpu_percentile=_percent(one.get("cpu_percentile")),
+            cpu_buffer=_percent(one.get("cpu_buffer")),
+            memory_buffer=_percent(one.get("memory_buffer")),
+        )
+        for name, one in table.get("tiers", {}).items()
+    )
+    labels = {name: tuple(found) for name, found in table.get("labels", {}).items()}
+    return Usage(near(recording) if recording else "", table.get("window", ""), tuple(tiers), labels)
+
+
+def _percent(written: Fraction | None) -> float | None:
+    return None if written is None else float(written)
 
 
 def _limits(table: dict[str, _Limit]) -> dict[str, int]:

@@ -313,7 +313,12 @@ class Evaluator:
                 titles.append(_title(change))
         if not changes:
             return None, ""
-        return Fix(rule.safety, tuple(changes), ", ".join(dict.fromkeys(titles))), ""
+        return Fix(self.safety(rule), tuple(changes), ", ".join(dict.fromkeys(titles))), ""
+
+    def safety(self, rule: Rule) -> str:
+        """The class of a rule's fix: unsafe also where it is not known whether that holds."""
+        is_unsafe = rule.unsafe and self.truth(cel.compile(rule.unsafe, self.variables))[0] is not False
+        return "unsafe" if is_unsafe else rule.safety
 
     def literal_part(
         self, origin: Origin, record: int, path: tuple[str, ...], value: object

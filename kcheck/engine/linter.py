@@ -87,6 +87,10 @@ def run(
     found = reading.inventory
     world = World(found, config)
     _check_targets(found, config)
+    if config.usage.recording:
+        from kcheck.usage import measured
+
+        measured.of(world)
     result = Result(world)
     result.relevant = bool(found.has_content() or reading.problems)
     comments = Suppressions(reading.sources, config, chosen)

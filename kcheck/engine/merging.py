@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.source.findings import Related
+from kcheck.source.findings import SAFETIES, Related
 from kcheck.syntax import yaml_scan
 
 if TYPE_CHECKING:
@@ -140,4 +140,5 @@ def _combined_fix(worst: Finding, group: list[Finding]) -> Fix | None:
     changes = {(change.place, change.name): change for fix in (*fixes, worst.fix) for change in fix.changes}
     titles = list(dict.fromkeys(fix.title for fix in (worst.fix, *fixes)))
     more = f"; and {len(titles) - _TITLES} more" if len(titles) > _TITLES else ""
-    return replace(worst.fix, changes=tuple(changes.values()), title="; ".join(titles[:_TITLES]) + more)
+    safety = max((fix.safety for fix in fixes), key=SAFETIES.index)
+    return replace(worst.fix, safety=safety, changes=tuple(changes.values()), title="; ".join(titles[:_TITLES]) + more)

@@ -116,6 +116,7 @@ class Rule(Struct, frozen=True):
     unless: tuple[str, ...]
     at_most: tuple[Cap, ...]
     safety: str
+    unsafe: str
     settings: tuple[Setting, ...]
     withheld: tuple[Obstacle, ...]
     sources: tuple[str, ...]

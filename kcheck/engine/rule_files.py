@@ -58,6 +58,7 @@ class FixTable(ChangeTable, total=False):
     """A fix: one change, or several."""
 
     safety: str
+    unsafe: str
     changes: list[ChangeTable]
     withheld: list[ObstacleTable]
 

@@ -68,6 +68,8 @@ def texts(rule: Rule) -> Iterator[Text]:
         steps = ("fix", "changes", i)
         yield Text((*steps, "append" if setting.append else "set"), setting.place, "place", fires, held)
         yield Text((*steps, "to"), setting.to, "value", fires, held)
+    if rule.unsafe:
+        yield Text(("fix", "unsafe"), rule.unsafe, "condition", fires, held)
     for i, obstacle in enumerate(rule.withheld):
         steps = ("fix", "withheld", i)
         yield Text((*steps, "where"), obstacle.where, "condition", fires, held[:i])

@@ -210,6 +210,7 @@ def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
             unless=tuple(data.get("unless", ())),
             at_most=tuple(Cap(*item) for item in data.get("at_most", {}).items()),
             safety=fix.get("safety", ""),
+            unsafe=fix.get("unsafe", ""),
             settings=tuple(map(_setting, changes)),
             withheld=tuple(Obstacle(one["where"], one["help"].strip()) for one in fix.get("withheld", ())),
             sources=tuple(data.get("sources", ())),

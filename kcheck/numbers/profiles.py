@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         """A kind that runs pods."""
 
         pods: list[PodPlace]
+        makes: NotRequired[dict[str, str]]
         per_node: NotRequired[bool]
         batch: NotRequired[bool]
         rigid: NotRequired[bool | str]

@@ -1,4 +1,4 @@
-"""Measured values by size, in buckets of equal ratio: percentiles to 1 %, in little memory, that can be added up."""
+"""Measured values by size, rounded to 1 %: percentiles in little memory, that can be added up."""
 
 from __future__ import annotations
 
@@ -9,28 +9,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Histogram: TypeAlias = "dict[int, int]"
-"""Bucket -> number of samples in it. Bucket b has the values from RATIO**b up to RATIO**(b + 1); ZERO those below 1."""
-
-RATIO = 1.02
-ZERO = -1
-_LOG = math.log(RATIO)
+"""Rounded value -> number of samples: {3800: 600} are 600 samples of about 3800 millicores."""
 
 
-def bucket(value: float) -> int:
-    """The bucket of a value that is not negative."""
-    return ZERO if value < 1 else int(math.log(value) / _LOG + 1e-9)
-
-
-def middle(at: int) -> float:
-    """The value that stands for a bucket: at most 1 % from any in it."""
-    return 0.0 if at == ZERO else RATIO ** (at + 0.5)
+def rounded(value: float) -> int:
+    """A value that is not negative, to whole numbers below 100 and to 1 % above."""
+    if value < 100:
+        return round(value)
+    power: int = 10 ** (len(str(int(value))) - 3)
+    first = value / power
+    step = 2 if first < 200 else 5 if first < 500 else 10
+    return round(first / step) * step * power
 
 
 def add(into: Histogram, values: Iterable[float]) -> None:
     """Count values; those of no size, such as NaN, are left out."""
     for value in values:
         if 0 <= value < math.inf:
-            at = bucket(value)
+            at = rounded(value)
             into[at] = into.get(at, 0) + 1
 
 
@@ -50,17 +46,11 @@ def percentile(of: Histogram, percent: float) -> float | None:
     for at in sorted(of):
         seen += of[at]
         if seen >= rank:
-            return middle(at)
+            return at
     return None
 
 
 def mean(of: Histogram) -> float | None:
     """The mean of the samples; None without any."""
     count = sum(of.values())
-    return sum(middle(at) * number for at, number in of.items()) / count if count else None
-
-
-def share_above(of: Histogram, value: float) -> float:
-    """The share of the samples that are above a value, from 0 to 1; 0 without any."""
-    count = sum(of.values())
-    return sum(number for at, number in of.items() if middle(at) > value) / count if count else 0.0
+    return sum(at * number for at, number in of.items()) / count if count else None

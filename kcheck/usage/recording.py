@@ -7,16 +7,15 @@ MiB (as DCGM has it), power in watts, use of a GPU in percent.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 import msgspec
 from msgspec import Struct, field
 
 from kcheck.files import system
 from kcheck.source.visible import visible
+from kcheck.usage.histogram import Histogram  # noqa: TC001 - msgspec asks for it when it reads
 
-if TYPE_CHECKING:
-    from kcheck.usage.histogram import Histogram
 VERSION = 1
 HOUR = 3600
 LARGEST = 2 << 30
@@ -202,6 +201,15 @@ def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
     Raises:
         RecordingError: they are none.
     """
+    found = _decoded(data, path)
+    if not found.is_whole and not part:
+        raise RecordingError(f"{path}: the recording was not finished; run the same kcheck usage record again")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _decoded(data: bytes, path: str) -> Recording:
+    """The same once more: a fix reads it after each of its rounds."""
     text = _unpacked(data, path) if data[:2] == b"\x1f\x8b" else data
     again = "make it again with kcheck usage record"
     try:
@@ -214,8 +222,6 @@ def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
     problem = _problem(found)
     if problem:
         raise RecordingError(f"{path}: {problem}; {again}")
-    if not found.is_whole and not part:
-        raise RecordingError(f"{path}: the recording was not finished; run the same kcheck usage record again")
     return found
 
 

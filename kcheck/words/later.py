@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kcheck.words.derive import fabrics as fabrics
     from kcheck.words.derive import fragments as fragments
     from kcheck.words.derive import gangs as gangs
+    from kcheck.words.derive import gpu_usage as gpu_usage
     from kcheck.words.derive import gpus as gpus
     from kcheck.words.derive import growth as growth
     from kcheck.words.derive import jobs as jobs
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from kcheck.words.derive import taints as taints
     from kcheck.words.derive import tiers as tiers
     from kcheck.words.derive import tolerations as tolerations
+    from kcheck.words.derive import usage as usage
     from kcheck.words.derive import volumes as volumes
 else:
     _OF_SCALE = ("addresses", "placement")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import kcheck.syntax.outlines  # noqa: F401 - places say by which keys they are written
 from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.source.values import known
-from kcheck.words.later import basics, control_plane, limits, scaling
+from kcheck.words.later import basics, control_plane, gpu_usage, limits, scaling, usage
 from kcheck.words.tables import autoscaling, clusters, costs, monitoring, networks, pods, queues
+from kcheck.words.tables import usage as usages
 from kcheck.words.tables.field import Field, plain
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     **queues.SUBJECTS,
     **costs.SUBJECTS,
     **monitoring.SUBJECTS,
+    **usages.SUBJECTS,
     "input": (
         plain("kind", "string", "unreadable, not-rendered, templates, chart, unused-suppression, forbidden-suppression ..."),
         plain("path", "string", "the file or folder"),
@@ -71,6 +73,10 @@ def things(subject: str, world: World) -> Sequence[Thing]:
             return [template for workload in whole for template in workload.templates]
         case "container":
             return [c for workload in whole for template in workload.templates for c in template.containers]
+        case "request":
+            return usage.requests(world)
+        case "gpu_usage":
+            return gpu_usage.gpus(world)
         case "image":
             return [uses[0][1] for uses in world.images.every]
     return list(getattr(inventory, _LISTS[subject])) if subject in _LISTS else world.inputs

@@ -505,6 +505,7 @@ def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, s
         "limits: {}  # default",
         'mirrors: {docker.io: "r.example.com/hub"}  # kcheck.yaml:5',
         'simulation: {boot: "95s", launch_rate: 5, stragglers: 0}  # kcheck.yaml:7',
+        "usage: {}  # default",
         "rules: []  # default",
         "suppressions:  # kcheck.yaml:6",
         '  - {rule: "kubenet-retiring", reason: "known"}',

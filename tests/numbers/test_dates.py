@@ -69,7 +69,7 @@ def test_limits_prints_what_is_due() -> None:
     newest = max(one.entry.checked for one in NUMBERS)
     older = [one.name for one in NUMBERS if one.entry.checked < newest]
     found = run("--older-than", newest)
-    assert [line.split()[0] for line in found.stdout.splitlines()] == older
+    assert [line.partition("  ")[0] for line in found.stdout.splitlines()] == older
     assert found.stderr == f"{len(older)} of {len(NUMBERS)} numbers were last checked before {newest}.\n"
     assert run("--older-than", "2000-01-01").stdout == ""
 

@@ -26,6 +26,7 @@ class Ack(Cloud):
     """Alibaba Cloud Container Service for Kubernetes."""
 
     name = "ack"
+    node_ids = "alicloud://"
     gpu_labels = ("aliyun.accelerator/",)
     resources = ("alicloud_cs_",)
     beside = ("alicloud_vpc", "alicloud_vswitch")

@@ -34,6 +34,7 @@ class Aks(Cloud):
         Reference("virtual_network_name", ("azurerm_virtual_network",)),
     )
     pool_labels = ("agentpool", "kubernetes.azure.com/agentpool")
+    node_ids = "azure://"
     gpu_labels = ("kubernetes.azure.com/accelerator",)
     spot_label = Label(_SPOT, "spot")
     spot_labels = (_SPOT,)

@@ -34,6 +34,7 @@ class Eks(Cloud):
         Reference("id", ("aws_launch_template",)),
     )
     pool_labels = ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name")
+    node_ids = "aws://"
     gpu_labels = (
         "k8s.amazonaws.com/accelerator", "eks.amazonaws.com/instance-gpu-", "karpenter.k8s.aws/instance-gpu-",
         "eks.amazonaws.com/instance-accelerator-", "karpenter.k8s.aws/instance-accelerator-",

@@ -35,6 +35,7 @@ class Gke(Cloud):
         Reference("subnetwork", ("google_compute_subnetwork",)),
     )
     pool_labels = ("cloud.google.com/gke-nodepool",)
+    node_ids = "gce://"
     gpu_labels = ("cloud.google.com/gke-accelerator",)
     spot_label = Label(_SPOT, "true")
     spot_labels = (_SPOT, _PREEMPTIBLE)
