@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -142,6 +143,12 @@ class Week:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     ids: bool = True
     sandboxes: bool = False
+
+    @property
+    def flags(self) -> list[str]:
+        """The flags of `kcheck usage record` that name its time."""
+        end = datetime.fromtimestamp(self.end, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return ["--end", end, "--window", f"{(self.end - self.begin) // HOUR}h"]
 
     def place(self) -> None:
         """Give each pod its GPUs, and see that they and its cores are there."""

@@ -39,13 +39,30 @@ class GpuTruth:
 
 @dataclass
 class PodTruth:
-    """Seconds that a pod ran in the week and was pending in it; its containers and GPUs."""
+    """Seconds that a pod ran in the week and was pending in it; its containers and GPUs.
+
+    `lives` is how many pods had its name; `pod` is the last of them.
+    """
 
     pod: Pod
     running: int
     waiting: int
     containers: dict[str, ContainerTruth]
     gpus: dict[str, list[GpuTruth]]
+    lives: int = 1
+
+    def add(self, later: PodTruth) -> None:
+        """Add another pod of the same name, which has the same containers."""
+        self.pod = later.pod
+        self.running += later.running
+        self.waiting += later.waiting
+        self.lives += 1
+        for name, box in later.containers.items():
+            own = self.containers[name]
+            own.starting += box.starting
+            own.cpu += box.cpu
+            own.memory += box.memory
+            self.gpus[name] += later.gpus[name]
 
     @property
     def gpu_hours(self) -> float:
@@ -104,7 +121,14 @@ def mean(values: list[float]) -> float:
 
 def truth(week: Week) -> dict[tuple[str, str], PodTruth]:
     """The truth of each pod, by namespace and name."""
-    return {(pod.namespace, pod.name): _pod(week, pod) for pod in week.pods}
+    found: dict[tuple[str, str], PodTruth] = {}
+    for pod in week.pods:
+        one = _pod(week, pod)
+        if (pod.namespace, pod.name) in found:
+            found[pod.namespace, pod.name].add(one)
+        else:
+            found[pod.namespace, pod.name] = one
+    return found
 
 
 def jobs(pods: dict[tuple[str, str], PodTruth]) -> dict[tuple[str, tuple[str, str]], JobTruth]:

@@ -1,0 +1,214 @@
+"""What a recording says differently from the truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kcheck.usage import histogram
+from tests.usage.week.cluster import MIB
+from tests.usage.week.dcgm import RESERVED
+from tests.usage.week.truth import mean, percentile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.usage.recording import Container, Gpu, Pod, Recording
+    from tests.usage.week.cluster import Week
+    from tests.usage.week.truth import ContainerTruth, GpuTruth, PodTruth
+
+SHARE = 0.02
+"""By how much a measured number may differ."""
+RATE = 4
+"""Scrapes over which a rate of CPU is a mean."""
+FEW = 20
+"""Samples below which percentiles mean little."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A number of a pod or another thing that is not what it should be."""
+
+    what: str
+    measured: object
+    true: object
+
+    def __str__(self) -> str:
+        return f"{self.what}: measured {self.measured}, true {self.true}"
+
+
+class Comparison:
+    """Compares a recording with a week and its truth."""
+
+    def __init__(self, week: Week, pods: dict[tuple[str, str], PodTruth], recording: Recording) -> None:
+        self.week = week
+        self.pods = pods
+        self.recording = recording
+        self.slack = recording.step + week.interval
+        """Seconds by which the begin and end of a pod may fall beside its samples."""
+
+    def differences(self) -> list[Difference]:
+        """All of them."""
+        return [
+            *self._names(), *self._nodes(), *self._waits(),
+            *(one for pod in self.recording.pods for one in self._pod(pod)),
+        ]  # fmt: skip
+
+    def _names(self) -> Iterator[Difference]:
+        seen = {(pod.namespace, pod.name) for pod in self.recording.pods}
+        short = 2 * max(self.slack, self.week.facts)
+        must = {key for key, one in self.pods.items() if one.running > short or one.waiting > short}
+        yield from (Difference(f"pod {key}", "nothing", "there") for key in sorted(must - seen))
+        yield from (Difference(f"pod {key}", "there", "nothing") for key in sorted(seen - set(self.pods)))
+
+    def _nodes(self) -> Iterator[Difference]:
+        found = {node.name: node for node in self.recording.nodes}
+        for node in self.week.nodes:
+            what = f"node {node.name}"
+            one = found.get(node.name)
+            if one is None:
+                yield Difference(what, "nothing", "there")
+                continue
+            lasts = min(node.last, self.week.end) - max(node.first, self.week.begin)
+            lasts -= sum(stop - start for start, stop in self.week.gaps)
+            yield from _near(f"{what} seconds", one.seconds, lasts, self.recording.step + self.week.facts)
+            yield from _near(f"{what} cores", one.allocatable.get("cpu"), node.cores * 1000)
+            if node.gpus:
+                yield from _same(f"{what} GPUs", one.allocatable.get(node.gpus.resource), node.gpus.count)
+            yield from _same(f"{what} type", one.labels.get("node_kubernetes_io_instance_type"), node.type)
+
+    def _waits(self) -> Iterator[Difference]:
+        for queue in self.week.queues:
+            own = [one for one in self.recording.waits if one.queue == queue.queue and one.what == "admission"]
+            yield from _same(f"queue {queue.queue}", len(own), 1)
+            for one in own:
+                waits = [wait for _, wait in queue.waits]
+                yield from _near(f"queue {queue.queue} count", one.count, len(waits), 0.2)
+                yield from _near(f"queue {queue.queue} mean", one.mean, mean(waits))
+
+    def _pod(self, pod: Pod) -> Iterator[Difference]:
+        true = self.pods.get((pod.namespace, pod.name))
+        if true is None:
+            return
+        what, plan = f"{pod.namespace}/{pod.name}", true.pod
+        yield from _same(f"{what} owners", [(one.kind, one.name) for one in pod.owners], plan.owners)
+        labels = {key.replace(".", "_").replace("/", "_"): value for key, value in plan.labels.items()}
+        yield from _same(f"{what} labels", pod.labels, labels)
+        yield from _same(f"{what} priority", pod.priority, plan.priority)
+        yield from _near(f"{what} running", pod.running, true.running, self.slack)
+        yield from _near(f"{what} waiting", pod.waiting, true.waiting, self.slack + self.week.facts)
+        yield from self._hours(what, pod, true)
+        if true.lives == 1:
+            yield from _same(f"{what} node", pod.node, plan.node.name if plan.node else "")
+            yield from _same(f"{what} created", pod.created, plan.created)
+            yield from _same(f"{what} scheduled", pod.scheduled, plan.scheduled)
+            ends = plan.ended is not None and plan.deleted is not None and plan.deleted > plan.ended + self.week.facts
+            if ends and not self._in_gap(plan.ended, plan.deleted):
+                yield from _same(f"{what} ended", pod.ended, plan.ended)
+        for box in plan.containers:
+            if box.name not in pod.containers:
+                yield from _same(
+                    f"{what}/{box.name}", "nothing", "there" if true.running > 2 * self.slack else "nothing"
+                )
+                continue
+            found = pod.containers[box.name]
+            yield from self._container(f"{what}/{box.name}", found, true.containers[box.name], true)
+            yield from self._gpus(f"{what}/{box.name}", found.gpus, true.gpus.get(box.name, []), true)
+        extra = set(pod.containers) - {box.name for box in plan.containers}
+        yield from _same(f"{what} containers", extra, set())
+
+    def _in_gap(self, start: int | None, stop: int | None) -> bool:
+        """Whether nobody looked at something that was true for some time."""
+        lasts = (stop or 0) - (start or 0)
+        return any(
+            min(stop or 0, last) - max(start or 0, first) > lasts - 2 * self.week.facts
+            for first, last in self.week.gaps
+        )
+
+    def _hours(self, what: str, pod: Pod, true: PodTruth) -> Iterator[Difference]:
+        hours = pod.hours
+        yield from _same(f"{what} seconds of hours", sum(hours.seconds), pod.running)
+        boxes = true.containers.values()
+        if not all(len(box.memory) > FEW for box in boxes):
+            return
+        for name, values, samples, unit in (
+            ("CPU", hours.cpu, [[*box.starting, *box.cpu] for box in boxes], 1),
+            ("memory", hours.memory, [box.memory for box in boxes], MIB),
+        ):
+            total = sum(one * seconds for one, seconds in zip(values, hours.seconds, strict=True) if one is not None)
+            measured = sum(seconds for one, seconds in zip(values, hours.seconds, strict=True) if one is not None)
+            truth = sum(mean(one) for one in samples) / unit
+            yield from _near(f"{what} {name} of hours", total / max(1, measured), truth, 1)
+
+    def _container(self, what: str, found: Container, true: ContainerTruth, pod: PodTruth) -> Iterator[Difference]:
+        plan = next(box for box in pod.pod.containers if box.name == what.rpartition("/")[2])
+        for name, amounts, planned in (
+            ("requests", found.requests, plan.requests),
+            ("limits", found.limits, plan.limits),
+        ):
+            measured = {key: round(value) for key, value in amounts.items()}
+            expected = {key: round(value * (1000 if key == "cpu" else 1)) for key, value in planned.items()}
+            yield from _same(f"{what} {name}", measured, expected)
+        if len(true.memory) > 1:
+            yield from _near(f"{what} peak of memory", found.memory_peak, max(true.memory), share=0.005)
+        if len(true.memory) > FEW:
+            for percent in (50, 95):
+                used = histogram.percentile(found.memory, percent)
+                yield from _near(f"{what} memory {percent} %", used, percentile(true.memory, percent))
+        for part, histograms, samples in (
+            ("starting", found.starting, true.starting), ("CPU", found.cpu, true.cpu),
+            ("all CPU", histogram.merged([found.starting, found.cpu]), [*true.starting, *true.cpu]),
+        ):  # fmt: skip
+            if len(samples) > FEW and (pod.lives == 1 or part == "all CPU"):
+                yield from self._cpu(f"{what} {part}", histograms, smoothed(samples))
+        kills = [at for at in plan.kills if self.week.begin < at <= self.week.end]
+        yield from _same(f"{what} kills", found.kills, len(kills))
+        yield from _same(f"{what} killed at", found.killed, plan.limits.get("memory", 0) if kills else 0)
+        restarts = [at for at in plan.restarts if self.week.begin < at <= self.week.end]
+        yield from _same(f"{what} restarts", found.restarts, len(restarts))
+
+    def _cpu(self, what: str, found: dict[int, int], samples: list[float]) -> Iterator[Difference]:
+        for percent in (50, 95):
+            measured = histogram.percentile(found, percent)
+            low, high = percentile(samples, percent - 2), percentile(samples, percent + 2)
+            if measured is None or not low * (1 - SHARE) - 1 <= measured <= high * (1 + SHARE) + 1:
+                yield Difference(f"{what} {percent} %", measured, (low, high))
+
+    def _gpus(self, what: str, found: list[Gpu], true: list[GpuTruth], pod: PodTruth) -> Iterator[Difference]:
+        yield from _same(f"{what} number of GPUs", len(found), len(true) if pod.running > self.slack else len(found))
+        node = pod.pod.node
+        for one in found:
+            gpu = next((gpu for gpu in true if one.id.startswith(gpu.uuid)), None)
+            if gpu is None or node is None or node.gpus is None:
+                yield Difference(f"{what} GPU {one.id}", "there", "nothing")
+                continue
+            if len(gpu.busy) <= FEW:
+                continue
+            yield from _near(f"{what} busy", _mean(one.busy), mean(gpu.busy), 0.6)
+            if node.profiling:
+                yield from _near(f"{what} tensor", _mean(one.tensor), mean(gpu.tensor), 0.6)
+            yield from _near(f"{what} GPU memory", one.memory, gpu.memory, 1)
+            yield from _near(f"{what} memory of GPU", one.memory_total, node.gpus.memory - RESERVED, 2)
+            yield from _near(f"{what} power", one.power / max(1, one.power_samples), gpu.power)
+
+
+def _mean(percents: dict[int, int]) -> float:
+    """The mean of samples by percent."""
+    return sum(percent * count for percent, count in percents.items()) / max(1, sum(percents.values()))
+
+
+def smoothed(values: list[float]) -> list[float]:
+    """Means of as many samples as a rate is over."""
+    return [mean(values[max(0, number - RATE + 1) : number + 1]) for number in range(len(values))]
+
+
+def _same(what: str, measured: object, true: object) -> Iterator[Difference]:
+    if measured != true:
+        yield Difference(what, measured, true)
+
+
+def _near(
+    what: str, measured: float | None, true: float, slack: float = 0, share: float = SHARE
+) -> Iterator[Difference]:
+    if measured is None or abs(measured - true) > max(slack, share * abs(true)):
+        yield Difference(what, measured, true)
