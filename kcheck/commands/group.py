@@ -27,6 +27,7 @@ COMMANDS = {
     "config": "Print the effective settings, each with its origin.",
     "rules": "List the rules.",
     "simulate": "Simulate a job: how long it takes, what it costs, and which settings cost it.",
+    "usage": "Report what a cluster did: GPU-hours, utilisation, money.",
     "generate": "Generate a cluster for N nodes, each number with its reason.",
     "export": "Export rules as policies for the API server of Kubernetes.",
     "init": "Propose settings, a hook and a CI job for a repository.",
@@ -97,8 +98,8 @@ class _Commands(click.Group):
 def cli() -> None:
     """Report what breaks first when a Kubernetes training job scales to N nodes and what it wastes, and fix it.
 
-    Reads Terraform and Kubernetes manifests together. Opens no network connection and runs nothing, except helm with
-    --render helm and git with --diff-base.
+    Reads Terraform and Kubernetes manifests together. Opens no network connection, except usage with --prometheus, and
+    runs nothing, except helm with --render helm and git with --diff-base.
     """
 
 

@@ -222,6 +222,17 @@ def write(path: str, data: bytes) -> None:
         there.write(data)
 
 
+def remove(path: str) -> None:
+    """Remove a file that an earlier run has written, if it is there.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    system.cannot_repeat()
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
 _NOT_REPLACED = frozenset({errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS})
 """Why a file that may be written to cannot be replaced: its folder may not be, or it is mounted by itself."""
 

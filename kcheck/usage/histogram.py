@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -24,10 +25,8 @@ def rounded(value: float) -> int:
 
 def add(into: Histogram, values: Iterable[float]) -> None:
     """Count values; those of no size, such as NaN, are left out."""
-    for value in values:
-        if 0 <= value < math.inf:
-            at = rounded(value)
-            into[at] = into.get(at, 0) + 1
+    for at, count in Counter([rounded(value) for value in values if 0 <= value < math.inf]).items():
+        into[at] = into.get(at, 0) + count
 
 
 def merged(found: Iterable[Histogram]) -> Histogram:

@@ -59,6 +59,7 @@ class Container(Struct):
 
     `starting` has the samples of CPU of the first minutes of the pod, `cpu` those after. `memory_peak` is exact.
     `killed` is the largest memory limit at which it was killed for want of memory; 0 where that never happened.
+    `first` is when it was first measured.
     """
 
     requests: dict[str, float] = {}
@@ -67,6 +68,7 @@ class Container(Struct):
     cpu: Histogram = {}
     memory: Histogram = {}
     memory_peak: float = 0
+    first: int | None = None
     restarts: int = 0
     kills: int = 0
     killed: float = 0
@@ -148,7 +150,7 @@ class Recording(Struct):
 
     `until` is how far it got: `end` if it is whole. `asked` is the time that was asked for, which may be longer than
     what the Prometheus keeps. `source` names the Prometheus, without any secret; `matchers` select one cluster of it.
-    `namespaces` has the labels of namespaces.
+    `namespaces` has the labels of namespaces, `gaps` the times from which there are no samples at all.
     """
 
     version: int
@@ -164,6 +166,7 @@ class Recording(Struct):
     nodes: list[Node] = []
     namespaces: dict[str, dict[str, str]] = {}
     waits: list[QueueWait] = []
+    gaps: list[tuple[int, int]] = []
     lacks: list[Lack] = []
 
     @property

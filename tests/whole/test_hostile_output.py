@@ -61,6 +61,12 @@ FORMATS: dict[str, Output] = {
     "export admission": {
         "vap": ((".",), ("--list", "."), ("--rule", NO_NUL)), "kyverno": ((".",),),
     },
+    "usage": {"": ((), ("--from", NO_NUL), ("--from", "wrong.yaml"), ("--prometheus", NO_NUL))},
+    "usage record": {"": (
+        ("--prometheus", NO_NUL), ("--prometheus", "http://127.0.0.1:9", "--ca", NO_NUL), ("--prometheus", "http://127.0.0.1:9", "-o", PATH),
+        ("--window", NO_NUL), ("--matcher", NO_NUL), ("--prometheus", "http://127.0.0.1:9", "--header", NO_NUL),
+        ("--prometheus", "http://127.0.0.1:9", "--token-file", NO_NUL), ("--end", NO_NUL),
+    )},
     "init": {"": ((), (PATH,))},
 }  # fmt: skip
 """Every command, each of its formats, and how it is run over the hostile tree."""

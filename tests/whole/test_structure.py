@@ -96,6 +96,7 @@ OPTIONS = {
     "kcheck.commands.printing",
     "kcheck.commands.comparison_options",
     "kcheck.commands.progress",
+    "kcheck.commands.prometheus_options",
     "kcheck.files",
     "kcheck.files.system",
 }
@@ -118,7 +119,7 @@ def test_help_loads_no_command(tmp_path: Path) -> None:
     assert not modules & HEAVY
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "export admission", "rules new"])
+@pytest.mark.parametrize("command", [*COMMANDS, "export admission", "rules new", "usage record"])
 def test_help_of_a_command_loads_its_options_only(tmp_path: Path, command: str) -> None:
     modules = loaded(*command.split(), "--help", cwd=tmp_path)
     own = {name for name in modules if name.startswith("kcheck")}

@@ -1,0 +1,230 @@
+"""Options of commands that measure: a recording in a file, or a Prometheus and how it is asked.
+
+Help imports this: what only a run needs is imported in the functions.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import wraps
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from kcheck.commands import printing
+from kcheck.files import system
+from kcheck.source.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.usage.http import Access
+    from kcheck.usage.prometheus import Prometheus
+    from kcheck.usage.recorder import Question
+    from kcheck.usage.recording import Recording
+TOKEN, BASIC_AUTH = "KCHECK_PROMETHEUS_TOKEN", "KCHECK_PROMETHEUS_BASIC_AUTH"
+_DURATION = regex(r"(\d{1,6})(s|m|h|d|w)")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_LONGEST = 30 * 86_400
+_STEPS = range(10, 3601)
+_MATCHER = regex(r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*(=~|!~|!=|=)\s*"([^"\\\n]|\\.)*"\s*')
+
+
+class Failure(click.ClickException):
+    """What went wrong outside of the command line: status 2, without the usage of the command."""
+
+    exit_code = 2
+
+
+class Network(NamedTuple):
+    """The options of a Prometheus, as they were given."""
+
+    prometheus: str | None
+    window: int
+    step: int
+    end: int | None
+    matchers: tuple[str, ...]
+    ca: str | None
+    token_file: str | None
+    basic_auth_file: str | None
+    headers: tuple[str, ...]
+    request_timeout: float
+
+
+def _seconds(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
+    match = _DURATION.fullmatch(text.strip())
+    if not match:
+        raise click.BadParameter(f"`{text}` is not a duration such as 7d, 12h or 30s")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _moment(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
+    import datetime
+
+    if text is None:
+        return None
+    try:
+        moment = datetime.datetime.fromisoformat(text.strip())
+        found = int((moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp())
+    except (ValueError, OverflowError):
+        found = 0
+    if not 0 < found < 1 << 33:
+        raise click.BadParameter(f"`{text}` is not a time such as 2026-05-31 or 2026-05-31T12:00:00Z")
+    return found
+
+
+def _selecting(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    for text in texts:
+        if not _MATCHER.fullmatch(text):
+            raise click.BadParameter(f'`{text}` is not a matcher such as cluster="prod"')
+    return tuple(text.strip() for text in texts)
+
+
+_OPTIONS = (
+    click.option("--prometheus", metavar="URL", help="Measure by this Prometheus, Thanos, Mimir or managed service."),
+    click.option(
+        "--window", default="7d", show_default=True, callback=_seconds, metavar="TIME",
+        help="How far to look back; up to 30d.",
+    ),
+    click.option(
+        "--step", default="1m", show_default=True, callback=_seconds, metavar="TIME", help="Time between two samples."
+    ),
+    click.option("--end", callback=_moment, metavar="TIME", help="Look back from this time, UTC.  [default: now]"),
+    click.option(
+        "--matcher", "matchers", multiple=True, callback=_selecting, metavar="MATCHER",
+        help="Only series with this label, such as cluster=\"prod\"; may be repeated.",
+    ),
+    click.option("--ca", metavar="FILE", help="Certificate authority of the server."),
+    click.option("--token-file", metavar="FILE", help=f"File with a bearer token.  [default: {TOKEN}]"),
+    click.option("--basic-auth-file", metavar="FILE", help=f"File with user:password.  [default: {BASIC_AUTH}]"),
+    click.option(
+        "--header", "headers", multiple=True, metavar="'NAME: VALUE'",
+        help="Send this header, such as 'X-Scope-OrgID: team'; may be repeated.",
+    ),
+    click.option(
+        "--request-timeout", type=click.FloatRange(0.1, 3600), default=60, show_default=True, metavar="SECONDS",
+        help="Longest time for one answer.",
+    ),
+)  # fmt: skip
+
+
+def with_network(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a Prometheus; it takes `network` in their place."""
+
+    @wraps(command)
+    def wrapper(
+        prometheus: str | None, window: int, step: int, end: int | None, matchers: tuple[str, ...], ca: str | None,
+        token_file: str | None, basic_auth_file: str | None, headers: tuple[str, ...], request_timeout: float,
+        **rest: object,
+    ) -> None:  # fmt: skip
+        network = Network(
+            prometheus, window, step, end, matchers, ca, token_file, basic_auth_file, headers, request_timeout
+        )  # fmt: skip
+        command(network=network, **rest)
+
+    for option in reversed(_OPTIONS):
+        wrapper = option(wrapper)
+    return wrapper
+
+
+def recording_of(file: str | None, network: Network) -> Recording:
+    """The recording in a file, or a new one of a Prometheus.
+
+    Raises:
+        click.UsageError: neither is given, or both.
+        Failure: it cannot be read, or there is no answer.
+    """
+    from kcheck.usage import recording
+
+    if (file is None) == (network.prometheus is None):
+        raise click.UsageError("give --from FILE or --prometheus URL; kcheck usage record makes a FILE")
+    try:
+        return recording.read(file) if file is not None else _recorded(network)
+    except recording.RecordingError as error:
+        raise Failure(str(error)) from error
+
+
+def _recorded(network: Network) -> Recording:
+    from kcheck.commands import progress
+    from kcheck.usage.recorder import Recorder
+
+    with progress.show_progress() as show:
+        recorder = Recorder.new(client(network), question(network))
+        recorder.run(show, lambda: None)
+    return recorder.recording
+
+
+def question(network: Network) -> Question:
+    """What the options ask for.
+
+    Raises:
+        click.UsageError: it cannot be measured.
+    """
+    from kcheck.usage.recorder import Question
+
+    window, step = network.window, network.step
+    if step not in _STEPS:
+        raise click.UsageError("--step: expected 10s to 1h")
+    if not 2 * step <= window <= _LONGEST:
+        raise click.UsageError("--window: expected two steps at least, and 30d at most")
+    now = int(time.time())
+    end = min(network.end or now, now) // step * step
+    return Question(window // step * step, step, end, network.matchers)
+
+
+def client(network: Network) -> Prometheus:
+    """A client for the Prometheus of the options; their secrets are sent to it, and shown nowhere.
+
+    Raises:
+        click.UsageError: options contradict each other.
+        RecordingError: an option makes no sense.
+    """
+    from kcheck.usage.prometheus import Prometheus
+
+    access = _access(network)
+    if access.url.startswith("http:") and access.headers and not _is_here(access.url):
+        printing.note("kcheck: credentials go over http, which everybody on the way can read; use https")
+    return Prometheus(access)
+
+
+def _is_here(url: str) -> bool:
+    return url.split("/")[2].rsplit(":", 1)[0] in ("localhost", "127.0.0.1", "[::1]")
+
+
+def _access(network: Network) -> Access:
+    from kcheck.usage.http import Access, checked_header, checked_url
+
+    headers = dict(map(checked_header, network.headers))
+    own = [name for name in headers if name.lower() == "authorization"]
+    token = _secret(network.token_file, "--token-file", TOKEN)
+    user = _secret(network.basic_auth_file, "--basic-auth-file", BASIC_AUTH)
+    if len([one for one in (token, user, own) if one]) > 1:
+        raise click.UsageError("give one of --token-file, --basic-auth-file and --header 'Authorization: ...'")
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    if user:
+        import base64
+
+        if ":" not in user:
+            raise click.UsageError("--basic-auth-file: expected user:password")
+        headers["Authorization"] = f"Basic {base64.b64encode(user.encode()).decode()}"
+    url = checked_url(network.prometheus or "")
+    return Access(url, tuple(headers.items()), network.ca or "", network.request_timeout)
+
+
+def _secret(file: str | None, option: str, variable: str) -> str:
+    """A secret of a file, else of a variable; empty if there is none."""
+    if file is None:
+        text = system.variable(variable) or ""
+        option = variable
+    else:
+        try:
+            text = system.head(file, 1 << 16).decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise click.UsageError(f"{option} {file}: {getattr(error, 'strerror', '') or 'no text'}") from error
+    text = text.strip()
+    if file is not None and not text:
+        raise click.UsageError(f"{option} {file}: the file is empty")
+    if not text.isprintable() or not text.isascii():
+        raise click.UsageError(f"{option}: expected one line of ASCII")
+    return text

@@ -1,0 +1,148 @@
+"""kcheck usage."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.commands import printing
+from kcheck.commands.prometheus_options import Failure, Network, client, question, recording_of, with_network
+from kcheck.files import system
+
+if TYPE_CHECKING:
+    from kcheck.usage.prometheus import Prometheus
+    from kcheck.usage.recorder import Question, Recorder
+    from kcheck.usage.recording import Recording
+_EVERY = 30.0
+"""Seconds of work that may be lost."""
+
+_SHARE = 20
+"""How many times longer the work takes than saving it may."""
+
+
+class _Paths(click.Group):
+    """A command that takes paths and has subcommands: a first word that is the name of one is no path."""
+
+    allow_interspersed_args = True
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        """Read the command line, of the subcommand if one is named."""
+        if args and args[0] in self.commands:
+            return self.commands[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.group(
+    "usage", cls=_Paths, invoke_without_command=True, subcommand_metavar="",
+    short_help="Report what a cluster did: GPU-hours, utilisation, money.",
+)  # fmt: skip
+@click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
+@click.option("--from", "file", metavar="FILE", help="A recording of `kcheck usage record`.")
+@with_network
+def command(paths: tuple[str, ...], file: str | None, network: Network) -> None:  # noqa: ARG001 - of the report
+    """Report what a cluster did, from a recording or a Prometheus.
+
+    With --prometheus it opens connections to that address only. `kcheck usage record` writes a recording, which needs
+    no access later.
+    """
+    _say(recording_of(file, network))
+
+
+@command.command("record", short_help="Record what a cluster did into a file.")
+@click.option("-o", "--output", default="usage.json.gz", show_default=True, metavar="FILE", help="File to write.")
+@with_network
+def record(output: str, network: Network) -> None:
+    """Record CPU, memory, GPUs, owners and requests of all pods into a file, by queries to a Prometheus.
+
+    It opens connections to that address only. What was recorded before an interruption is in FILE.part: the same
+    command goes on there.
+    """
+    if network.prometheus is None:
+        raise click.UsageError("give --prometheus URL")
+    from kcheck.files import save
+    from kcheck.usage.recording import RecordingError, as_bytes
+
+    folder = os.path.dirname(output) or "."
+    if not system.is_folder(folder):
+        raise click.UsageError(f"--output {output}: there is no folder {folder}")
+    part = f"{output}.part"
+    try:
+        recorder = _recorder(client(network), question(network), part, ends_now=network.end is None)
+        _run(recorder, part)
+        data = as_bytes(recorder.recording)
+        save.write(output, data)
+        save.remove(part)
+    except RecordingError as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        raise Failure(f"{error.filename or output}: {error.strerror or error}") from error
+    printing.note(f"kcheck: wrote {output}, {max(1, len(data) >> 10):,} KiB")
+    _say(recorder.recording)
+
+
+def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: bool) -> Recorder:
+    """A recorder that begins, or goes on with what an earlier run has left.
+
+    Raises:
+        RecordingError: the part is of something else, or there is no answer.
+    """
+    from kcheck.commands import progress
+    from kcheck.usage import recording
+    from kcheck.usage.recorder import Recorder
+
+    with progress.show_progress() as show:
+        show("looking for metrics")
+        if not system.is_file(part):
+            return Recorder.new(prometheus, asked)
+        old = recording.read(part, part=True)
+        mine = (prometheus.url, asked.window, asked.step, list(asked.matchers), old.end if ends_now else asked.end)
+        if mine != (old.source, old.asked, old.step, old.matchers, old.end):
+            raise recording.RecordingError(
+                f"{part} is the begin of another recording, of {old.source}; give its options, or delete it"
+            )
+        return Recorder.of_part(prometheus, old)
+
+
+def _run(recorder: Recorder, part: str) -> None:
+    """Record to the end; at times, and when it fails, what there is goes into the part."""
+    from kcheck.commands import progress
+    from kcheck.files import save
+    from kcheck.usage.recording import RecordingError, as_bytes
+
+    recording = recorder.recording
+    saved, cost, at = time.monotonic(), 0.0, recording.until
+
+    def keep() -> None:
+        nonlocal saved, cost, at
+        begin = time.monotonic()
+        save.write(part, as_bytes(recording))
+        saved, at = time.monotonic(), recording.until
+        cost = saved - begin
+
+    def after_slice() -> None:
+        if not recording.is_whole and time.monotonic() - saved > max(_EVERY, _SHARE * cost):
+            keep()
+
+    try:
+        with progress.show_progress() as show:
+            recorder.run(show, after_slice)
+    except (RecordingError, KeyboardInterrupt) as error:
+        if recorder.is_consistent and recording.until > at:
+            keep()
+        if isinstance(error, RecordingError) and recording.until > recording.begin:
+            share = 100 * (recording.until - recording.begin) // (recording.end - recording.begin)
+            raise RecordingError(f"{error}; {share} % is in {part}: run the same command to go on") from error
+        raise
+
+
+def _say(recording: Recording) -> None:
+    """Say what was recorded, and what was not."""
+    hours = (recording.end - recording.begin) / 3600
+    printing.line(f"{len(recording.pods):,} pods on {len(recording.nodes):,} nodes in {hours:,.3g} hours")
+    for lack in recording.lacks:
+        printing.note(f"kcheck: without {lack.what}: {lack.why}")

@@ -1,0 +1,182 @@
+"""What a Prometheus has of a cluster: which metrics, under which names, since when, how often, and what it lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
+
+from kcheck.usage import metrics
+from kcheck.usage.http import HttpError
+from kcheck.usage.metrics import Metric, selector
+from kcheck.usage.recording import Lack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.usage.metrics import Entry, Family
+    from kcheck.usage.prometheus import Prometheus
+_LOOKS = 48
+"""Times of the window at which is asked what is there: a metric that came or went is seen."""
+
+_FINE_LOOKS = 300
+_MOST_SERIES = 1e9
+_RECENT = 600
+"""Seconds over which scrapes are counted."""
+
+SEEN_BY = ("memory", "cpu", "gpu_busy", "gpu_engine")
+"""What shows that a pod runs, the best first."""
+
+
+class Installation(Struct):
+    """The metrics that are there, by what they say; data begins at `begin`."""
+
+    begin: int
+    metrics: dict[str, list[Metric]]
+    lacks: list[Lack]
+
+    def first(self, role: str) -> Metric | None:
+        """The metric that says something; None if there is none."""
+        return next(iter(self.metrics.get(role, ())), None)
+
+    @property
+    def seen_by(self) -> str:
+        """What shows here that a pod runs."""
+        return next(role for role in SEEN_BY if role in self.metrics)
+
+    @property
+    def interval(self) -> int:
+        """The seconds between two samples of what shows that a pod runs."""
+        return self.metrics[self.seen_by][0].interval
+
+    @property
+    def series(self) -> int:
+        """About how many series the largest metric has."""
+        return max(one.series for found in self.metrics.values() for one in found)
+
+
+def look(
+    prometheus: Prometheus, matchers: list[str], begin: int, end: int, *, step: int, since: int | None = None
+) -> Installation:
+    """What a Prometheus has of the time from `begin` to `end`; `since` is when data begins, where that is known.
+
+    Raises:
+        HttpError: there is no answer, or nothing of containers and GPUs.
+    """
+    found: dict[str, list[Metric]] = {}
+    for name, family in metrics.families().items():
+        for role, one in _of_family(prometheus, name, family, matchers, (begin, end)):
+            found.setdefault(role, []).append(one)
+    if not any(role in found for role in SEEN_BY):
+        where = f" with {', '.join(matchers)}" if matchers else ""
+        todo = metrics.families()["cadvisor"]["missing"]
+        raise HttpError(f"{prometheus.url} has no metrics of containers or GPUs in this time{where}; {todo}")
+    installation = Installation(begin, found, list(_lacks(found)))
+    installation.begin = _beginning(prometheus, installation, begin, end, step=step) if since is None else since
+    return installation
+
+
+def _of_family(
+    prometheus: Prometheus, name: str, family: Family, matchers: list[str], time: tuple[int, int]
+) -> Iterator[tuple[str, Metric]]:
+    """The metrics of a family that are there, each with what it says."""
+    labels: dict[str, str] | None = None
+    interval = 0
+    for role, entry in family["metrics"].items():
+        for metric in entry["names"]:
+            series, last = _count(prometheus, f"count({selector(metric, matchers)})", time)
+            if not series:
+                continue
+            if labels is None:
+                labels = _labels(prometheus, metric, family, matchers, time)
+            interval = interval or _interval(prometheus, selector(metric, matchers), last)
+            found = _metric(metric, name, entry, labels, matchers)
+            yield role, structs.replace(found, series=series, interval=interval)
+            break
+
+
+def _metric(name: str, family: str, entry: Entry, labels: dict[str, str], matchers: list[str]) -> Metric:
+    where = entry.get("where", "")
+    for meaning, label in labels.items():
+        where = where.replace(f"{{{meaning}}}", label)
+    extra = tuple(entry.get("labels", ()))
+    return Metric(name, family, selector(name, (where, *matchers)), labels, extra, entry.get("scale", 1))
+
+
+def _labels(
+    prometheus: Prometheus, metric: str, family: Family, matchers: list[str], time: tuple[int, int]
+) -> dict[str, str]:
+    """The labels that this installation has, by their meaning.
+
+    Series that come and go, such as those of GPUs that somebody uses, are found by looking back as far as to the look
+    before; that is as slow as it has series, of which GPUs have few.
+    """
+    found = {}
+    every = max(1, (time[1] - time[0]) // _LOOKS)
+    for meaning, candidates in family["labels"].items():
+        found[meaning] = candidates[-1]
+        for label in candidates[:-1]:
+            inner = selector(metric, (f'{label}!=""', *matchers))
+            if "optional" in family:
+                inner = f"last_over_time({inner}[{metrics.window(every)}])"
+            if _count(prometheus, f"count({inner})", time)[0]:
+                found[meaning] = label
+                break
+    return found | family.get("optional", {})
+
+
+def _count(prometheus: Prometheus, query: str, time: tuple[int, int]) -> tuple[int, int]:
+    """The largest number that a query gives in some time, and when it last gave one."""
+    begin, end = time
+    every = max(1, (end - begin) // _LOOKS)
+    values = [pair for series in prometheus.matrix(query, end - every * _LOOKS, end, every) for pair in series.values]
+    counted = [(number, at) for at, number in values if 0 < number < _MOST_SERIES]
+    return (int(max(counted)[0]), int(counted[-1][1])) if counted else (0, 0)
+
+
+def _interval(prometheus: Prometheus, name: str, at: int) -> int:
+    """The seconds between two samples of a metric. Series that began or ended lately have fewer: not the median."""
+    count = prometheus.number(f"quantile(0.75, count_over_time({name}[{metrics.window(_RECENT)}]))", at)
+    return max(1, round(_RECENT / count)) if count and count >= 1 else _RECENT
+
+
+def _beginning(prometheus: Prometheus, installation: Installation, begin: int, end: int, *, step: int) -> int:
+    """The first step at which a Prometheus has data."""
+    query = installation.metrics[installation.seen_by][0].count()
+    every = max(step, (end - begin) // _FINE_LOOKS // step * step)
+    first = _first(prometheus, query, begin, end, every)
+    if first is None or first <= begin or every == step:
+        return first or begin
+    return _first(prometheus, query, max(begin, first - every), first, step) or first
+
+
+def _first(prometheus: Prometheus, query: str, begin: int, end: int, every: int) -> int | None:
+    """The first of some times at which a query gives something."""
+    found = [series.values[0][0] for series in prometheus.matrix(query, begin, end, every)]
+    return int(min(found)) if found else None
+
+
+_MISSING = (
+    ("cpu", ("cpu",), "cadvisor"),
+    ("memory", ("memory",), "cadvisor"),
+    ("gpu", ("gpu_busy", "gpu_engine"), "DCGM exporter"),
+    ("owners", ("pod_owner",), "kube-state-metrics"),
+    ("requests", ("requests",), "kube-state-metrics"),
+    ("restarts", ("restarts",), "kube-state-metrics"),
+    ("waiting", ("pod_pending",), "kube-state-metrics"),
+    ("nodes", ("node_info",), "kube-state-metrics"),
+)
+"""What may be missing: what then lacks, the metrics of which one is enough, and the family that has them."""
+
+
+def _lacks(found: dict[str, list[Metric]]) -> Iterator[Lack]:
+    """What these metrics do not say."""
+    families = metrics.families()
+    for what, roles, family in _MISSING:
+        if not any(role in found for role in roles):
+            names = [name for role in roles for name in families[family]["metrics"][role]["names"]]
+            yield Lack(what, f"no {names[0]}; {families[family]['missing']}")
+    if "pod_info" in found and "pod_labels" not in found:
+        yield Lack("labels", "no kube_pod_labels; run kube-state-metrics with --metric-labels-allowlist=pods=[*]")
+    if ("gpu_busy" in found or "gpu_engine" in found) and "gpu_tensor" not in found:
+        yield Lack("tensor", "no DCGM_FI_PROF_PIPE_TENSOR_ACTIVE; add it to the counters of dcgm-exporter")
