@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kcheck.usage.recording import Recording
 TOKEN, BASIC_AUTH = "KCHECK_PROMETHEUS_TOKEN", "KCHECK_PROMETHEUS_BASIC_AUTH"
 _DURATION = regex(r"(\d{1,6})(s|m|h|d|w)")
+_EPOCH = regex(r"\d{9,10}")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 30 * 86_400
 _STEPS = range(10, 3601)
@@ -63,11 +64,12 @@ def _moment(_context: click.Context, _parameter: click.Parameter, text: str | No
 
     if text is None:
         return None
+    text = text.strip()
     try:
-        moment = datetime.datetime.fromisoformat(text.strip())
+        moment = datetime.datetime.fromisoformat(text)
         found = int((moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp())
     except (ValueError, OverflowError):
-        found = 0
+        found = int(text) if _EPOCH.fullmatch(text) else 0
     if not 0 < found < 1 << 33:
         raise click.BadParameter(f"`{text}` is not a time such as 2026-05-31 or 2026-05-31T12:00:00Z")
     return found

@@ -135,8 +135,8 @@ class Facts(Struct):
 
     def _of_gpus(self, role: str, found: Slice, function: str) -> Iterator[tuple[tuple[Key, str, str], float]]:
         for metric, labels, value in self._rows(role, found, function):
-            if value < _BLANK:
-                namespace, pod, container, *_ = metric.meanings(labels)
+            namespace, pod, container, *_ = metric.meanings(labels)
+            if value < _BLANK and metric.is_of(pod):
                 yield ((namespace, pod), container, gpu_id(metric, labels)), value
 
     def _owners(self, found: Slice) -> None:
@@ -176,7 +176,7 @@ def set_time(pod: Pod, name: str, value: int | None, *, earliest: bool) -> None:
 
 def gpu_id(metric: Metric, labels: dict[str, str]) -> str:
     """What tells a GPU from others, or a slice of one."""
-    card, part = (labels.get(metric.labels.get(name, ""), "") for name in ("id", "slice"))
+    card, part = metric.meanings(labels)[3:5]
     return f"{card}/{part}" if part else card
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from kcheck.usage import metrics
 from kcheck.usage.http import HttpError
@@ -14,7 +14,7 @@ from kcheck.usage.recording import Lack
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.usage.metrics import Entry, Family
+    from kcheck.usage.metrics import Family
     from kcheck.usage.prometheus import Prometheus
 _LOOKS = 48
 """Times of the window at which is asked what is there: a metric that came or went is seen."""
@@ -80,49 +80,18 @@ def _of_family(
     prometheus: Prometheus, name: str, family: Family, matchers: list[str], time: tuple[int, int]
 ) -> Iterator[tuple[str, Metric]]:
     """The metrics of a family that are there, each with what it says."""
-    labels: dict[str, str] | None = None
     interval = 0
     for role, entry in family["metrics"].items():
         for metric in entry["names"]:
             series, last = _count(prometheus, f"count({selector(metric, matchers)})", time)
-            if not series:
-                continue
-            if labels is None:
-                labels = _labels(prometheus, metric, family, matchers, time)
-            interval = interval or _interval(prometheus, selector(metric, matchers), last)
-            found = _metric(metric, name, entry, labels, matchers)
-            yield role, structs.replace(found, series=series, interval=interval)
-            break
-
-
-def _metric(name: str, family: str, entry: Entry, labels: dict[str, str], matchers: list[str]) -> Metric:
-    where = entry.get("where", "")
-    for meaning, label in labels.items():
-        where = where.replace(f"{{{meaning}}}", label)
-    extra = tuple(entry.get("labels", ()))
-    return Metric(name, family, selector(name, (where, *matchers)), labels, extra, entry.get("scale", 1))
-
-
-def _labels(
-    prometheus: Prometheus, metric: str, family: Family, matchers: list[str], time: tuple[int, int]
-) -> dict[str, str]:
-    """The labels that this installation has, by their meaning.
-
-    Series that come and go, such as those of GPUs that somebody uses, are found by looking back as far as to the look
-    before; that is as slow as it has series, of which GPUs have few.
-    """
-    found = {}
-    every = max(1, (time[1] - time[0]) // _LOOKS)
-    for meaning, candidates in family["labels"].items():
-        found[meaning] = candidates[-1]
-        for label in candidates[:-1]:
-            inner = selector(metric, (f'{label}!=""', *matchers))
-            if "optional" in family:
-                inner = f"last_over_time({inner}[{metrics.window(every)}])"
-            if _count(prometheus, f"count({inner})", time)[0]:
-                found[meaning] = label
+            if series:
+                interval = interval or _interval(prometheus, selector(metric, matchers), last)
+                yield role, Metric(
+                    metric, name, (entry.get("where", ""), *matchers),
+                    tuple(map(tuple, family["labels"].values())), tuple(entry.get("labels", ())),
+                    scale=entry.get("scale", 1), exporter=family.get("exporter", ""), series=series, interval=interval,
+                )  # fmt: skip
                 break
-    return found | family.get("optional", {})
 
 
 def _count(prometheus: Prometheus, query: str, time: tuple[int, int]) -> tuple[int, int]:
@@ -142,12 +111,12 @@ def _interval(prometheus: Prometheus, name: str, at: int) -> int:
 
 def _beginning(prometheus: Prometheus, installation: Installation, begin: int, end: int, *, step: int) -> int:
     """The first step at which a Prometheus has data."""
-    query = installation.metrics[installation.seen_by][0].count()
+    query = f"count({installation.metrics[installation.seen_by][0].selector})"
     every = max(step, (end - begin) // _FINE_LOOKS // step * step)
     first = _first(prometheus, query, begin, end, every)
-    if first is None or first <= begin or every == step:
-        return first or begin
-    return _first(prometheus, query, max(begin, first - every), first, step) or first
+    if first is not None and every > step and first > begin:
+        first = _first(prometheus, query, max(begin, first - every), first, step)
+    return begin if first is None or first - begin <= 2 * max(step, installation.interval) else first
 
 
 def _first(prometheus: Prometheus, query: str, begin: int, end: int, every: int) -> int | None:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         labels: NotRequired[list[str]]
 
     class Family(TypedDict):
-        """The metrics of an exporter: candidates of its labels, and what to do where it is missing."""
+        """The metrics of an exporter: its labels, its own pods, and what to do where it is missing."""
 
         labels: dict[str, list[str]]
-        optional: NotRequired[dict[str, str]]
+        exporter: NotRequired[str]
         metrics: dict[str, Entry]
         missing: str
 
@@ -68,24 +68,31 @@ def waits() -> list[Wait]:
 
 
 class Metric(Struct, frozen=True):
-    """A metric as one Prometheus has it: `labels` by their meaning, `extra` under their own names.
+    """A metric as one Prometheus has it: series under `conditions`, with the names of the labels of each meaning.
 
-    `series` is about how many it has, `interval` the seconds between two samples.
+    `extra` labels are read, too. `series` is about how many it has, `interval` the seconds between two samples;
+    `exporter` is in the names of the pods that export it.
     """
 
     name: str
     family: str
-    selector: str
-    labels: dict[str, str]
+    conditions: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
     extra: tuple[str, ...] = ()
     scale: float = 1
+    exporter: str = ""
     series: int = 1
     interval: int = 60
 
     @property
     def by(self) -> str:
         """The labels that make a series of ours: replicas, instances and ports of exporters are none."""
-        return ",".join(dict.fromkeys((*self.labels.values(), *self.extra)))
+        return ",".join(dict.fromkeys((*(name for names in self.labels for name in names), *self.extra)))
+
+    @property
+    def selector(self) -> str:
+        """A selector of its series."""
+        return selector(self.name, self.conditions)
 
     def scaled(self, query: str) -> str:
         """A query in kcheck's unit."""
@@ -96,13 +103,13 @@ class Metric(Struct, frozen=True):
         inner = f"{function}({self.selector}[{window(seconds)}])"
         return self.scaled(f"{aggregate} by ({self.by}) ({inner})")
 
-    def count(self) -> str:
-        """A query for the number of series."""
-        return f"count({self.selector})"
-
     def meanings(self, labels: Mapping[str, str]) -> tuple[str, ...]:
         """What the labels of a series say, in the order of `labels`; empty texts for those that it has not."""
-        return tuple(labels.get(name, "") for name in self.labels.values())
+        return tuple(next((text for name in names if (text := labels.get(name))), "") for names in self.labels)
+
+    def is_of(self, pod: str) -> bool:
+        """Whether a series is of a pod, and not of an exporter that nobody is the user of."""
+        return bool(pod) and (not self.exporter or self.exporter not in pod)
 
 
 def window(seconds: int) -> str:

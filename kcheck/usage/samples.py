@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.usage import histogram
 from kcheck.usage.facts import gpu_id
@@ -29,8 +30,8 @@ Line: TypeAlias = "tuple[str, Sequence[float], Sequence[float]]"
 STARTING = 900
 """Seconds of a container's start: imports, data and compilation take minutes, and more CPU than training does."""
 
-_CPU_SCRAPES = 4
-"""Scrapes over which CPU is averaged: a rate needs two, and one may be lost."""
+_CPU_SCRAPES = 3
+"""Scrapes among which two are found, if one is lost: what CPU was used between two is what it is measured by."""
 
 
 class Samples(Struct):
@@ -87,9 +88,7 @@ class Samples(Struct):
 
     def _cpu(self, found: Slice, cpu: Metric, time: tuple[int, int], ends: dict[tuple[Key, str], float] | None) -> None:
         """Add CPU. A rate goes on for some scrapes after a container has ended: what is after its memory is none."""
-        width = max(self.step, _CPU_SCRAPES * cpu.interval)
-        query = f"max by ({cpu.by}) (rate({cpu.selector}[{window(width)}]))"
-        for _, _, series in self._pieces(cpu, query, *time):
+        for _, _, series in self._pieces(cpu, self._cpu_query(cpu), *time):
             for key, lines in _by_pod(cpu, series).items():
                 own = [line for one in lines if (line := _until(one, ends, key))]
                 if not own:
@@ -102,6 +101,16 @@ class Samples(Struct):
                     after = bisect_left(times, self._started(found, key, name) + STARTING)
                     histogram.add(container.starting, values[:after])
                     histogram.add(container.cpu, values[after:])
+
+    def _cpu_query(self, cpu: Metric) -> str:
+        """CPU between the last two scrapes; the mean of several such times where a step has as many.
+
+        The `rate` of Prometheus divides by its whole range, and says half of the truth while a container is younger.
+        """
+        last = f"irate({cpu.selector}[{window(_CPU_SCRAPES * cpu.interval)}])"
+        if self.step >= 2 * cpu.interval:
+            last = f"avg_over_time({last}[{window(self.step)}:{cpu.interval}s])"
+        return f"max by ({cpu.by}) ({last})"
 
     def _started(self, found: Slice, key: Key, name: str) -> int:
         """When a container started; long ago for one that ran before the recording and of which nothing says so."""
@@ -141,35 +150,33 @@ class Samples(Struct):
         busy = self.installation.metrics.get("gpu_busy", [])
         engine = self.installation.metrics.get("gpu_engine", [])
         for metric in busy:
-            self._busy(found, metric, metric.selector)
+            self._busy(found, metric)
         for metric in engine:  # what is not known of slices otherwise
             is_other = any(one.family == metric.family for one in busy)
-            part = f'{metric.labels.get("profile", "")}!=""'
-            sliced = f"{metric.selector[:-1]},{part}}}" if is_other else metric.selector
-            self._busy(found, metric, sliced)
+            part = f'{metric.labels[-1][0]}!=""'
+            self._busy(found, replace(metric, conditions=(*metric.conditions, part)) if is_other else metric)
         for metric in self.installation.metrics.get("gpu_tensor", []):
-            for _, own in self._gpu_lines(found, metric, metric.selector):
+            for _, own in self._gpu_lines(found, metric):
                 for gpu, line in own:
                     _count_percent(gpu.tensor, line[2])
 
-    def _busy(self, found: Slice, metric: Metric, selected: str) -> None:
-        for key, own in self._gpu_lines(found, metric, selected):
+    def _busy(self, found: Slice, metric: Metric) -> None:
+        for key, own in self._gpu_lines(found, metric):
             self._seen(found, key, "gpu", [line for _, line in own])
             for gpu, line in own:
                 _count_percent(gpu.busy, line[2])
 
-    def _gpu_lines(self, found: Slice, metric: Metric, selected: str) -> Iterator[tuple[Key, list[tuple[Gpu, Line]]]]:
+    def _gpu_lines(self, found: Slice, metric: Metric) -> Iterator[tuple[Key, list[tuple[Gpu, Line]]]]:
         """The series of GPUs by pod, with the GPU that each is of."""
-        query = f"max by ({metric.by}) (avg_over_time({selected}[{window(self._width(metric))}]))"
+        query = f"max by ({metric.by}) (avg_over_time({metric.selector}[{window(self._width(metric))}]))"
         for _, _, series in self._pieces(metric, query, found.begin, found.end):
             pods: dict[Key, list[tuple[Gpu, Line]]] = {}
             for one in series:
-                namespace, name, container, *_ = metric.meanings(one.metric)
+                namespace, name, container, _, _, model, profile = metric.meanings(one.metric)
                 times, values = _finite(one)
-                if times:
+                if times and metric.is_of(name):
                     gpu = found.pod((namespace, name)).gpu(container, gpu_id(metric, one.metric))
-                    gpu.model = one.metric.get(metric.labels.get("model", ""), gpu.model)
-                    gpu.profile = one.metric.get(metric.labels.get("profile", ""), gpu.profile)
+                    gpu.model, gpu.profile = model, profile
                     values = [min(max(value, 0.0), 100.0) for value in values]
                     pods.setdefault((namespace, name), []).append((gpu, (container, times, values)))
             yield from pods.items()
@@ -192,11 +199,11 @@ class Samples(Struct):
         metric = self.installation.first("node_info")
         if metric is None:
             return
-        node_label = metric.labels["node"]
-        query = f"max by ({node_label}) (last_over_time({metric.selector}[{window(self._width(metric))}]))"
+        names = ",".join(metric.labels[0])
+        query = f"max by ({names}) (last_over_time({metric.selector}[{window(self._width(metric))}]))"
         for _, _, series in self._pieces(metric, query, found.begin, found.end):
             for one in series:
-                node = found.node(one.metric.get(node_label, ""))
+                node = found.node(metric.meanings(one.metric)[0])
                 node.seconds += len(one.values) * self.step
                 node.first = int(one.values[0][0]) if node.first is None else node.first
                 node.last = int(one.values[-1][0])
