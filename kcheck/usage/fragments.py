@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.usage import resources
+from kcheck.usage import nodes as recorded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,14 +33,15 @@ class Shape(Struct, frozen=True):
 class Fragments(Struct, frozen=True):
     """The GPUs of some nodes while pods waited that would fit a free node, or their cores where they have no GPUs.
 
-    `waiting` is for how many seconds any waited. In that time `whole` unit-seconds were there, and `stranded` of them
-    were free on nodes that took none of the pods; `packed` says for how many seconds they would have been enough for
-    one of the pods if they had been on one node. `nodes` is the mean number of nodes with such a rest, `longest` the
-    pod that waited longest.
+    `waiting` is for how many seconds any waited, `there` how many node-seconds that were. In that time `whole`
+    unit-seconds were there, and `stranded` of them were free on nodes that took none of the pods; `packed` says for how
+    many seconds they would have been enough for one of the pods if they had been on one node. `nodes` is the mean
+    number of nodes with such a rest, `longest` the pod that waited longest.
     """
 
     unit: str
     waiting: int
+    there: int
     whole: float
     stranded: float
     packed: int
@@ -50,13 +51,18 @@ class Fragments(Struct, frozen=True):
 
 def shape(pod: Pod) -> Shape:
     """What a pod asks for."""
-    return Shape(*(resources.asked(pod, name) for name in ("gpu", "cpu", "memory")))
+    found = [one.limits | one.requests for one in pod.containers.values()]
+    return Shape(
+        sum(recorded.gpus(one) for one in found),
+        sum(one.get("cpu", 0.0) for one in found),
+        sum(one.get("memory", 0.0) for one in found),
+    )
 
 
 def room(node: Node) -> Shape:
     """What a node has for pods."""
     of = node.allocatable
-    return Shape(resources.gpus(of), of.get("cpu", 0.0), of.get("memory", 0.0))
+    return Shape(recorded.gpus(of), of.get("cpu", 0.0), of.get("memory", 0.0))
 
 
 def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments | None:
@@ -125,7 +131,7 @@ class _Sweep:
         self._rests: dict[str, float] = {}
         self._waited: dict[int, int] = {}
         self._sums = [0.0, 0.0, 0.0]
-        self._seconds = [0, 0]
+        self._seconds = [0, 0, 0]
 
     def wants(self, size: Shape) -> bool:
         """Whether a pod of a size might be on one of the nodes, were it free, and is what they are for."""
@@ -174,6 +180,7 @@ class _Sweep:
             return
         stranded = sum(self._rests.values())
         self._seconds[0] += seconds
+        self._seconds[2] += seconds * len(self._there)
         self._sums[0] += seconds * sum(getattr(self._rooms[node], self._unit) for node in self._there)
         self._sums[1] += seconds * stranded
         self._sums[2] += seconds * len(self._rests)
@@ -184,13 +191,15 @@ class _Sweep:
 
     def result(self, pods: Sequence[Pod]) -> Fragments | None:
         """The sums; None where nothing waited."""
-        waiting, packed = self._seconds
+        waiting, packed, there = self._seconds
         if not waiting:
             return None
         whole, stranded, nodes = self._sums
         longest = max(self._waited, key=lambda pod: (self._waited[pod], -pod))
         unit = "GPUs" if self._unit == "gpus" else "cores"
-        return Fragments(unit, waiting, whole, stranded, packed, nodes=nodes / waiting, longest=pods[longest])
+        return Fragments(
+            unit, waiting, there, whole, stranded, packed=packed, nodes=nodes / waiting, longest=pods[longest]
+        )
 
 
 _LEAST = {"gpus": 0.0, "cpu": 0.99}

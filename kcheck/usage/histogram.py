@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -13,19 +15,23 @@ Histogram: TypeAlias = "dict[int, int]"
 """Rounded value -> number of samples: {3800: 600} are 600 samples of about 3800 millicores."""
 
 
+_FIRST = (*range(100, 200, 2), *range(200, 500, 5), *range(500, 1000, 10))
+_VALUES: list[int] = [*range(100), *(first * 10**power for power in range(16) for first in _FIRST)]
+"""All rounded values: each is one object, however many histograms have it."""
+
+_BOUNDS = [(low + high) / 2 for low, high in pairwise(_VALUES)]
+"""The values from which on the next one is nearer. Finding one takes half of the time of computing it."""
+
+
 def rounded(value: float) -> int:
     """A value that is not negative, to whole numbers below 100 and to 1 % above."""
-    if value < 100:
-        return round(value)
-    power: int = 10 ** (len(str(int(value))) - 3)
-    first = value / power
-    step = 2 if first < 200 else 5 if first < 500 else 10
-    return round(first / step) * step * power
+    return _VALUES[bisect_right(_BOUNDS, value)]
 
 
 def add(into: Histogram, values: Iterable[float]) -> None:
     """Count values; those of no size, such as NaN, are left out."""
-    for at, count in Counter([rounded(value) for value in values if 0 <= value < math.inf]).items():
+    found = [_VALUES[bisect_right(_BOUNDS, value)] for value in values if 0 <= value < math.inf]
+    for at, count in Counter(found).items():
         into[at] = into.get(at, 0) + count
 
 

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from kcheck.usage.histogram import Histogram
     from kcheck.usage.recording import Hours, Owner, Recording
     from kcheck.usage.slices import Key, PodSlice, Slice, Sums
-_BUCKETS = list(range(4096))
-"""Numbers of buckets, one object each: histograms of thousands of pods have the same ones."""
-
 _MIB = 1 << 20
 
 
@@ -166,7 +163,7 @@ def _chain(owner: Owner, namespace: str, found: Slice) -> list[Owner]:
 
 def _add_histogram(into: Histogram, new: Histogram) -> None:
     for at, count in new.items():
-        into[_BUCKETS[at] if 0 <= at < len(_BUCKETS) else at] = into.get(at, 0) + count
+        into[at] = into.get(at, 0) + count
 
 
 def _open(hours: Hours, hour: int) -> None:

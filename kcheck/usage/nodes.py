@@ -40,11 +40,13 @@ _COPIES = "nvidia.com/gpu.replicas"
 class Priced(Struct, frozen=True):
     """A recorded node: the name of its pool and its machine type, both empty if unknown, and the price of its hour.
 
+    `own` is the pool of the code.
     `gpus` are those that its pods can ask for, in whole GPUs or in `copies` of them.
     """
 
     node: Node
     pool: str
+    own: NodePool | None
     machine: str
     price: Price | None
     gpus: float
@@ -76,7 +78,7 @@ class Nodes:
     def __init__(self, nodes: Iterable[Node], world: World) -> None:
         self._world = world
         self._clouds = list(registry.every())
-        self._prices: dict[tuple[str, ...], tuple[str, Price | None]] = {}
+        self._prices: dict[tuple[str, ...], tuple[str, NodePool | None, Price | None]] = {}
         self.by_name = {node.name: self._priced(node) for node in nodes}
 
     def _priced(self, node: Node) -> Priced:
@@ -94,9 +96,9 @@ class Nodes:
             listed = self._listed(cloud, machine, (round(found / copies), accelerator), spot=spot)
             own = self._world.numbers.price(pool)
             price = own if own and not own.machine else listed or own
-            self._prices[key] = named or (pool.display_name if pool else ""), price
-        name, price = self._prices[key]
-        return Priced(node, name, machine, price, found, copies)
+            self._prices[key] = named or (pool.display_name if pool else ""), pool, price
+        name, pool, price = self._prices[key]
+        return Priced(node, name, pool, machine, price, gpus=found, copies=copies)
 
     def _pool_name(self, plain: Mapping[str, str]) -> str:
         """The name of a node's pool, as its cloud or Karpenter labels it."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcheck.words.derive import dns as dns
     from kcheck.words.derive import evictions as evictions
     from kcheck.words.derive import fabrics as fabrics
+    from kcheck.words.derive import fragmented as fragmented
     from kcheck.words.derive import fragments as fragments
     from kcheck.words.derive import gangs as gangs
     from kcheck.words.derive import gpu_usage as gpu_usage

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import kcheck.syntax.outlines  # noqa: F401 - places say by which keys they are written
 from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.source.values import known
-from kcheck.words.later import basics, control_plane, gpu_usage, limits, scaling, usage
+from kcheck.words.later import basics, control_plane, fragmented, gpu_usage, limits, scaling, usage
 from kcheck.words.tables import autoscaling, clusters, costs, monitoring, networks, pods, queues
 from kcheck.words.tables import usage as usages
 from kcheck.words.tables.field import Field, plain
@@ -77,6 +77,8 @@ def things(subject: str, world: World) -> Sequence[Thing]:
             return usage.requests(world)
         case "gpu_usage":
             return gpu_usage.gpus(world)
+        case "fragment":
+            return fragmented.fragmented(world)
         case "image":
             return [uses[0][1] for uses in world.images.every]
     return list(getattr(inventory, _LISTS[subject])) if subject in _LISTS else world.inputs

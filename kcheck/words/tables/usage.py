@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck.words.derive.basics import computed
-from kcheck.words.later import gpu_usage, usage
+from kcheck.words.later import fragmented, gpu_usage, usage
 from kcheck.words.tables.field import Field, made, part, record, simple
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
@@ -51,5 +51,18 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("copies", "int", "how many of these pods fit a GPU by memory and work; null where only one does", lambda g, w: computed(g, gpu_usage.copies(g, w)), "pods", nullable=True),
         made("pods", "int", "pods that were measured", lambda g, _w: computed(g, g.use.pods), "pods"),
         record("template", "template", "the pods", lambda g, _w: computed(g.template, g.template)),
+    ),
+    "fragment": (
+        made("unit", "string", "GPUs, or cores of a pool without GPUs", lambda f, _w: computed(f, f.found.unit)),
+        made("share", "int", "what was free and of no use to the pods that waited, in percent of what the pool had", lambda f, _w: computed(f, fragmented.share(f)), "percent"),
+        made("free", "string", "mean of what was free and of no use, in words", lambda f, _w: computed(f, fragmented.free(f))),
+        made("nodes", "string", "mean number of nodes with such a rest, in words", lambda f, _w: computed(f, fragmented.nodes(f))),
+        made("waiting", "string", "for how long pods waited, in words", lambda f, _w: computed(f, fragmented.hours(f.found.waiting))),
+        made("hours", "int", "for how long pods waited", lambda f, _w: computed(f, round(f.found.waiting / 3600)), "hours"),
+        made("packed", "string", "for how long of that the rests together would have been enough for one of them, in words", lambda f, _w: computed(f, fragmented.hours(f.found.packed))),
+        made("job", "string", "what waited longest", lambda f, _w: computed(f, " ".join(f.job))),
+        made("asked", "string", "what one of its pods asks for, in words", lambda f, _w: computed(f, fragmented.asked(f))),
+        made("money", "int", "what the rests cost in that time; null where no price is known", fragmented.money, "mills", nullable=True),
+        record("pool", "pool", "the pool", lambda f, _w: computed(f.pool, f.pool)),
     ),
 }  # fmt: skip
