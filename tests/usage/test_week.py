@@ -45,7 +45,10 @@ def test_the_standard_week_is_what_it_is_meant_to_be() -> None:
     pretrain = found["language", ("PyTorchJob", "pretrain")]
     assert pretrain.utilisation == pytest.approx(92, abs=0.5)
     first = pretrain.pods[0].containers["pytorch"]
-    assert (percentile(first.starting, 50), round(percentile(first.cpu, 50), -3)) == (60_000, 12_000)
+    assert (percentile(first.cpu_of(starting=True), 50), round(percentile(first.cpu_of(starting=False), 50), -3)) == (
+        60_000,
+        12_000,
+    )
     segmenter = found["vision", ("Job", "segmenter")]
     assert segmenter.gpu_hours == pytest.approx(400, abs=1)
     assert segmenter.idle_gpu_hours == pytest.approx(0.97 * 400, rel=0.01)

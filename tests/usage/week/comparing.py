@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from kcheck.usage import histogram
 from tests.usage.week.cluster import MIB
 from tests.usage.week.dcgm import RESERVED
-from tests.usage.week.truth import mean, percentile
+from tests.usage.week.measured import Life
+from tests.usage.week.truth import STARTING, mean, percentile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 SHARE = 0.02
 """By how much a measured number may differ."""
-RATE = 4
-"""Scrapes over which a rate of CPU is a mean."""
 FEW = 20
 """Samples below which percentiles mean little."""
+SHORT = 7200
+"""Seconds below which the first and the last step of a pod count too much for its means."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,11 @@ class Comparison:
         yield from _near(f"{what} waiting", pod.waiting, true.waiting, self.slack + self.week.facts)
         yield from self._hours(what, pod, true)
         if true.lives == 1:
-            yield from _same(f"{what} node", pod.node, plan.node.name if plan.node else "")
             yield from _same(f"{what} created", pod.created, plan.created)
-            yield from _same(f"{what} scheduled", pod.scheduled, plan.scheduled)
-            ends = plan.ended is not None and plan.deleted is not None and plan.deleted > plan.ended + self.week.facts
-            if ends and not self._in_gap(plan.ended, plan.deleted):
+            if self._was_seen(plan.scheduled, plan.deleted):
+                yield from _same(f"{what} node", pod.node, plan.node.name if plan.node else "")
+                yield from _same(f"{what} scheduled", pod.scheduled, plan.scheduled)
+            if self._was_seen(plan.ended, plan.deleted):
                 yield from _same(f"{what} ended", pod.ended, plan.ended)
         for box in plan.containers:
             if box.name not in pod.containers:
@@ -117,23 +118,23 @@ class Comparison:
         extra = set(pod.containers) - {box.name for box in plan.containers}
         yield from _same(f"{what} containers", extra, set())
 
-    def _in_gap(self, start: int | None, stop: int | None) -> bool:
-        """Whether nobody looked at something that was true for some time."""
-        lasts = (stop or 0) - (start or 0)
-        return any(
-            min(stop or 0, last) - max(start or 0, first) > lasts - 2 * self.week.facts
-            for first, last in self.week.gaps
-        )
+    def _was_seen(self, start: int | None, stop: int | None) -> bool:
+        """Whether somebody looked at something that was true for some time."""
+        if start is None:
+            return False
+        start, stop = max(start, self.week.begin), min(stop or self.week.end, self.week.end)
+        lost = sum(max(0, min(stop, last) - max(start, first)) for first, last in self.week.gaps)
+        return stop - start - lost > 2 * self.week.facts
 
     def _hours(self, what: str, pod: Pod, true: PodTruth) -> Iterator[Difference]:
         hours = pod.hours
         yield from _same(f"{what} seconds of hours", sum(hours.seconds), pod.running)
         boxes = true.containers.values()
-        if not all(len(box.memory) > FEW for box in boxes):
+        if true.running < SHORT:
             return
         for name, values, samples, unit in (
-            ("CPU", hours.cpu, [[*box.starting, *box.cpu] for box in boxes], 1),
-            ("memory", hours.memory, [box.memory for box in boxes], MIB),
+            ("CPU", hours.cpu, [self._cpu_steps(box) for box in boxes], 1),
+            ("memory", hours.memory, [self._memory_steps(box) for box in boxes], MIB),
         ):
             total = sum(one * seconds for one, seconds in zip(values, hours.seconds, strict=True) if one is not None)
             measured = sum(seconds for one, seconds in zip(values, hours.seconds, strict=True) if one is not None)
@@ -149,30 +150,44 @@ class Comparison:
             measured = {key: round(value) for key, value in amounts.items()}
             expected = {key: round(value * (1000 if key == "cpu" else 1)) for key, value in planned.items()}
             yield from _same(f"{what} {name}", measured, expected)
-        if len(true.memory) > 1:
-            yield from _near(f"{what} peak of memory", found.memory_peak, max(true.memory), share=0.005)
-        if len(true.memory) > FEW:
-            for percent in (50, 95):
-                used = histogram.percentile(found.memory, percent)
-                yield from _near(f"{what} memory {percent} %", used, percentile(true.memory, percent))
-        for part, histograms, samples in (
-            ("starting", found.starting, true.starting), ("CPU", found.cpu, true.cpu),
-            ("all CPU", histogram.merged([found.starting, found.cpu]), [*true.starting, *true.cpu]),
-        ):  # fmt: skip
-            if len(samples) > FEW and (pod.lives == 1 or part == "all CPU"):
-                yield from self._cpu(f"{what} {part}", histograms, smoothed(samples))
+        used = self._memory_steps(true)
+        if used:
+            near = SHARE if pod.pod.node and pod.pod.node.twice else 0.0001  # the other Prometheus saw other moments
+            yield from _near(f"{what} peak of memory", found.memory_peak, max(used), share=near)
+        yield from _percentiles(f"{what} memory", found.memory, used)
+        yield from _percentiles(f"{what} CPU", histogram.merged([found.starting, found.cpu]), self._cpu_steps(true))
+        if pod.lives == 1 and not plan.restarts:
+            yield from _percentiles(f"{what} CPU at the start", found.starting, self._cpu_steps(true, starting=True))
+            yield from _percentiles(f"{what} CPU later", found.cpu, self._cpu_steps(true, starting=False))
         kills = [at for at in plan.kills if self.week.begin < at <= self.week.end]
         yield from _same(f"{what} kills", found.kills, len(kills))
         yield from _same(f"{what} killed at", found.killed, plan.limits.get("memory", 0) if kills else 0)
         restarts = [at for at in plan.restarts if self.week.begin < at <= self.week.end]
         yield from _same(f"{what} restarts", found.restarts, len(restarts))
 
-    def _cpu(self, what: str, found: dict[int, int], samples: list[float]) -> Iterator[Difference]:
-        for percent in (50, 95):
-            measured = histogram.percentile(found, percent)
-            low, high = percentile(samples, percent - 2), percentile(samples, percent + 2)
-            if measured is None or not low * (1 - SHARE) - 1 <= measured <= high * (1 + SHARE) + 1:
-                yield Difference(f"{what} {percent} %", measured, (low, high))
+    def _steps(self, life: Life, values: list[float]) -> dict[int, list[float]]:
+        """The values of scrapes by the steps of the recording that they count for."""
+        begin, step = self.recording.begin, self.recording.step
+        found: dict[int, list[float]] = {}
+        for at, value in zip(life.times, values, strict=True):
+            found.setdefault(begin + -(-(at - begin) // step) * step, []).append(value)
+        found.pop(self.recording.end, None)  # the last step that is asked for is the one before the end
+        return found
+
+    def _memory_steps(self, true: ContainerTruth) -> list[float]:
+        """The most memory in each step."""
+        return [max(values) for life in true.lives for values in self._steps(life, life.memory).values()]
+
+    def _cpu_steps(self, true: ContainerTruth, *, starting: bool | None = None) -> list[float]:
+        """The mean of the CPU between scrapes in each step: what was used before the first scrape nobody measured."""
+        found = []
+        for life, began in zip(true.lives, true.began, strict=True):
+            is_new = bool(life.times) and life.times[0] - life.start <= self.week.interval
+            later = Life(life.start, life.first, life.times[is_new:], life.cpu[is_new:], life.memory[is_new:])
+            for at, values in self._steps(later, later.cpu).items():
+                if starting is None or (at - began <= STARTING) == starting:
+                    found.append(1000 * mean(values))
+        return found
 
     def _gpus(self, what: str, found: list[Gpu], true: list[GpuTruth], pod: PodTruth) -> Iterator[Difference]:
         yield from _same(f"{what} number of GPUs", len(found), len(true) if pod.running > self.slack else len(found))
@@ -197,9 +212,16 @@ def _mean(percents: dict[int, int]) -> float:
     return sum(percent * count for percent, count in percents.items()) / max(1, sum(percents.values()))
 
 
-def smoothed(values: list[float]) -> list[float]:
-    """Means of as many samples as a rate is over."""
-    return [mean(values[max(0, number - RATE + 1) : number + 1]) for number in range(len(values))]
+def _percentiles(what: str, found: dict[int, int], true: list[float]) -> Iterator[Difference]:
+    """Differences of percentiles: the measured one is that of the truth, give or take one or two samples."""
+    if len(true) <= FEW:
+        return
+    aside = SHARE * 100 + 200 / len(true)
+    for percent in (50, 95):
+        measured = histogram.percentile(found, percent)
+        low, high = percentile(true, max(0, percent - aside)), percentile(true, min(100, percent + aside))
+        if measured is None or not low * (1 - SHARE) - 1 <= measured <= high * (1 + SHARE) + 1:
+            yield Difference(f"{what} {percent} %", measured, (low, high))
 
 
 def _same(what: str, measured: object, true: object) -> Iterator[Difference]:

@@ -12,6 +12,7 @@ from tests.usage.week.measured import exporter, kubelet, lives, sampled
 
 if TYPE_CHECKING:
     from tests.usage.week.cluster import Container, Pod, Week
+    from tests.usage.week.measured import Life
 
 STARTING = 15 * 60
 """Seconds that count as the start of a pod."""
@@ -19,11 +20,30 @@ STARTING = 15 * 60
 
 @dataclass
 class ContainerTruth:
-    """Millicores of each scrape in the start of the pod and after it, bytes of each."""
+    """What a container used at each scrape, in cores and bytes, from each of its starts to its end."""
 
-    starting: list[float]
-    cpu: list[float]
-    memory: list[float]
+    lives: list[Life]
+    began: list[int]
+    """When the pod of each life began."""
+
+    @property
+    def cpu(self) -> list[float]:
+        """Millicores of each scrape."""
+        return [cores * 1000 for life in self.lives for cores in life.cpu]
+
+    @property
+    def memory(self) -> list[float]:
+        """Bytes of each scrape."""
+        return [used for life in self.lives for used in life.memory]
+
+    def cpu_of(self, *, starting: bool) -> list[float]:
+        """Millicores of each scrape in the start of the pod, or after that."""
+        return [
+            cores * 1000
+            for life, began in zip(self.lives, self.began, strict=True)
+            for at, cores in zip(life.times, life.cpu, strict=True)
+            if (at - began <= STARTING) == starting
+        ]
 
 
 @dataclass
@@ -58,10 +78,8 @@ class PodTruth:
         self.waiting += later.waiting
         self.lives += 1
         for name, box in later.containers.items():
-            own = self.containers[name]
-            own.starting += box.starting
-            own.cpu += box.cpu
-            own.memory += box.memory
+            self.containers[name].lives += box.lives
+            self.containers[name].began += box.began
             self.gpus[name] += later.gpus[name]
 
     @property
@@ -104,8 +122,7 @@ class JobTruth:
         used = 0.0
         for one in self.pods:
             for box in one.containers.values():
-                samples = [*box.starting, *box.cpu]
-                used += mean(samples) / 1000 * one.running if samples else 0
+                used += mean(box.cpu) / 1000 * one.running if box.cpu else 0
         return requested / HOUR, used / HOUR
 
 
@@ -157,14 +174,10 @@ def _pod(week: Week, pod: Pod) -> PodTruth:
 
 
 def _container(week: Week, pod: Pod, box: Container) -> ContainerTruth:
-    found = ContainerTruth([], [], [])
     if pod.node is None or pod.started is None:
-        return found
-    for life in lives(week, pod, box, kubelet(week, pod.node)):
-        for at, cores, used in zip(life.times, life.cpu, life.memory, strict=True):
-            (found.starting if at - pod.started <= STARTING else found.cpu).append(cores * 1000)
-            found.memory.append(used)
-    return found
+        return ContainerTruth([], [])
+    found = lives(week, pod, box, kubelet(week, pod.node))
+    return ContainerTruth(found, [pod.started] * len(found))
 
 
 def _gpus(week: Week, pod: Pod, box: Container) -> list[GpuTruth]:
