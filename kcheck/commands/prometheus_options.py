@@ -120,7 +120,8 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
         **rest: object,
     ) -> None:  # fmt: skip
         network = Network(
-            prometheus, window, step, end, matchers, ca, token_file, basic_auth_file, headers, request_timeout
+            prometheus, window, step, end, matchers, ca, token_file=token_file, basic_auth_file=basic_auth_file,
+            headers=headers, request_timeout=request_timeout,
         )  # fmt: skip
         command(network=network, **rest)
 

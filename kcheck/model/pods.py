@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.model.thing import NOTHING, Thing
+from kcheck.source.values import Unset
 
 if TYPE_CHECKING:
     from kcheck.source.values import Value
@@ -74,7 +75,7 @@ class Volume(Struct, frozen=True):
 
 
 class Container(Thing, frozen=True):
-    """A container of a pod. CPU is in millicores, memory in bytes, `gpus` what it is limited to.
+    """A container of a pod. CPU is in millicores, memory in bytes; requests and limits are those that are written.
 
     `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit. `rdma`
     says that it asks for interfaces of RDMA or EFA. `starters` are words of its command that start processes which
@@ -86,8 +87,8 @@ class Container(Thing, frozen=True):
     init: bool
     image: Value[str]
     pull_policy: Value[str]
-    cpu: Value[int]
-    memory: Value[int]
+    cpu_request: Value[int]
+    memory_request: Value[int]
     cpu_limit: Value[int]
     memory_limit: Value[int]
     gpu: Value[str]
@@ -99,6 +100,20 @@ class Container(Thing, frozen=True):
     text: str
     claims: tuple[str, ...] = ()
     extended: tuple[tuple[str, Value[str]], ...] = ()
+
+    @property
+    def cpu(self) -> Value[int]:
+        """The CPU it asks for: its request, by default its limit."""
+        return _request(self.cpu_request, self.cpu_limit)
+
+    @property
+    def memory(self) -> Value[int]:
+        """The memory it asks for: its request, by default its limit."""
+        return _request(self.memory_request, self.memory_limit)
+
+
+def _request(request: Value[int], limit: Value[int]) -> Value[int]:
+    return limit if isinstance(request, Unset) and not isinstance(limit, Unset) else request
 
 
 class PodTemplate(Thing, frozen=True):

@@ -37,6 +37,12 @@ class Json(str):
     __slots__ = ()
 
 
+class MapName(str):
+    """An attribute whose value is an object, where others with members are nested blocks."""
+
+    __slots__ = ()
+
+
 class Item(str):
     """A step to the item of a list that has this text as its `name`."""
 

@@ -9,7 +9,9 @@ from msgspec import Struct
 from kcheck.source.text import Source, Span
 
 if TYPE_CHECKING:
-    from kcheck.source.values import Datum
+    from collections.abc import Callable
+
+    from kcheck.source.values import Datum, Origin
 
 Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
 Plain: TypeAlias = str | int | float | bool | None
@@ -83,6 +85,12 @@ class Mapping(_Node):
     def own(self, name: str) -> Pair | None:
         """The last entry of that key, merge keys not followed."""
         return self.index.get(name)
+
+
+class Stated(Mapping, kw_only=True):
+    """A map that stands for something written otherwise; `absent` is where goes what it lacks at a path."""
+
+    absent: Callable[[tuple[str, ...]], Origin]
 
 
 class Alias(_Node):

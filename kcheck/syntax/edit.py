@@ -25,6 +25,7 @@ _YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
 """Files that are read as YAML, templates of it too."""
 _LITERAL = regex(r"[\"]|(?:null|true|false|-?[\d.]+)$")
 """What a literal of HCL begins with, or is."""
+_NUMBER = regex(r"(?:0|[1-9]\d*)(?:\.\d+)?")
 
 
 class EditError(Exception):
@@ -166,6 +167,8 @@ def _sorted_out(
 def _replaced(change: Change) -> Edit:
     """The edit that writes another single value over a literal."""
     span, value = change.origin.written, change.value
+    if isinstance(value, str) and _NUMBER.fullmatch(value) and _NUMBER.fullmatch(span.text):
+        return Edit(span, value)  # who wrote a number without quotes may go on so: `cpu: 4`
     if _is_hcl(span.source) and (not isinstance(value, str) or _LITERAL.match(span.text)):
         from kcheck.syntax.hcl.write import literal
 

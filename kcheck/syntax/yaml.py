@@ -18,7 +18,18 @@ from msgspec.structs import replace
 
 from kcheck.source.regex import late, regex
 from kcheck.source.text import BOM, Source, Span
-from kcheck.source.yaml_nodes import Alias, Computed, Mapping, Node, Pair, Plain, Scalar, Sequence, Style, Target
+from kcheck.source.yaml_nodes import (
+    Alias,
+    Computed,
+    Mapping,
+    Node,
+    Pair,
+    Plain,
+    Scalar,
+    Sequence,
+    Style,
+    Target,
+)
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:

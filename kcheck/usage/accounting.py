@@ -12,7 +12,7 @@ from kcheck.usage import nodes
 from kcheck.usage.recording import HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kcheck.usage.nodes import Priced
     from kcheck.usage.recording import Gpu, Pod, Recording
@@ -83,6 +83,8 @@ class Amounts(Struct):
 
     def times(self, factor: float) -> Amounts:
         """Those of a time that is longer by a factor; the longest wait stays."""
+        if factor == 1:
+            return self
         scaled = {name: getattr(self, name) * factor for name in self.__struct_fields__}
         return Amounts(**scaled | {"queue_longest": self.queue_longest})
 
@@ -157,7 +159,7 @@ def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Hel
         return None
     asked, hours, copies = requested(pod), whole / HOUR, node.copies if node else 1
     cards = [gpu for container in pod.containers.values() for gpu in container.gpus]
-    count = nodes.gpus(asked) / copies or len({gpu.id for gpu in cards})
+    count, watched = _cards(asked, cards, copies)
     cpu, memory = _over(pod.hours.cpu[low:high], seconds), _over(pod.hours.memory[low:high], seconds)
     result = Amounts(
         pods=1, pod_hours=hours, gpu_hours=count * hours,
@@ -165,8 +167,7 @@ def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Hel
         cpu_used=cpu.sum / _MILLI / HOUR, memory_used=memory.sum / _MIB_OF_GIB / HOUR,
     )  # fmt: skip
     busy = _over(pod.hours.busy[low:high], seconds)
-    if count and cards and busy.seconds:
-        watched = min(len({gpu.id for gpu in cards}), round(nodes.devices(asked)) or len(cards))
+    if count and watched and busy.seconds:
         result.gpu_measured = count * busy.seconds / HOUR
         result.gpu_busy = result.gpu_measured * min(1.0, busy.sum / busy.seconds / _PERCENT / watched)
         result.gpu_idle = result.gpu_measured - result.gpu_busy + count * before / HOUR
@@ -176,6 +177,22 @@ def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Hel
     if node.gpus:
         return Held(result, _share_of_gpus(count * copies / node.gpus, result, whole))
     return Held(result, _share_of_cores(node, result, whole, is_measured=bool(cpu.seconds)))
+
+
+def _cards(asked: dict[str, float], cards: Sequence[Gpu], copies: int) -> tuple[float, int]:
+    """The GPUs of a pod in whole ones, and how many were measured at a time: after a restart it may have others."""
+    seen = len({gpu.id for gpu in cards})
+    return nodes.gpus(asked) / copies or seen, min(seen, round(nodes.devices(asked)) or seen)
+
+
+def busy_hours(pod: Pod, node: Priced | None) -> Iterator[tuple[int, float, float]]:
+    """For each hour of the recording: the GPU-hours of a pod that were measured, and how many of them were busy."""
+    cards = [gpu for container in pod.containers.values() for gpu in container.gpus]
+    count, watched = _cards(requested(pod), cards, node.copies if node else 1)
+    for hour, (busy, seconds) in enumerate(zip(pod.hours.busy, pod.hours.seconds, strict=False), pod.hours.first):
+        if busy is not None and watched and seconds:
+            measured = count * seconds / HOUR
+            yield hour, measured, measured * min(1.0, busy / _PERCENT / watched)
 
 
 def _add_activity(into: Amounts, cards: Sequence[Gpu]) -> None:

@@ -52,10 +52,11 @@ def round_cpu(millicores: float) -> int:
 
 
 def round_memory(count: float) -> int:
-    """Bytes rounded up to whole Mi, from 10 Gi on to halves of Gi, and to whole ones: 350Mi, 1400Mi, 12.5Gi, 64Gi."""
-    steps = [step * power for power in (1, 10, 100) for step in _STEPS]
+    """Bytes rounded up to halves of Gi where one is near, below 10 Gi else to Mi: 350Mi, 1450Mi, 7Gi, 12.5Gi, 64Gi."""
+    half = math.ceil(count * 2 / _GI - 1e-9) * _GI // 2
     if count < 10 * _GI:
-        return _rounded(count / _MI, steps) * _MI
+        steps = [step * power for power in (1, 10, 100) for step in _STEPS]
+        return half if (half - count) * _FINEST <= count else _rounded(count / _MI, steps) * _MI
     return _rounded(count * 2 / _GI, [1, 2, 4, 8, 16]) * _GI // 2
 
 
@@ -73,6 +74,6 @@ def memory_text(count: int) -> str:
     """Bytes as a quantity, exactly: 350Mi, 12.5Gi, 64Gi."""
     if count % _GI == 0:
         return f"{count // _GI}Gi"
-    if count >= 10 * _GI and count % (_GI // 2) == 0:
+    if count > _GI and count % (_GI // 2) == 0:
         return f"{count // _GI}.5Gi"
     return f"{count // _MI}Mi" if count % _MI == 0 else str(count)

@@ -62,9 +62,9 @@ class Unpriced(Struct, frozen=True):
 class Bill(Struct):
     """A recording as a bill.
 
-    `spare` is what of the nodes no pod requested: with it, `total` is what the nodes cost. `labels` are the names that
-    were looked for, of a dimension that has some. `by_money` says whether the rows are in the order of idle money; else
-    of idle GPU-hours, because some nodes with GPUs have no price.
+    `requested` is the sum of the rows, `spare` what of the nodes no pod requested, and `total` both: what the nodes
+    cost. `labels` are the names that were looked for, of a dimension that has some. `by_money` says whether the rows
+    are in the order of idle money; else of idle GPU-hours, because some nodes with GPUs have no price.
     """
 
     by: By
@@ -73,6 +73,7 @@ class Bill(Struct):
     rows: list[Row]
     spare: Row
     total: Row
+    requested: Row
     nodes: list[Priced]
     labels: list[str] = []
     by_money: bool = True
@@ -106,9 +107,10 @@ def bill(
     part = _part(joined, nodes, span)
     rows = _rows(joined, keys, part)
     spare = Row("", part.spare)
-    total = Row("", accounting.total([*(row.amounts for row in rows), spare.amounts]))
-    total.amounts.runs = _runs(joined.matches[index] for index in part.ran)
-    result = Bill(by, joined, span, rows, spare, total, list(nodes.by_name.values()), names)
+    requested = Row("", accounting.total(row.amounts for row in rows))
+    requested.amounts.runs = _runs(joined.matches[index] for index in part.ran)
+    total = Row("", accounting.total([requested.amounts, spare.amounts]))
+    result = Bill(by, joined, span, rows, spare, total, requested, nodes=list(nodes.by_name.values()), labels=names)
     result.unpriced = _unpriced(result.nodes)
     result.by_money = result.is_priced and total.amounts.gpu_unpriced <= _FEW * total.amounts.gpu_hours
     rows.sort(key=lambda row: _rank(row, by_money=result.by_money))
@@ -299,5 +301,6 @@ def _note(result: Bill, compared: Compared, recent: dict[str, Amounts], before: 
     for row in [*result.rows, result.spare]:
         row.recent = recent.get(row.name, Amounts())
         row.before = before.get(row.name, Amounts()).times(compared.factor)
-    result.total.recent = accounting.total(recent.values())
-    result.total.before = accounting.total(before.values()).times(compared.factor)
+    for row, names in ((result.requested, {*recent, *before} - {""}), (result.total, {*recent, *before})):
+        row.recent = accounting.total(recent[name] for name in names if name in recent)
+        row.before = accounting.total(before[name] for name in names if name in before).times(compared.factor)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Shape(Struct, frozen=True):
-    """What one pod asks for: GPUs, CPU in cores, memory in bytes."""
+    """What one pod asks for: GPUs, CPU in millicores, memory in bytes."""
 
     gpus: float
     cpu: float
@@ -202,5 +202,5 @@ class _Sweep:
         )
 
 
-_LEAST = {"gpus": 0.0, "cpu": 0.99}
+_LEAST = {"gpus": 0.0, "cpu": 999.0}
 """Less than that is no rest: a core is what the smallest of jobs need."""

@@ -116,7 +116,7 @@ def _beginning(prometheus: Prometheus, installation: Installation, begin: int, e
     first = _first(prometheus, query, begin, end, every)
     if first is not None and every > step and first > begin:
         first = _first(prometheus, query, max(begin, first - every), first, step)
-    return begin if first is None or first - begin <= 2 * max(step, installation.interval) else first
+    return begin if first is None or first - begin <= 2 * max(step, installation.interval) else first - step
 
 
 def _first(prometheus: Prometheus, query: str, begin: int, end: int, every: int) -> int | None:

@@ -31,7 +31,7 @@ STARTING = 900
 """Seconds of a container's start: imports, data and compilation take minutes, and more CPU than training does."""
 
 _CPU_SCRAPES = 3
-"""Scrapes among which two are found, if one is lost: what CPU was used between two is what it is measured by."""
+"""Scrapes among which there are two, even if one is lost."""
 
 
 class Samples(Struct):
@@ -55,22 +55,24 @@ class Samples(Struct):
         return max(self.step, metric.interval)
 
     def _pieces(self, metric: Metric, query: str, begin: int, end: int) -> Iterator[tuple[int, int, list[Series]]]:
-        return self.prometheus.pieces(metric.scaled(query), begin, end, self.step, metric.series)
+        """Samples of the steps after `begin`, up to `end`: each stands for the step that ends with it."""
+        return self.prometheus.pieces(
+            metric.scaled(query), begin + self.step, end + self.step, self.step, metric.series
+        )
 
     # --- containers
 
     def _containers(self, found: Slice) -> None:
         memory, cpu = self.installation.first("memory"), self.installation.first("cpu")
-        begin = found.begin
         if memory:
             query = f"max by ({memory.by}) (max_over_time({memory.selector}[{window(self._width(memory))}]))"
             for begin, end, series in self._pieces(memory, query, found.begin, found.end):
                 lines = _by_pod(memory, series)
                 ends = self._memory(found, lines)
                 if cpu:
-                    self._cpu(found, cpu, (begin, end), ends)
+                    self._cpu(found, cpu, (begin - self.step, end - self.step), ends)
         elif cpu:
-            self._cpu(found, cpu, (begin, found.end), None)
+            self._cpu(found, cpu, (found.begin, found.end), None)
 
     def _memory(self, found: Slice, lines: dict[Key, list[Line]]) -> dict[tuple[Key, str], float]:
         """Add memory; returns when each container was last seen."""
@@ -87,8 +89,13 @@ class Samples(Struct):
         return ends
 
     def _cpu(self, found: Slice, cpu: Metric, time: tuple[int, int], ends: dict[tuple[Key, str], float] | None) -> None:
-        """Add CPU. A rate goes on for some scrapes after a container has ended: what is after its memory is none."""
-        for _, _, series in self._pieces(cpu, self._cpu_query(cpu), *time):
+        """Add CPU, as it was between the last two scrapes.
+
+        The `rate` of Prometheus divides by its whole range: while a container is younger, it says half of the truth.
+        Either goes on for some scrapes after a container has ended: what is after its memory is none.
+        """
+        query = f"max by ({cpu.by}) (irate({cpu.selector}[{window(_CPU_SCRAPES * cpu.interval)}]))"
+        for _, _, series in self._pieces(cpu, query, *time):
             for key, lines in _by_pod(cpu, series).items():
                 own = [line for one in lines if (line := _until(one, ends, key))]
                 if not own:
@@ -101,16 +108,6 @@ class Samples(Struct):
                     after = bisect_left(times, self._started(found, key, name) + STARTING)
                     histogram.add(container.starting, values[:after])
                     histogram.add(container.cpu, values[after:])
-
-    def _cpu_query(self, cpu: Metric) -> str:
-        """CPU between the last two scrapes; the mean of several such times where a step has as many.
-
-        The `rate` of Prometheus divides by its whole range, and says half of the truth while a container is younger.
-        """
-        last = f"irate({cpu.selector}[{window(_CPU_SCRAPES * cpu.interval)}])"
-        if self.step >= 2 * cpu.interval:
-            last = f"avg_over_time({last}[{window(self.step)}:{cpu.interval}s])"
-        return f"max by ({cpu.by}) ({last})"
 
     def _started(self, found: Slice, key: Key, name: str) -> int:
         """When a container started; long ago for one that ran before the recording and of which nothing says so."""
@@ -132,17 +129,17 @@ class Samples(Struct):
         pod = found.pod(key)
         sums = found.sums(pod, what)
         for _, times, values in lines:
-            for hour, low, high in _hours(times, found):
+            for hour, low, high in _hours(times, found, self.step):
                 sums.total[hour] += math.fsum(values[low:high])
         steps = distinct([times for _, times, _ in lines])
-        for hour, low, high in _hours(steps, found):
+        for hour, low, high in _hours(steps, found, self.step):
             sums.steps[hour] += high - low
         if what == self._seen_by or (what == "gpu" and self._seen_by.startswith("gpu")):
             first, last = int(steps[0]), int(steps[-1])
             pod.pod.first = first if pod.pod.first is None else min(first, pod.pod.first)
             pod.pod.last = last if pod.pod.last is None else max(last, pod.pod.last)
             if len(found.covered) * self.step < found.end - found.begin:
-                found.covered.update(map(int, steps))
+                found.covered.update(int(at) - self.step for at in steps)
 
     # --- GPUs
 
@@ -243,12 +240,12 @@ def _until(line: Line, ends: dict[tuple[Key, str], float] | None, key: Key) -> L
     return (name, times[:after], values[:after]) if after else None
 
 
-def _hours(times: Sequence[float], found: Slice) -> Iterator[tuple[int, int, int]]:
+def _hours(times: Sequence[float], found: Slice, step: int) -> Iterator[tuple[int, int, int]]:
     """The hours of some times: the number of each in a slice, and which times are in it; a server may mix them up."""
-    low = 0
+    low, begin = 0, found.begin + step
     while low < len(times):
-        hour = int(times[low] - found.begin) // HOUR
-        high = max(low + 1, bisect_left(times, found.begin + (hour + 1) * HOUR, low))
+        hour = int(times[low] - begin) // HOUR
+        high = max(low + 1, bisect_left(times, begin + (hour + 1) * HOUR, low))
         yield min(max(hour, 0), found.hours - 1), low, high
         low = high
 

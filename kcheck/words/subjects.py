@@ -73,6 +73,8 @@ def things(subject: str, world: World) -> Sequence[Thing]:
             return [template for workload in whole for template in workload.templates]
         case "container":
             return [c for workload in whole for template in workload.templates for c in template.containers]
+        case "request" | "gpu_usage" | "fragment" if not world.config.usage.recording:
+            return []
         case "request":
             return usage.requests(world)
         case "gpu_usage":

@@ -744,6 +744,7 @@ POD: dict[str, str | Files] = {
         "train.tftpl": (TRAINING % f"«→          {ABSENT}\n»").replace("64", "${nodes}"),
     },
     "typed": JOB % f"        dns_policy   = {FIRST}\n",
+    "typed, absent": JOB % '«→        dns_policy   = "ClusterFirstWithHostNet"\n»',
     "typed, of a variable": JOB % "        dns_policy   = var.dns\n" + f'\nvariable "dns" {{\n  default = {FIRST}\n}}\n',
 }  # fmt: skip
 
@@ -913,10 +914,6 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
         "pauses-early",
         profile('\n  dynamic "auto_scaler_profile" {\n    for_each = []\n    content {\n      max_unready_percentage = 45\n    }\n  }\n'),
         'set max_unready_percentage = 100; `dynamic "auto_scaler_profile"` gives it now',
-    ),
-    "typed resource": (
-        "host-network-dns", JOB % "",
-        'kcheck cannot add dnsPolicy at main.tf:14; add dnsPolicy = "ClusterFirstWithHostNet"',
     ),
     "release without values": (
         "idle-nodes-kept-long", release(""),

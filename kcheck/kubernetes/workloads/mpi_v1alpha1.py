@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes.workloads import pods
+from kcheck.kubernetes.workloads import equivalents, pods
 from kcheck.kubernetes.workloads.scalars import integer, items
 from kcheck.model import CARDS
-from kcheck.source.values import Known, Origin, Unknown, Unset, known
+from kcheck.source.values import Known, Unknown, Unset, known
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def by_roles(item: Object) -> Object:
     if "slotsPerWorker" not in own and slots is not None:
         added["slotsPerWorker"] = slots
     if "cleanPodPolicy" not in own:  # its operator always deletes them
-        added["cleanPodPolicy"] = _computed(spec, "Running")
+        added["cleanPodPolicy"] = equivalents.computed_at(spec, "Running")
     return replace(item, root=_changed(item.root, {"spec": _changed(spec, added, spec)}, spec))
 
 
@@ -83,23 +83,17 @@ def _workers(spec: yaml.Mapping) -> _Workers:
     if unknown is None and whole > units and whole % units:
         unknown = Unknown(f"`{total}: {whole}` is not a multiple of `{each}: {units}`", all_.origin)
     if unknown is not None:
-        node = _computed(spec, unknown if isinstance(unknown, Unknown) else Unknown(f"`{total}` is not set"))
+        node = equivalents.computed_at(
+            spec, unknown if isinstance(unknown, Unknown) else Unknown(f"`{total}` is not set")
+        )
         return _Workers(node, node, resource)
     number, of_each = (1, whole) if whole < units else (whole // units, units)
-    return _Workers(_computed(spec, number), _computed(spec, of_each), resource)
-
-
-def _computed(place: yaml.Target, value: str | int | Unknown) -> yaml.Computed:
-    """A value that is not written like that, but follows from what is at a place."""
-    datum = value if isinstance(value, Unknown) else Known(value, Origin((place.span,)))
-    return yaml.Computed(
-        *place.span, None, "" if isinstance(value, Unknown) else str(value), "plain", None, datum=datum
-    )
+    return _Workers(equivalents.computed_at(spec, number), equivalents.computed_at(spec, of_each), resource)
 
 
 def _role(template: yaml.Target, number: yaml.Target | None, pod: yaml.Target) -> yaml.Target:
     """The pods of a role; without a number, one."""
-    return _mapping(template, {"replicas": number or _computed(template, 1), "template": pod})
+    return _mapping(template, {"replicas": number or equivalents.computed_at(template, 1), "template": pod})
 
 
 def _with_units(template: yaml.Target, workers: _Workers) -> yaml.Target:
@@ -113,7 +107,9 @@ def _with_units(template: yaml.Target, workers: _Workers) -> yaml.Target:
 
 def _none(spec: yaml.Target) -> yaml.Target:
     """The resources of a launcher: the operator takes away what the template asks for."""
-    return _mapping(spec, {"requests": _mapping(spec, {name: _computed(spec, 0) for name in ("cpu", "memory")})})
+    return _mapping(
+        spec, {"requests": _mapping(spec, {name: equivalents.computed_at(spec, 0) for name in ("cpu", "memory")})}
+    )
 
 
 def _with_resources(template: yaml.Target, resources: yaml.Target) -> yaml.Target:
@@ -141,8 +137,8 @@ def _changed(node: yaml.Target | None, added: Mapping[str, yaml.Target], place: 
     own = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
     here = node or place
     kept = [entry for key, entry in own.items() if key not in added]
-    return pods.mapping_at(here, [*kept, *(pods.entry(here, key, value) for key, value in added.items())])
+    return equivalents.mapping_at(here, [*kept, *(equivalents.entry(here, key, value) for key, value in added.items())])
 
 
 def _mapping(place: yaml.Target, entries: Mapping[str, yaml.Target]) -> yaml.Mapping:
-    return pods.mapping_at(place, [pods.entry(place, key, value) for key, value in entries.items()])
+    return equivalents.mapping_at(place, [equivalents.entry(place, key, value) for key, value in entries.items()])

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes.workloads import pods, spark
+from kcheck.kubernetes.workloads import equivalents, pods, spark
 from kcheck.kubernetes.workloads.scalars import boolean, integer, items, text, written
 from kcheck.model import NOTHING
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known, known
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import PodTemplate
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Group(Struct, frozen=True):
     """Pods of a role: their template, number, and defining line.
 
-    `policies` is the map of roles in which the operator looks for their restart policy. `why` says why nothing can be
-    added to the template: it stands for what is written otherwise.
+    `policies` is the map of roles in which the operator looks for their restart policy. `absent` says where goes what
+    the template lacks, if it stands for something in another form.
     """
 
     node: yaml.Target
@@ -35,7 +35,7 @@ class Group(Struct, frozen=True):
     number: Value[int]
     span: Span
     policies: tuple[str, ...] = ()
-    why: str = ""
+    absent: Callable[[Origin], Origin] | None = None
 
     def template(self, item: Object, own: str) -> PodTemplate:
         """The template of the pods of an object with an id."""
@@ -43,7 +43,7 @@ class Group(Struct, frozen=True):
         # the operator of such a job sets the policy of the role, whatever the pod says
         restart = text(item.root, *self.policies, self.role, "restartPolicy") if self.policies else NOTHING
         found = found if isinstance(restart, Unset) else replace(found, restart=restart)
-        return pods.fixed(found, self.why) if self.why else found
+        return pods.with_places(found, self.absent) if self.absent is not None else found
 
 
 def groups(item: Object, entry: profiles.WorkloadKind) -> Iterator[Group]:
@@ -80,10 +80,10 @@ def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
     for owner, role, span in _owners(item, place):
         node = yaml.get(owner, *steps(place["at"]))
         if node is not None and shape is not None:
-            node = shape(node, item)
+            node = shape.pod(node, item)
         if node is not None and spec(node) is not None:
-            why = f"{item.kind} has no pod template" if place.get("shape") == "spark" else ""
-            yield Group(node, role, _count(item, owner, place, role, span), span, policies, why)
+            absent = shape.absent if shape is not None else None
+            yield Group(node, role, _count(item, owner, place, role, span), span, policies, absent)
 
 
 def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Span]]:
@@ -161,9 +161,24 @@ def _trainer(node: yaml.Target, _item: Object) -> yaml.Target:
     entries = [entry for key, entry in own.items() if key not in ("resourcesPerNode", "numNodes")]
     resources = own.get("resourcesPerNode")
     if resources is not None:
-        entries.append(pods.entry(resources.key, "resources", resources.value))
-    return pods.of_containers(node, [pods.mapping_at(node, entries)])
+        entries.append(equivalents.entry(resources.key, "resources", resources.value))
+    return equivalents.of_containers(node, [equivalents.mapping_at(node, entries)])
 
 
-_SHAPES = {"trainer": _trainer, "spark": spark.pod}
-"""What else than a template of pods there may be: how it is made one."""
+def _of_trainer(origin: Origin) -> Origin:
+    """Where a trainer has what its pods lack."""
+    missing = origin.missing
+    if missing is None or missing.path[:1] != ("resources",):
+        return origin
+    return replace(origin, missing=replace(missing, path=("resourcesPerNode", *missing.path[1:])))
+
+
+class _Shape(NamedTuple):
+    """How something is made a template of pods, and where goes what that lacks."""
+
+    pod: Callable[[yaml.Target, Object], yaml.Target]
+    absent: Callable[[Origin], Origin]
+
+
+_SHAPES = {"trainer": _Shape(_trainer, _of_trainer), "spark": _Shape(spark.pod, spark.absent)}
+"""What else than a template of pods there may be."""

@@ -56,7 +56,7 @@ from kcheck.source.values import (
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from kcheck.source.text import Span
 
@@ -120,44 +120,22 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
 
 def fixed(one: PodTemplate, why: str) -> PodTemplate:
     """The template with a reason why nothing can be added to it."""
-    return replace(_fixed(one, why), containers=tuple(_fixed(container, why) for container in one.containers))
+    return with_places(one, lambda origin: replace(origin, why=why))
 
 
-def _fixed(one: T, why: str) -> T:
+def with_places(one: PodTemplate, place: Callable[[Origin], Origin]) -> PodTemplate:
+    """The template with another place for all that is absent."""
+    return replace(_placed(one, place), containers=tuple(_placed(container, place) for container in one.containers))
+
+
+def _placed(one: T, place: Callable[[Origin], Origin]) -> T:
     found = {name: getattr(one, name) for name in one.__struct_fields__}
     changed: dict[str, Any] = {
-        name: with_origin(value, replace(value.origin, why=why))
+        name: with_origin(value, place(value.origin))
         for name, value in found.items()
         if isinstance(value, Known | Unset) and value.origin.missing is not None
     }
     return replace(one, **changed)
-
-
-def scalar_at(place: yaml.Target, text: str) -> yaml.Scalar:
-    """A text that stands for something written at a place."""
-    return yaml.Scalar(*place.span, None, text, "plain", None)
-
-
-def mapping_at(place: yaml.Target, entries: Iterable[yaml.Pair]) -> yaml.Mapping:
-    """A map that stands for something written at a place."""
-    return yaml.Mapping(*place.span, None, tuple(entries), flow=False)
-
-
-def entry(place: yaml.Target, name: str, value: yaml.Node) -> yaml.Pair:
-    """An entry of such a map."""
-    return yaml.Pair(scalar_at(place, name), value)
-
-
-def of_containers(
-    place: yaml.Target,
-    found: Iterable[yaml.Target],
-    spec: Iterable[yaml.Pair] = (),
-    metadata: Iterable[yaml.Pair] = (),
-) -> yaml.Mapping:
-    """A pod template for equivalent settings in another form."""
-    listed = yaml.Sequence(*place.span, None, tuple(found), flow=False)
-    inner = mapping_at(place, (*spec, entry(place, "containers", listed)))
-    return mapping_at(place, (entry(place, "metadata", mapping_at(place, metadata)), entry(place, "spec", inner)))
 
 
 def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
@@ -180,8 +158,8 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         init=group == "initContainers",
         image=_image_name(node),
         pull_policy=text(node, "imagePullPolicy"),
-        cpu=_request(node, "cpu", 1000),
-        memory=_request(node, "memory", 1),
+        cpu_request=scaled_quantity(node, ("resources", "requests", "cpu"), 1000),
+        memory_request=scaled_quantity(node, ("resources", "requests", "memory"), 1),
         cpu_limit=scaled_quantity(node, ("resources", "limits", "cpu"), 1000),
         memory_limit=scaled_quantity(node, ("resources", "limits", "memory"), 1),
         gpu=Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
@@ -282,7 +260,7 @@ def _devices(spec: yaml.Target) -> Value[bool]:
 
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
-    """The request of a container, by default its limit."""
+    """The request of a whole pod, by default its limit."""
     value = scaled_quantity(node, ("resources", "requests", resource), times)
     if isinstance(value, Unset):
         limit = scaled_quantity(node, ("resources", "limits", resource), times)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from kcheck.kubernetes.objects import value_of
 from kcheck.source.units import as_text, quantity
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, mapped
+from kcheck.source.yaml_nodes import Stated
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Un
             own = above.own(path[at - 1]) if isinstance(above, yaml.Mapping) else None
             place = own.key.span if own is not None else node.span
             rest = path[at:]
+            if isinstance(here, Stated):
+                return Unset(here.absent(rest))
             return Unset(place, here.span, _PATHS.setdefault(rest, rest))
         here, above = inner, here
     return here

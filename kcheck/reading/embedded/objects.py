@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.reading.embedded.trees import computed_scalar, documents, tree
 from kcheck.source.regex import regex
-from kcheck.source.values import Known, Origin, Unknown
+from kcheck.source.values import Known, MapName, Missing, Origin, Unknown
+from kcheck.source.yaml_nodes import Stated
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _LISTS = {
 
 _RESOURCE = regex(r"kubernetes_(\w+?)(?:_v\d\w*)?")
 _UNDERSCORE = regex(r"_([a-z])")
+_SNAKE = regex(r"[A-Z]+")
 
 
 def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
@@ -72,7 +74,24 @@ def _mapping(record: Record) -> yaml.Mapping:
             entries.append(yaml.Pair(_key(_LISTS.get(name) or _camel(name), place), _nested(record, name, place)))
         else:
             entries.append(yaml.Pair(_key(_camel(name), place), tree(datum, place)))
-    return yaml.Mapping(*place, None, tuple(entries), flow=False)
+    return Stated(*place, None, tuple(entries), flow=False, absent=lambda path: _absent(record, path))
+
+
+_MAPS = frozenset({"annotations", "labels", "match_labels", "node_selector", "requests", "limits"})
+"""Attributes whose value is a map with keys of its own."""
+_ITEMS = frozenset(_LISTS.values()) - _MAPS
+
+
+def _absent(record: Record, path: tuple[str, ...]) -> Origin:
+    """Where goes what an object lacks; nowhere yet if it is a list, whose items are blocks."""
+    found: list[str] = []
+    for step in path:
+        if found and found[-1] in _MAPS:
+            return record.absent((*found[:-1], MapName(found[-1]), *path[len(found) :]))
+        if step in _ITEMS:
+            return Origin((record.span,), missing=Missing(record.span, path))
+        found.append(_SNAKE.sub(lambda match: f"_{match[0].lower()}", step))
+    return record.absent(tuple(found))
 
 
 def _is_nested(name: str, datum: Datum) -> bool:

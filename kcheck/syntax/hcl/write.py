@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from copy import copy
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kcheck.source.regex import regex
 from kcheck.source.text import Edit
-from kcheck.source.values import Json
+from kcheck.source.values import Json, MapName
 from kcheck.syntax.insertion import sibling
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _WIDTH = 120
 """How long a line may be that an object stays on."""
 _STEP = regex(rb"^\S[^\n]*[{\[(](?:[ \t]*\r?\n)+([ \t]+)[^\s]", re.MULTILINE)
 """The first indentation below a line without one."""
+_BLANK = regex(rb"\n[ \t]*\r?\n")
 
 
 def literal(value: Data, like: str = "") -> str:
@@ -201,14 +203,15 @@ class _Writer:
         return Edit(self.source.span(at, at), "".join(self.source.newline + line for line in lines))
 
     def lines(self, members: dict[str, Data], indent: str, *, blank: bool) -> list[str]:
-        """The lines of members; a blank line comes before nested ones, except at the top."""
+        """The lines of members; a blank line comes before nested blocks, except at the top."""
         result = [f"{indent}{self.key(n)} = {literal(v)}" for n, v in members.items() if not self.is_long(v)]
         for name, value in members.items():
             if not self.is_long(value):
                 continue
             items = value if isinstance(value, list) else [value]
+            gap = [""] if self.is_apart(name) else []
             if self.objects and isinstance(value, list):
-                result += [""] if blank or result else []
+                result += gap if blank or result else []
                 result.append(f"{indent}{self.key(name)} = [")
                 for item in items:
                     deep = indent + self.step
@@ -216,12 +219,25 @@ class _Writer:
                 result.append(f"{indent}]")
                 continue
             opening, closing, writer = f"{self.key(name)} = {{" if self.objects else f"{name} {{", "}", self
-            if isinstance(name, Json):
+            if isinstance(name, MapName):
+                opening, writer = f"{name} = {{", self.of_objects()
+            elif isinstance(name, Json):
                 opening, closing, writer = f"{self.key(name)} = jsonencode({{", "})", self.of_objects()
             for item in items:
-                result += [""] if blank or result else []
+                result += gap if blank or result else []
                 result += [f"{indent}{opening}", *writer.inside(item, indent + self.step), f"{indent}{closing}"]
         return result
+
+    def is_apart(self, name: str) -> bool:
+        """Whether a blank line comes before a nested member: before an object, where others have one."""
+        if not self.objects and not isinstance(name, MapName):
+            return True
+        gaps = [
+            self.source.data[before.span.end : after.span.start]
+            for before, after in pairwise(self.entries)
+            if self._is_multiline(before) or self._is_multiline(after)
+        ]
+        return any(map(_BLANK.search, gaps)) if gaps else not isinstance(name, MapName)
 
     def of_objects(self) -> _Writer:
         """What writes into an object inside the block."""

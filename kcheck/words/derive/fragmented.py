@@ -50,7 +50,7 @@ def share(one: Fragment) -> int:
 
 def free(one: Fragment) -> str:
     """The mean of what was free and of no use, in words."""
-    amount = one.found.stranded / one.found.waiting
+    amount = one.found.stranded / one.found.waiting / _size(one)
     return f"{float(f'{amount:.2g}'):g}"
 
 
@@ -68,7 +68,12 @@ def hours(seconds: float) -> str:
 def asked(one: Fragment) -> str:
     """What the pod that waited longest asked for, of what was free, in words."""
     size = fragments.shape(one.found.longest)
-    return f"{size.gpus if one.found.unit == 'GPUs' else size.cpu:g}"
+    return f"{size.gpus if one.found.unit == 'GPUs' else size.cpu / _size(one):g}"
+
+
+def _size(one: Fragment) -> int:
+    """What the unit is of what is counted: GPUs, or millicores."""
+    return 1 if one.found.unit == "GPUs" else 1000
 
 
 def money(one: Fragment, world: World) -> Value[int]:

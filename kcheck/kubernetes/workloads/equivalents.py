@@ -1,0 +1,48 @@
+"""Templates of pods that stand for what is written in another form: nodes at the places of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.source.units import as_text
+from kcheck.source.values import Known, Origin, Unknown
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.source.values import DatumValue
+
+
+def scalar_at(place: yaml.Target, text: str) -> yaml.Scalar:
+    """A text that stands for something written at a place."""
+    return yaml.Scalar(*place.span, None, text, "plain", None)
+
+
+def computed_at(place: yaml.Target, value: DatumValue | Unknown, origin: Origin | None = None) -> yaml.Computed:
+    """A value that is not written like that, but follows from what is at a place."""
+    datum = value if isinstance(value, Unknown) else Known(value, origin or Origin((place.span,)))
+    text = "" if isinstance(value, Unknown) else as_text(value)
+    return yaml.Computed(*place.span, None, text, "plain", None, datum=datum)
+
+
+def mapping_at(place: yaml.Target, entries: Iterable[yaml.Pair]) -> yaml.Mapping:
+    """A map that stands for something written at a place."""
+    return yaml.Mapping(*place.span, None, tuple(entries), flow=False)
+
+
+def entry(place: yaml.Target, name: str, value: yaml.Node) -> yaml.Pair:
+    """An entry of such a map."""
+    return yaml.Pair(scalar_at(place, name), value)
+
+
+def of_containers(
+    place: yaml.Target,
+    found: Iterable[yaml.Target],
+    spec: Iterable[yaml.Pair] = (),
+    metadata: Iterable[yaml.Pair] = (),
+) -> yaml.Mapping:
+    """A pod template for equivalent settings in another form."""
+    listed = yaml.Sequence(*place.span, None, tuple(found), flow=False)
+    inner = mapping_at(place, (*spec, entry(place, "containers", listed)))
+    return mapping_at(place, (entry(place, "metadata", mapping_at(place, metadata)), entry(place, "spec", inner)))

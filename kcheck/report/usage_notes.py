@@ -1,0 +1,161 @@
+"""What a bill says in words: its headline, and what to know about its numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.report.usage_numbers import day, dollars, hours, length, percent, period
+from kcheck.source.units import counted, readable
+from kcheck.source.values import known
+from kcheck.usage.bill import NOBODY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.usage.bill import Bill
+
+MOST = 10
+"""Items of a list that a person reads."""
+_FLAG = "--metric-labels-allowlist"
+
+
+class Note(NamedTuple):
+    """A heading with lines below it."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def title(bill: Bill) -> str:
+    """What the report is, and of which time."""
+    return f"Usage by {bill.by}, {period(bill.span)} ({length(bill.span)})"
+
+
+def headline(bill: Bill) -> Iterator[str]:
+    """The two or three numbers that matter, in sentences."""
+    total, spare = bill.total.amounts, bill.spare.amounts
+    if bill.is_priced:
+        share = f" ({percent(total.idle / total.paid)})" if total.paid else ""
+        nodes = counted(len(bill.nodes), "node")
+        yield f"{dollars(total.paid)} paid for {nodes}; {dollars(total.idle)} of it{share} idle."
+        if spare.paid and total.paid:
+            yield (
+                f"{dollars(total.idle - spare.idle)} was requested and not used; "
+                f"{dollars(spare.paid)} was requested by no pod."
+            )
+    if total.gpu_hours:
+        asked = bill.requested.amounts.gpu_hours
+        of = f" of {hours(total.gpu_hours)} on the nodes" if bill.nodes else ""
+        busy = f"; while requested, GPUs were {percent(total.gpu_use)} busy" if total.gpu_use is not None else ""
+        yield f"{hours(asked)} GPU-hours requested{of}{busy}."
+    if total.gang_gpu_hours >= 1:
+        yield f"{hours(total.gang_gpu_hours)} GPU-hours held by gangs that waited for their last pod."
+
+
+def order(bill: Bill) -> str:
+    """In which order the rows are."""
+    if bill.by_money:
+        return "Most idle money first."
+    if bill.total.amounts.gpu_hours:
+        return f"Most idle GPU-hours first{', as some nodes have no price' if bill.is_priced else ''}."
+    return "Most unused cores first."
+
+
+def compared(bill: Bill) -> str:
+    """Which times are compared; empty if none are."""
+    if bill.compared is None:
+        return ""
+    recent, before = bill.compared.recent, bill.compared.before
+    scaled = f", scaled to {length(recent)}" if round(bill.compared.factor, 3) != 1 else ""
+    return f"{period(recent)} against {period(before)} ({length(before)}{scaled})"
+
+
+def notes(bill: Bill) -> list[Note]:
+    """What to know about the numbers, and what is in the recording or the code alone."""
+    found = (
+        Note("Prices", tuple(_prices(bill))),
+        Note(f"Pods without {_article(bill.by)} {bill.by}", tuple(_nameless(bill))),
+        Note("Queues", tuple(_queues(bill))),
+        Note("Not measured", tuple(_lacks(bill))),
+        Note("Not in the code", tuple(_strangers(bill))),
+        Note("In the code, and never ran", tuple(_unseen(bill))),
+        Note("Doubts", tuple(_some(f"{one.what}: {one.why}" for one in bill.joined.doubts))),
+    )
+    return [note for note in found if note.lines]
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeo" else "a"
+
+
+def _some(lines: Iterable[str]) -> Iterator[str]:
+    """The first lines, and how many more there are."""
+    every = list(lines)
+    yield from every[:MOST]
+    if len(every) > MOST:
+        yield f"and {len(every) - MOST:,} more (--format json lists all)"
+
+
+def _prices(bill: Bill) -> Iterator[str]:
+    """Where the prices are from, and which are missing."""
+    listed = {(one.price.machine, one.price.market, one.price.region) for one in bill.nodes if one.price}
+    if any(machine for machine, _, _ in listed):
+        regions = sorted({region for _, _, region in listed if region})
+        yield f"list prices on demand and spot of {', '.join(regions)}; --price sets your own for every node"
+    elif listed:
+        yield "every node costs what --price or the settings say"
+    for one in bill.unpriced:
+        what = f"of type {one.machine}" if one.machine else "of a machine type that was not recorded"
+        missing = "no list price" if one.machine else f"no price: export its label with {_FLAG}=nodes=[*]"
+        yield f"{counted(one.nodes, 'node')} {what} ({hours(one.hours)} node-hours): {missing}, or set --price"
+    if not bill.nodes:
+        yield "no nodes in the recording, so no prices: kube_node_info of kube-state-metrics has them"
+
+
+def _nameless(bill: Bill) -> Iterator[str]:
+    """What would give pods a name of the dimension."""
+    row = next((row for row in bill.rows if row.name == NOBODY), None)
+    if row is None or not bill.labels:
+        return
+    yield f"{counted(row.amounts.pods, 'pod')}; none of these labels was seen: {', '.join(bill.labels)}"
+    if not any(match.pod.labels for match in row.matches):
+        yield f"no label of these pods was recorded: run kube-state-metrics with {_FLAG}=pods=[*],namespaces=[*]"
+    coded = dict.fromkeys(match.workload for match in row.matches if match.workload is not None)
+    yield from _some(
+        f"add {bill.labels[0]} to {one.kind} {known(one.name)} at {one.place.source.path}:{one.place.begin.line}"
+        for one in coded
+    )
+
+
+def _queues(bill: Bill) -> Iterator[str]:
+    for one in bill.joined.recording.waits:
+        yield (
+            f"{one.system} {one.queue}: {counted(round(one.count), 'workload')}, {one.what}: "
+            f"{readable(round(one.mean))} on average, {readable(round(one.high))} at the 95th percentile"
+        )
+
+
+def _lacks(bill: Bill) -> Iterator[str]:
+    total, recording = bill.total.amounts, bill.joined.recording
+    asked = bill.requested.amounts.gpu_hours
+    if asked > total.gpu_measured + 0.5:
+        share = percent(1 - total.gpu_measured / asked)
+        yield f"the use of {share} of the requested GPU-hours; they count as paid, not as idle"
+    if recording.asked > recording.end - recording.begin:
+        yield f"anything before {day(recording.begin)}: the Prometheus has no older data"
+    yield from (f"{one.what}: {one.why}" for one in recording.lacks)
+
+
+def _strangers(bill: Bill) -> Iterator[str]:
+    """What ran and is not in the code; nothing where there is no code to be in."""
+    joined = bill.joined
+    if joined.unseen or joined.doubts or any(match.workload is not None for match in joined.matches):
+        yield from _some(
+            f"{kind} {space}/{name}: {counted(pods, 'pod')}" for space, (kind, name), pods in joined.strangers
+        )
+
+
+def _unseen(bill: Bill) -> Iterator[str]:
+    yield from _some(
+        f"{one.kind} {known(one.name)} at {one.place.source.path}:{one.place.begin.line}" for one in bill.joined.unseen
+    )

@@ -1,0 +1,363 @@
+"""Requests and limits that were measured, written where they come from: manifests of every kind, and Terraform.
+
+The texts are diffs: lines that begin with `-` are before the fix, with `+` after it, and with a space both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.files import save
+from kcheck.fix import fix
+from kcheck.source.findings import SAFETIES
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.fix.fix import FixResult
+
+    Write = Callable[[Mapping[str, str | bytes]], Path]
+
+REQUESTS, LIMIT = "requests-not-measured", "limit-not-measured"
+CONFIG = Config(rules=(str(ROOT / "tests" / "fix" / "requests"),), select=(REQUESTS, LIMIT))
+"""Rules by which each container should ask for 1500m, one called side for 2 cores, and for 3Gi, limited to 4Gi."""
+
+
+def side(diff: str, sign: str) -> str:
+    """The text before (`-`) or after (`+`) a diff."""
+    lines = diff.removeprefix("\n").splitlines(keepends=True)
+    return "".join(line[1:] or line for line in lines if line[:1] in (sign, " ", "\n"))
+
+
+def fixed(write: Write, files: Mapping[str, str], config: Config = CONFIG) -> FixResult:
+    """What a fix of the files before makes of them: those after."""
+    folder = write({name: side(diff, "-") for name, diff in files.items()})
+    outcome = fix.fix(["."], config, safeties=SAFETIES)
+    save.save(outcome.files)
+    assert not outcome.refused
+    for name, diff in files.items():
+        assert (folder / name).read_text() == side(diff, "+"), name
+    return outcome
+
+
+POD = """\
+ apiVersion: v1
+ kind: Pod
+ metadata: {name: train}
+ spec:
+   containers:
+     - name: train
+       image: registry.example.com/train:1
+"""
+
+STYLES = {
+    "comment, plain": """
+       resources:
+         requests:
+-          cpu: 4  # four
+-          memory: 16Gi
++          cpu: 1500m  # four
++          memory: 3Gi
+         limits:
+           cpu: "8"
+-          memory: 16Gi
++          memory: 4Gi
+""",
+    "quotes": """
+       resources:
+-        requests: {cpu: "4", memory: '16Gi'}
++        requests: {cpu: "1500m", memory: '3Gi'}
+""",
+    "bytes": """
+       resources:
+-        requests: {cpu: 3.5, memory: 17179869184}
++        requests: {cpu: 1500m, memory: 3Gi}
+""",
+    "one is absent": """
+       resources:
+         requests:
+           ephemeral-storage: 1Gi
+-          cpu: 4
++          cpu: 1500m
++          memory: 3Gi
+""",
+    "limits only": """
+       resources:
++        requests:
++          cpu: 1500m
++          memory: 3Gi
+         limits:
+           nvidia.com/gpu: 8
+-          memory: 8Gi
++          memory: 4Gi
+""",
+    "limits only, in braces": """
+-      resources: {limits: {nvidia.com/gpu: 8}}
++      resources: {requests: {cpu: 1500m, memory: 3Gi}, limits: {nvidia.com/gpu: 8}}
+""",
+    "empty": """
+-      resources: {}
++      resources:
++        requests:
++          cpu: 1500m
++          memory: 3Gi
+       command: [train]
+""",
+    "null": """
+       resources:
++        requests:
++          cpu: 1500m
++          memory: 3Gi
+       command: [train]
+""",
+    "nothing": """
++      resources:
++        requests:
++          cpu: 1500m
++          memory: 3Gi
+       env:
+         - {name: A, value: b}
+""",
+    "an anchor that only this one uses": """
+       resources:
+-        requests: &same {cpu: 4, memory: 4Gi}
++        requests: &same {cpu: 1500m, memory: 3Gi}
+       env:
+         - {name: A, value: b}
+""",
+}
+
+
+@pytest.mark.parametrize("container", STYLES.values(), ids=STYLES.keys())
+def test_requests_are_written_as_the_others_are(container: str, write: Write) -> None:
+    fixed(write, {"pod.yaml": POD + container.removeprefix("\n")})
+
+
+@pytest.mark.parametrize(("old", "new"), [("4", "2"), ('"4"', '"2"'), ("'4'", "'2'"), ("500m", '"2"')])
+def test_whole_cores_keep_their_quotes(old: str, new: str, write: Write) -> None:
+    changed = f"-      resources: {{requests: {{cpu: {old}, memory: 3Gi}}}}\n+      resources: {{requests: {{cpu: {new}, memory: 3Gi}}}}\n"
+    fixed(write, {"pod.yaml": POD.replace("- name: train", "- name: side") + changed})
+
+
+def test_a_list_of_json(write: Write) -> None:
+    manifest = """
+ {
+   "apiVersion": "v1",
+   "kind": "List",
+   "items": [
+     {
+       "apiVersion": "v1",
+       "kind": "Pod",
+       "metadata": {"name": "train"},
+       "spec": {
+         "containers": [
+           {
+             "name": "side",
+-            "image": "registry.example.com/train:1"
++            "image": "registry.example.com/train:1",
++            "resources": {
++              "requests": {
++                "cpu": "2",
++                "memory": "3Gi"
++              }
++            }
+           },
+-          {"name": "train", "image": "a/b:1", "resources": {"requests": {"cpu": 4, "memory": "8Gi"}}}
++          {"name": "train", "image": "a/b:1", "resources": {"requests": {"cpu": "1500m", "memory": "3Gi"}}}
+         ]
+       }
+     }
+   ]
+ }
+"""
+    fixed(write, {"pods.json": manifest})
+
+
+# --- kinds without a template of pods
+
+TRAIN_JOB = """
+ apiVersion: trainer.kubeflow.org/v1alpha1
+ kind: TrainJob
+ metadata: {name: tune}
+ spec:
+   trainer:
+     image: registry.example.com/train:1
+     numNodes: 4
+"""
+
+
+def test_a_trainer_has_resources_by_another_name(write: Write) -> None:
+    added = """\
++    resourcesPerNode:
++      requests:
++        cpu: 1500m
++        memory: 3Gi
+"""
+    fixed(write, {"job.yaml": TRAIN_JOB + added})
+    changed = """\
+     resourcesPerNode:
++      requests:
++        cpu: 1500m
++        memory: 3Gi
+       limits:
+         nvidia.com/gpu: 8
+-        memory: 8Gi
++        memory: 4Gi
+"""
+    fixed(write, {"job.yaml": TRAIN_JOB + changed})
+
+
+SPARK = """
+ apiVersion: sparkoperator.k8s.io/v1beta2
+ kind: SparkApplication
+ metadata: {name: etl}
+ spec:
+   image: registry.example.com/spark:4
+   driver:
+     cores: 1
+"""
+CPU = Config(rules=CONFIG.rules, select=("cpu-not-measured",))
+
+
+def test_the_cores_of_spark_are_its_slots_and_not_its_request(write: Write) -> None:
+    executor = """\
++    coreRequest: 1500m
+   executor:
+     instances: 8
+     cores: 4
+-    coreRequest: "4"
++    coreRequest: "1500m"
+     coreLimit: 4000m
+     memory: 8g
+"""
+    fixed(write, {"job.yaml": SPARK + executor}, CPU)
+
+
+@pytest.mark.parametrize("driver", ["", "     memory: 8g\n", "     memory: 8192\n"])
+def test_the_memory_of_spark_is_not_its_request(driver: str, write: Write) -> None:
+    outcome = fixed(write, {"job.yaml": SPARK + driver})
+    (left,) = outcome.remaining
+    assert left.help.startswith("memory is the heap, spelt like 3g, to which Spark adds memoryOverhead; ")
+
+
+# --- Terraform
+
+TYPED = """
+ resource "kubernetes_job_v1" "train" {
+   metadata {
+     name = "train"
+   }
+   spec {
+     template {
+       metadata {}
+       spec {
+         container {
+           name  = "train"
+           image = "registry.example.com/train:1"
+%s
+         }
+       }
+     }
+   }
+ }
+"""
+TYPES = {
+    "both": """
+           resources {
+             requests = {
+-              cpu    = "4"
+-              memory = "8Gi"
++              cpu    = "1500m"
++              memory = "3Gi"
+             }
+             limits = {
+-              memory = "8Gi"
++              memory = "4Gi"
+             }
+           }
+""",
+    "one is absent": """
+           resources {
+             requests = {
+-              cpu = 4
++              cpu    = "1500m"
++              memory = "3Gi"
+             }
+           }
+""",
+    "limits only": """
+           resources {
+             limits = {
+               "nvidia.com/gpu" = 8
+             }
++            requests = {
++              cpu    = "1500m"
++              memory = "3Gi"
++            }
+           }
+""",
+    "limits only, apart": """
+           resources {
+             claims = {
+               name = "a"
+             }
+
+             limits = {
+               "nvidia.com/gpu" = 8
+             }
++
++            requests = {
++              cpu    = "1500m"
++              memory = "3Gi"
++            }
+           }
+""",
+    "empty": """
+-          resources {}
++          resources {
++            requests = {
++              cpu    = "1500m"
++              memory = "3Gi"
++            }
++          }
+""",
+    "nothing": """
++
++          resources {
++            requests = {
++              cpu    = "1500m"
++              memory = "3Gi"
++            }
++          }
+""",
+}
+
+
+@pytest.mark.parametrize("container", TYPES.values(), ids=TYPES.keys())
+def test_typed_resources(container: str, write: Write) -> None:
+    fixed(write, {"main.tf": TYPED % container.strip("\n")})
+
+
+def test_values_of_variables_and_locals(write: Write) -> None:
+    container = """
+           resources {
+             requests = {
+               cpu    = var.cpu
+               memory = local.sizes.memory
+             }
+           }
+"""
+    more = """
+ variable "cpu" {}
+ locals {
+-  sizes = { memory = "8Gi" }
++  sizes = { memory = "3Gi" }
+ }
+"""
+    given = '-cpu = "4"\n+cpu = "1500m"\n'
+    fixed(write, {"main.tf": TYPED % container.strip("\n") + more.removeprefix("\n"), "terraform.tfvars": given})
