@@ -129,7 +129,7 @@ class Week:
     """What happened from `begin` to `end`, and how it was watched.
 
     `interval` is that of the kubelets and DCGM exporters, `facts` that of kube-state-metrics. `gaps` are times in
-    which nothing was scraped. With `ids`, series of a container have its id, so that a restart begins a new one.
+    which nothing was scraped. With `ids`, series of a container have its id, so that a restart begins a new one. What `is_noisy` changes from scrape to scrape.
     """
 
     begin: int
@@ -143,6 +143,7 @@ class Week:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     ids: bool = True
     sandboxes: bool = False
+    is_noisy: bool = False
 
     @property
     def flags(self) -> list[str]:

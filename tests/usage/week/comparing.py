@@ -126,11 +126,15 @@ class Comparison:
         lost = sum(max(0, min(stop, last) - max(start, first)) for first, last in self.week.gaps)
         return stop - start - lost > 2 * self.week.facts
 
+    def _is_twice(self, true: PodTruth) -> bool:
+        """Whether noise was measured at two moments, of which the larger is recorded."""
+        return self.week.is_noisy and true.pod.node is not None and true.pod.node.twice
+
     def _hours(self, what: str, pod: Pod, true: PodTruth) -> Iterator[Difference]:
         hours = pod.hours
         yield from _same(f"{what} seconds of hours", sum(hours.seconds), pod.running)
         boxes = true.containers.values()
-        if true.running < SHORT:
+        if true.running < SHORT or self._is_twice(true):
             return
         for name, values, samples, unit in (
             ("CPU", hours.cpu, [self._cpu_steps(box) for box in boxes], 1),
@@ -150,20 +154,22 @@ class Comparison:
             measured = {key: round(value) for key, value in amounts.items()}
             expected = {key: round(value * (1000 if key == "cpu" else 1)) for key, value in planned.items()}
             yield from _same(f"{what} {name}", measured, expected)
-        used = self._memory_steps(true)
-        if used:
-            near = SHARE if pod.pod.node and pod.pod.node.twice else 0.0001  # the other Prometheus saw other moments
-            yield from _near(f"{what} peak of memory", found.memory_peak, max(used), share=near)
-        yield from _percentiles(f"{what} memory", found.memory, used)
-        yield from _percentiles(f"{what} CPU", histogram.merged([found.starting, found.cpu]), self._cpu_steps(true))
-        if pod.lives == 1 and not plan.restarts:
-            yield from _percentiles(f"{what} CPU at the start", found.starting, self._cpu_steps(true, starting=True))
-            yield from _percentiles(f"{what} CPU later", found.cpu, self._cpu_steps(true, starting=False))
         kills = [at for at in plan.kills if self.week.begin < at <= self.week.end]
         yield from _same(f"{what} kills", found.kills, len(kills))
         yield from _same(f"{what} killed at", found.killed, plan.limits.get("memory", 0) if kills else 0)
         restarts = [at for at in plan.restarts if self.week.begin < at <= self.week.end]
         yield from _same(f"{what} restarts", found.restarts, len(restarts))
+        used = self._memory_steps(true)
+        if used:
+            near = SHARE if pod.pod.node and pod.pod.node.twice else 0.0001  # the other Prometheus saw other moments
+            yield from _near(f"{what} peak of memory", found.memory_peak, max(used), share=near)
+        yield from _percentiles(f"{what} memory", found.memory, used)
+        if self._is_twice(pod):
+            return
+        yield from _percentiles(f"{what} CPU", histogram.merged([found.starting, found.cpu]), self._cpu_steps(true))
+        if pod.lives == 1 and not plan.restarts:
+            yield from _percentiles(f"{what} CPU at the start", found.starting, self._cpu_steps(true, starting=True))
+            yield from _percentiles(f"{what} CPU later", found.cpu, self._cpu_steps(true, starting=False))
 
     def _steps(self, life: Life, values: list[float]) -> dict[int, list[float]]:
         """The values of scrapes by the steps of the recording that they count for."""
@@ -171,7 +177,6 @@ class Comparison:
         found: dict[int, list[float]] = {}
         for at, value in zip(life.times, values, strict=True):
             found.setdefault(begin + -(-(at - begin) // step) * step, []).append(value)
-        found.pop(self.recording.end, None)  # the last step that is asked for is the one before the end
         return found
 
     def _memory_steps(self, true: ContainerTruth) -> list[float]:
@@ -179,14 +184,14 @@ class Comparison:
         return [max(values) for life in true.lives for values in self._steps(life, life.memory).values()]
 
     def _cpu_steps(self, true: ContainerTruth, *, starting: bool | None = None) -> list[float]:
-        """The mean of the CPU between scrapes in each step: what was used before the first scrape nobody measured."""
+        """CPU between the last two scrapes of each step: what was used before the first scrape nobody measured."""
         found = []
         for life, began in zip(true.lives, true.began, strict=True):
             is_new = bool(life.times) and life.times[0] - life.start <= self.week.interval
             later = Life(life.start, life.first, life.times[is_new:], life.cpu[is_new:], life.memory[is_new:])
             for at, values in self._steps(later, later.cpu).items():
                 if starting is None or (at - began <= STARTING) == starting:
-                    found.append(1000 * mean(values))
+                    found.append(1000 * values[-1])
         return found
 
     def _gpus(self, what: str, found: list[Gpu], true: list[GpuTruth], pod: PodTruth) -> Iterator[Difference]:

@@ -31,6 +31,7 @@ class _Draw:
         interval = self.by.choice([15, 30])
         begin = END - hours * HOUR
         self.week = Week(begin, END, interval, self.by.choice([30, 60]))
+        self.week.is_noisy = True
         self.week.ids = self.by.random() < 0.5
         self.week.sandboxes = self.by.random() < 0.5
         for _ in range(2):
