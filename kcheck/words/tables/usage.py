@@ -10,6 +10,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "request": (
         part("resource", "string", "CPU or memory"),
         simple("amount", "int", "the request of the container, by default its limit: millicores or bytes"),
+        simple("own", "int", "the request as written; null where only a limit is written, or nothing"),
         simple("limit", "int", "its limit, in the same unit"),
         part("needed", "int", "what was measured with the buffer of its tier, in the same unit"),
         made("limit_needed", "int", "a limit with room above that; the same where request and limit are equal", lambda r, _w: computed(r, usage.limit_needed(r))),
@@ -18,7 +19,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("of_need", "int", "the request in percent of the need; null without one", usage.of_need, "percent", nullable=True),
         made("of_limit", "int", "the most that was used in percent of the limit; null without one", usage.of_limit, "percent", nullable=True),
         made("killed", "int", "the largest limit at which the container was killed for want of memory; 0 where it never was", lambda r, _w: computed(r, usage.killed(r))),
-        part("equal", "bool", "whether request and limit are the same, so that nothing above the request is left"),
+        part("equal", "bool", "whether request and limit are to stay the same, so that nothing above the request is left"),
         made("asked", "string", "the request in words; null without one", usage.asked_text, nullable=True),
         made("capped", "string", "the limit in words; null without one", usage.limit_text, nullable=True),
         made("quantity", "string", "what is needed, as a manifest has it", lambda r, _w: computed(r, usage.text(r, r.needed))),
