@@ -110,7 +110,10 @@ def bill(
     requested = Row("", accounting.total(row.amounts for row in rows))
     requested.amounts.runs = _runs(joined.matches[index] for index in part.ran)
     total = Row("", accounting.total([requested.amounts, spare.amounts]))
-    result = Bill(by, joined, span, rows, spare, total, requested, nodes=list(nodes.by_name.values()), labels=names)
+    result = Bill(
+        by, joined, span, rows, spare=spare, total=total, requested=requested, nodes=list(nodes.by_name.values()),
+        labels=names,
+    )  # fmt: skip
     result.unpriced = _unpriced(result.nodes)
     result.by_money = result.is_priced and total.amounts.gpu_unpriced <= _FEW * total.amounts.gpu_hours
     rows.sort(key=lambda row: _rank(row, by_money=result.by_money))
