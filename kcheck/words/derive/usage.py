@@ -312,13 +312,23 @@ def excess(one: Request, world: World) -> Value[str]:
     return computed(one, f"{said(one, found)}{_of(one)}" if found else None)
 
 
+def excess_amount(one: Request, world: World) -> Value[int]:
+    """What its pods ask for above the need, all at once, in its unit."""
+    return computed(one, _together(one, world))
+
+
 def excess_money(one: Request, world: World) -> Value[int]:
     """The price of that for an hour, as a share of the nodes that its pods land on."""
     found = _together(one, world)
     if not found:
         return computed(one, None)
     rate = share_rate(template_of(one.container, world), world, lambda pool: _share(one.resource, pool))
-    return computed(one, None if rate is None else round(rate * found))
+    mills = 0 if rate is None else round(rate * found)
+    return computed(one, mills if mills >= _CENT else None)
+
+
+_CENT = 10
+"""Mills: less is not worth a sentence."""
 
 
 def _share(resource: str, pool: NodePool) -> float | None:
