@@ -145,7 +145,7 @@ def finished(pod: Pod, recording: Recording) -> Pod:
     last sample stands for a whole step.
     """
     step, tail = recording.step, recording.step - recording.interval
-    gone = pod.last is not None and pod.last < recording.end
+    gone = pod.last is not None and pod.last + step < recording.end
     if gone and tail > 0 and pod.hours.seconds[-1] > tail:
         pod.hours.seconds[-1] -= tail
         pod.running -= tail
