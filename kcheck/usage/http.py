@@ -103,10 +103,7 @@ class Server:
 
         self.access = access
         self._sleep = sleep
-        try:
-            self._pool = urllib3.PoolManager(1, ca_certs=access.ca or None, cert_reqs="CERT_REQUIRED")
-        except OSError as error:
-            raise HttpError(f"--ca {access.ca}: {error.strerror or error}") from error
+        self._pool = urllib3.PoolManager(1, ca_certs=access.ca or None, cert_reqs="CERT_REQUIRED")
         self._headers = {"User-Agent": "kcheck", "Accept-Encoding": "gzip", **dict(access.headers)}
 
     def post(self, path: str, fields: dict[str, str]) -> Answer:

@@ -48,9 +48,9 @@ class Gpu(Struct):
     profile: str = ""
     busy: dict[int, int] = {}
     tensor: dict[int, int] = {}
-    memory: float = 0
-    memory_total: float = 0
-    power: float = 0
+    memory: float = 0.0
+    memory_total: float = 0.0
+    power: float = 0.0
     power_samples: int = 0
 
 
@@ -67,11 +67,11 @@ class Container(Struct):
     starting: Histogram = {}
     cpu: Histogram = {}
     memory: Histogram = {}
-    memory_peak: float = 0
+    memory_peak: float = 0.0
     first: int | None = None
     restarts: int = 0
     kills: int = 0
-    killed: float = 0
+    killed: float = 0.0
     gpus: list[Gpu] = []
 
 

@@ -211,10 +211,13 @@ def test_a_pod_that_comes_back_has_not_ended(fake: FakePrometheus) -> None:
     assert (pod.ended, pod.created) == (None, BEGIN - 600)
 
 
-USED = ({}, {"namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-x", "container": "exporter"})
+OWN: tuple[dict[str, str], ...] = (
+    {},
+    {"namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-x", "container": "exporter"},
+)
 
 
-@pytest.mark.parametrize("own", USED, ids=("honored", "exported"))
+@pytest.mark.parametrize("own", OWN, ids=("honored", "exported"))
 def test_gpus_under_either_names(fake: FakePrometheus, own: dict[str, str]) -> None:
     """With honorLabels the labels are those of the pod, without these are renamed. An idle card is nobody's."""
     runs(fake)
@@ -290,20 +293,12 @@ def test_nodes(fake: FakePrometheus) -> None:
 def test_waiting_times_of_queues(fake: FakePrometheus) -> None:
     """Ten workloads: nine within 5 s, one within 10 s; the 95th percentile is half way from 5 to 10."""
     runs(fake)
-    times = range(BEGIN, END + 1, 60)
-    queue = {"cluster_queue": "gpu"}
-    for name, number in (("count", 10), ("sum", 30)):
-        fake.add(
-            f"kueue_admission_wait_time_seconds_{name}", times, lambda at, n=number: n * (at > BEGIN + 900), **queue
-        )  # type: ignore[misc]
-    for bound, number in (("5", 9), ("10", 10), ("+Inf", 10)):
-        fake.add(
-            "kueue_admission_wait_time_seconds_bucket",
-            times,
-            lambda at, n=number: n * (at > BEGIN + 900),
-            **queue,
-            le=bound,
-        )  # type: ignore[misc]
+    name, queue = "kueue_admission_wait_time_seconds", {"cluster_queue": "gpu"}
+    fake.add(f"{name}_count", WHOLE, lambda at: 10 * (at > BEGIN + 900), **queue)
+    fake.add(f"{name}_sum", WHOLE, lambda at: 30 * (at > BEGIN + 900), **queue)
+    fake.add(f"{name}_bucket", WHOLE, lambda at: 9 * (at > BEGIN + 900), **queue, le="5")
+    fake.add(f"{name}_bucket", WHOLE, lambda at: 10 * (at > BEGIN + 900), **queue, le="10")
+    fake.add(f"{name}_bucket", WHOLE, lambda at: 10 * (at > BEGIN + 900), **queue, le="+Inf")
     assert recorded(fake).waits == [QueueWait("Kueue", "gpu", "admission", 10, 3, 7.5)]
 
 
