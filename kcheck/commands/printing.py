@@ -20,6 +20,11 @@ def page(text: str) -> None:
     click.echo(visible_lines(text), nl=False)
 
 
+def table(text: str) -> None:
+    """Print CSV, whose lines end in a carriage return, too; its cells are visible."""
+    click.echo(text.encode(), nl=False)
+
+
 def line(text: str) -> None:
     """Print one line."""
     click.echo(visible(text))

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import printing
+from kcheck.commands import options, printing
 from kcheck.commands.prometheus_options import Failure, Network, client, question, recording_of, with_network
 from kcheck.files import system
 
 if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.scale.world import World
+    from kcheck.usage.bill import By, Order
     from kcheck.usage.prometheus import Prometheus
     from kcheck.usage.recorder import Question, Recorder
     from kcheck.usage.recording import Recording
@@ -41,16 +44,66 @@ class _Paths(click.Group):
     "usage", cls=_Paths, invoke_without_command=True, subcommand_metavar="",
     short_help="Report what a cluster did: GPU-hours, utilisation, money.",
 )  # fmt: skip
-@click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
-@click.option("--from", "file", metavar="FILE", help="A recording of `kcheck usage record`.")
+@options.with_config
+@options.cache
+@click.option("--from", "measured", metavar="FILE", help="A recording of `kcheck usage record`.")
+@click.option(
+    "--by", type=click.Choice(["owner", "team", "namespace", "job", "experiment"]), default="job", show_default=True,
+    help="What a row of the report is.",
+)  # fmt: skip
+@click.option(
+    "--sort", type=click.Choice(["idle", "use", "paid", "gpu-hours"]), default="idle", show_default=True,
+    help="What comes first: most idle, least used, most paid, most GPU-hours.",
+)  # fmt: skip
+@click.option("--previous", metavar="FILE", help="An older recording to compare with.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "csv", "html"]), default="text", show_default=True,
+    help="Output format.",
+)  # fmt: skip
 @with_network
-def command(paths: tuple[str, ...], file: str | None, network: Network) -> None:  # noqa: ARG001 - of the report
-    """Report what a cluster did, from a recording or a Prometheus.
+def command(
+    paths: tuple[str, ...], config: Config, measured: str | None, by: By, sort: Order, previous: str | None,
+    form: str, network: Network,
+) -> None:  # fmt: skip
+    """Report GPU-hours, utilisation, money paid and money idle of a cluster, the worst first.
 
-    With --prometheus it opens connections to that address only. `kcheck usage record` writes a recording, which needs
-    no access later.
+    From a recording, or from a Prometheus: with --prometheus it opens connections to that address only. With PATH, the
+    code there names labels and the pools of nodes, and the report lists what ran and is not in it. Recordings of two
+    weeks and more compare the last week with the one before. `kcheck usage record` writes a recording, which needs no
+    access later.
     """
-    _say(recording_of(file, network))
+    from importlib import import_module
+
+    from kcheck.usage import joining
+    from kcheck.usage.bill import bill
+    from kcheck.usage.recording import RecordingError, read
+
+    if network.prometheus is not None or form == "html":  # a page depends on whether matplotlib is installed
+        system.cannot_repeat()
+    if measured is None and network.prometheus is None:
+        measured = config.usage.recording or None
+    found = recording_of(measured, network)
+    try:
+        older = None if previous is None else read(previous)
+    except RecordingError as error:
+        raise Failure(f"--previous: {error}") from error
+    world = options.with_usage_errors(lambda: _world(paths, config))
+    before = None if older is None else joining.joined(older, world)
+    made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
+    report: str = import_module(f"kcheck.report.usage_{form}").render(made)
+    if form == "csv":
+        printing.table(report)
+    else:
+        printing.page(report)
+
+
+def _world(paths: tuple[str, ...], config: Config) -> World:
+    """What is below some paths; without any no code at all."""
+    from kcheck.model import Inventory
+    from kcheck.reading import inventory
+    from kcheck.scale.world import World
+
+    return World(inventory.read(options.read_tree(paths, config), config).inventory if paths else Inventory(), config)
 
 
 @command.command("record", short_help="Record what a cluster did into a file.")

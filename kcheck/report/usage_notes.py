@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.report.usage_numbers import day, dollars, hours, length, percent, period
-from kcheck.source.units import counted, readable
+from kcheck.report.usage_numbers import day, dollars, hours, length, percent, period, wait
+from kcheck.source.units import counted
 from kcheck.source.values import known
 from kcheck.usage.bill import NOBODY
+from kcheck.usage.recording import HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST = 10
 """Items of a list that a person reads."""
+_LITTLE = 0.01
+"""The share of the GPU-hours below which nobody needs to know that they were not measured."""
 _FLAG = "--metric-labels-allowlist"
 
 
@@ -54,6 +57,9 @@ def headline(bill: Bill) -> Iterator[str]:
 
 def order(bill: Bill) -> str:
     """In which order the rows are."""
+    if bill.order != "idle":
+        words = {"use": "Least used first.", "paid": "Most paid first.", "gpu-hours": "Most GPU-hours first."}
+        return words[bill.order]
     if bill.by_money:
         return "Most idle money first."
     if bill.total.amounts.gpu_hours:
@@ -77,7 +83,7 @@ def notes(bill: Bill) -> list[Note]:
         Note(f"Pods without {_article(bill.by)} {bill.by}", tuple(_nameless(bill))),
         Note("Queues", tuple(_queues(bill))),
         Note("Not measured", tuple(_lacks(bill))),
-        Note("Not in the code", tuple(_strangers(bill))),
+        Note("Not found in the code", tuple(_strangers(bill))),
         Note("In the code, and never ran", tuple(_unseen(bill))),
         Note("Doubts", tuple(_some(f"{one.what}: {one.why}" for one in bill.joined.doubts))),
     )
@@ -131,16 +137,16 @@ def _queues(bill: Bill) -> Iterator[str]:
     for one in bill.joined.recording.waits:
         yield (
             f"{one.system} {one.queue}: {counted(round(one.count), 'workload')}, {one.what}: "
-            f"{readable(round(one.mean))} on average, {readable(round(one.high))} at the 95th percentile"
+            f"{wait(one.mean / HOUR)} on average, {wait(one.high / HOUR)} at the 95th percentile"
         )
 
 
 def _lacks(bill: Bill) -> Iterator[str]:
     total, recording = bill.total.amounts, bill.joined.recording
     asked = bill.requested.amounts.gpu_hours
-    if asked > total.gpu_measured + 0.5:
-        share = percent(1 - total.gpu_measured / asked)
-        yield f"the use of {share} of the requested GPU-hours; they count as paid, not as idle"
+    seen = total.gpu_busy + bill.requested.amounts.gpu_idle
+    if asked - seen > _LITTLE * asked:
+        yield f"the use of {percent(1 - seen / asked)} of the requested GPU-hours; they count as paid, not as idle"
     if recording.asked > recording.end - recording.begin:
         yield f"anything before {day(recording.begin)}: the Prometheus has no older data"
     yield from (f"{one.what}: {one.why}" for one in recording.lacks)

@@ -19,6 +19,8 @@ REQUESTED, NOT_REQUESTED, TOTAL = "requested", "(not requested)", "total"
 UNKNOWN = "-"
 """What stands for a number that is not known."""
 _DIGITS = 6
+_LONG = 3
+"""Hours from which on minutes say nothing."""
 _SECONDS_OF_DAY = 24 * HOUR
 
 
@@ -38,8 +40,10 @@ def percent(share: float | None) -> str:
 
 
 def wait(mean: float | None) -> str:
-    """Hours that pods waited: 30 s, 10 min."""
-    return UNKNOWN if mean is None else readable(round(mean * HOUR))
+    """Hours that pods waited: 30 s, 10 min, 6.5 h."""
+    if mean is None:
+        return UNKNOWN
+    return f"{mean:.1f} h" if mean >= _LONG else readable(round(mean * HOUR))
 
 
 def signed(change: float, text: Callable[[float], str]) -> str:

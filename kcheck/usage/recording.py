@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import zlib
 from functools import lru_cache
+from typing import Annotated, TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from kcheck.files import system
 from kcheck.source.visible import visible
@@ -20,6 +21,11 @@ VERSION = 1
 HOUR = 3600
 LARGEST = 2 << 30
 """Bytes of a recording, unpacked: forty times that of 5,000 pods."""
+_LAST = 253_402_300_799
+"""The last second of the year 9999."""
+Whole: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 53)]
+Amount: TypeAlias = Annotated[float, Meta(ge=0, le=float(1 << 63))]
+"""Numbers of things, and amounts: what is larger than any, whoever wrote it, would be none when it is added up."""
 
 
 class RecordingError(Exception):
@@ -46,12 +52,12 @@ class Gpu(Struct):
     id: str
     model: str = ""
     profile: str = ""
-    busy: dict[int, int] = {}
-    tensor: dict[int, int] = {}
-    memory: float = 0.0
-    memory_total: float = 0.0
-    power: float = 0.0
-    power_samples: int = 0
+    busy: dict[Whole, Whole] = {}
+    tensor: dict[Whole, Whole] = {}
+    memory: Amount = 0.0
+    memory_total: Amount = 0.0
+    power: Amount = 0.0
+    power_samples: Whole = 0
 
 
 class Container(Struct):
@@ -62,16 +68,16 @@ class Container(Struct):
     `first` is when it was first measured.
     """
 
-    requests: dict[str, float] = {}
-    limits: dict[str, float] = {}
+    requests: dict[str, Amount] = {}
+    limits: dict[str, Amount] = {}
     starting: Histogram = {}
     cpu: Histogram = {}
     memory: Histogram = {}
-    memory_peak: float = 0.0
-    first: int | None = None
-    restarts: int = 0
-    kills: int = 0
-    killed: float = 0.0
+    memory_peak: Amount = 0.0
+    first: Whole | None = None
+    restarts: Whole = 0
+    kills: Whole = 0
+    killed: Amount = 0.0
     gpus: list[Gpu] = []
 
 
@@ -82,19 +88,18 @@ class Hours(Struct):
     the `seconds` of the hour in which the pod was measured.
     """
 
-    first: int = 0
-    cpu: list[int | None] = []
-    memory: list[int | None] = []
-    busy: list[int | None] = []
-    seconds: list[int] = []
+    first: Whole = 0
+    cpu: list[Whole | None] = []
+    memory: list[Whole | None] = []
+    busy: list[Whole | None] = []
+    seconds: list[Whole] = []
 
 
 class Pod(Struct):
     """A pod that was seen. `owners` are from its own controller outwards.
 
     `running` is for how many seconds it was measured. Times that are not known are None: `ended` also of a pod that
-    still ran at the end. `first` and `last` are the begins of steps. `waiting` is for how many seconds it was seen
-    Pending; `pending` when that was last.
+    still ran at the end. `waiting` is for how many seconds it was seen Pending; `pending` when that was last.
     """
 
     namespace: str
@@ -103,15 +108,15 @@ class Pod(Struct):
     node: str = ""
     labels: dict[str, str] = {}
     priority: str = ""
-    created: int | None = None
-    scheduled: int | None = None
-    started: int | None = None
-    ended: int | None = None
-    first: int | None = None
-    last: int | None = None
-    running: int = 0
-    waiting: int = 0
-    pending: int | None = None
+    created: Whole | None = None
+    scheduled: Whole | None = None
+    started: Whole | None = None
+    ended: Whole | None = None
+    first: Whole | None = None
+    last: Whole | None = None
+    running: Whole = 0
+    waiting: Whole = 0
+    pending: Whole | None = None
     containers: dict[str, Container] = {}
     hours: Hours = field(default_factory=Hours)
 
@@ -122,10 +127,10 @@ class Node(Struct):
     name: str
     labels: dict[str, str] = {}
     provider: str = ""
-    allocatable: dict[str, float] = {}
-    first: int | None = None
-    last: int | None = None
-    seconds: int = 0
+    allocatable: dict[str, Amount] = {}
+    first: Whole | None = None
+    last: Whole | None = None
+    seconds: Whole = 0
 
 
 class QueueWait(Struct):
@@ -134,9 +139,9 @@ class QueueWait(Struct):
     system: str
     queue: str
     what: str
-    count: float
-    mean: float
-    high: float
+    count: Amount
+    mean: Amount
+    high: Amount
 
 
 class Lack(Struct, frozen=True):
@@ -155,12 +160,12 @@ class Recording(Struct):
     """
 
     version: int
-    begin: int
-    end: int
-    until: int
-    step: int
-    interval: int
-    asked: int
+    begin: Whole
+    end: Whole
+    until: Whole
+    step: Whole
+    interval: Whole
+    asked: Whole
     source: str = ""
     matchers: list[str] = []
     pods: list[Pod] = []
@@ -244,7 +249,7 @@ def _unpacked(data: bytes, path: str) -> bytes:
 
 def _problem(found: Recording) -> str:
     """What cannot be true of it; empty if nothing is seen."""
-    if not 0 <= found.begin < found.end or found.step <= 0 or found.interval <= 0:
+    if not found.begin < found.end <= _LAST or found.step <= 0 or found.interval <= 0:
         return "its times make no sense"
     longest = (found.end - found.begin) // HOUR + 2
     for pod in found.pods:

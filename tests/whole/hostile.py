@@ -146,6 +146,29 @@ severity: {{slow-upgrades: info}}
 suppressions:
   - {{rule: moving-image-tag, path: {_YAML}, reason: {_YAML}}}
 """
+_HOUR, _LAST = 3600, 7 * 24 * 3600
+_POD = {
+    "namespace": EVIL, "name": EVIL, "owners": [{"kind": EVIL, "name": EVIL}], "node": EVIL, "labels": {EVIL: EVIL, "owner": EVIL},
+    "created": _HOUR, "scheduled": 2 * _HOUR, "first": 2 * _HOUR, "last": 4 * _HOUR, "running": 2 * _HOUR,
+    "containers": {EVIL: {"requests": {"cpu": 1, "nvidia_com_gpu": 1, EVIL: 1}, "gpus": [{"id": EVIL, "model": EVIL, "busy": {"5": 9}}]}},
+    "hours": {"first": 2, "cpu": [1, 2], "memory": [3, 4], "busy": [5, 6], "seconds": [_HOUR, _HOUR]},
+}  # fmt: skip
+_TYPE = "node_kubernetes_io_instance_type"
+_NODES: list[dict[str, object]] = [
+    {
+        "name": EVIL,
+        "labels": {_TYPE: "p5.48xlarge"},
+        "provider": "aws:///a",
+        "allocatable": {"nvidia_com_gpu": 8, EVIL: 1},
+        "seconds": _LAST,
+    },
+    {"name": "b", "labels": {EVIL: EVIL, _TYPE: EVIL}, "provider": EVIL, "seconds": _LAST},
+]
+RECORDING = {
+    "version": 1, "begin": 1, "end": 1 + _LAST, "until": 1 + _LAST, "step": 60, "interval": 30, "asked": 2 * _LAST, "source": EVIL, "matchers": [EVIL],
+    "pods": [_POD, _POD | {"name": "b", "labels": {}}], "nodes": _NODES, "namespaces": {EVIL: {EVIL: EVIL}},
+    "waits": [{"system": EVIL, "queue": EVIL, "what": EVIL, "count": 2, "mean": 3, "high": 4}], "lacks": [{"what": EVIL, "why": EVIL}],
+}  # fmt: skip
 TREE = {
     "main.tf": CLUSTER,
     "eks/main.tf": EKS,
@@ -158,5 +181,6 @@ TREE = {
     "wrong.yaml": f"{_YAML}: {_YAML}\n",
     "wrong.json": json.dumps({"version": EVIL, "findings": []}),
     "nodes.csv": f"launched,ready,{_COMMENT.replace(',', '')}\n0,30,1\n1,40,1\n",
+    "usage.json": json.dumps(RECORDING),
     "wrong.csv": f"launched,ready\n0,{_COMMENT.replace(',', '')}\n",
 }

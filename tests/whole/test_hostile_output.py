@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -61,7 +63,13 @@ FORMATS: dict[str, Output] = {
     "export admission": {
         "vap": ((".",), ("--list", "."), ("--rule", NO_NUL)), "kyverno": ((".",),),
     },
-    "usage": {"": ((), ("--from", NO_NUL), ("--from", "wrong.yaml"), ("--prometheus", NO_NUL))},
+    "usage": {
+        "text": (
+            (), ("--from", NO_NUL), ("--from", "wrong.yaml"), ("--prometheus", NO_NUL), ("--from", "usage.json", "--previous", NO_NUL),
+            *(("--from", "usage.json", "--by", by, ".") for by in ("owner", "namespace", "job")),
+        ),
+        **dict.fromkeys(("json", "csv", "html"), (("--from", "usage.json", "--by", "owner"), ("--from", "usage.json", "."))),
+    },
     "usage record": {"": (
         ("--prometheus", NO_NUL), ("--prometheus", "http://127.0.0.1:9", "--ca", NO_NUL), ("--prometheus", "http://127.0.0.1:9", "-o", PATH),
         ("--window", NO_NUL), ("--matcher", NO_NUL), ("--prometheus", "http://127.0.0.1:9", "--header", NO_NUL),
@@ -116,7 +124,10 @@ def test_output_of_hostile_files_is_inert(command: str, form: str, arguments: tu
     result = CliRunner().invoke(cli, given, color=True)  # nothing is taken out of what is printed
     assert result.exit_code in (0, 1, 2), result.output
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    assert_inert(result.stdout_bytes, annotated=form == "github")
+    printed = (
+        result.stdout_bytes.replace(b"\r\n", b"\n") if form == "csv" else result.stdout_bytes
+    )  # as RFC 4180 wants it
+    assert_inert(printed, annotated=form == "github")
     assert_inert(result.stderr_bytes)
     if result.exit_code != 2:
         assert_valid(command, form, result.stdout)
@@ -149,8 +160,13 @@ def assert_valid(command: str, form: str, text: str) -> None:
         page = Page()
         page.feed(text)
         assert page.tags <= {"body", "h2", "head", "html", "meta", "p", "path", "polygon", "rect", "section", "small",
-                             "style", "svg", "table", "td", "text", "th", "title", "tr"}  # fmt: skip
+                             "style", "svg", "table", "td", "text", "th", "title", "tr",
+                             *(USAGE if command == "usage" else ())}  # fmt: skip
         assert not {name for name in page.attributes if name.startswith(("on", "href", "src", "xlink"))}
+    elif form == "csv":
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        assert len({len(row) for row in rows}) == 1
+        assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row)
     elif form == "markdown":
         assert set(re.findall(r"(?<!\\)<\w*", text)) <= {"<br"}
         assert "https://evil" not in text
@@ -159,6 +175,28 @@ def assert_valid(command: str, form: str, text: str) -> None:
             assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
     elif (form in ("vap", "kyverno") and "exported;" not in text) or command == "config":
         list(yaml.safe_load_all(text))
+
+
+USAGE = (
+    "b",
+    "caption",
+    "clippath",
+    "dd",
+    "defs",
+    "div",
+    "dl",
+    "dt",
+    "figcaption",
+    "figure",
+    "g",
+    "h1",
+    "li",
+    "tbody",
+    "tfoot",
+    "thead",
+    "ul",
+)
+"""Tags of a page of usage."""
 
 
 class Page(HTMLParser):

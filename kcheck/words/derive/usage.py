@@ -5,11 +5,12 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.model import Container, PodTemplate, Thing
 from kcheck.source.units import counted
-from kcheck.source.values import Known, Unknown, Value, known, mapped, number
+from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number
 from kcheck.usage import amounts, measured
 from kcheck.usage.numbers import HIGHEST, LOWEST, STANDARD, buffers
 from kcheck.words.derive.basics import computed
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
     from kcheck.usage.measured import ContainerUse
     from kcheck.usage.numbers import Buffers
+    from kcheck.usage.recording import Lack
 
 CPU, MEMORY = "CPU", "memory"
 _HOUR = 3600
@@ -31,13 +33,15 @@ _HOUR = 3600
 class Request(Thing, frozen=True):
     """The CPU or memory that a container asks for, and what it was measured to need: millicores, or bytes.
 
-    `amount` is the request, `limit` the limit, as in the code. `used` is what the need comes from: a percentile, or the
-    peak. With an `equal` limit the need covers the peak, as nothing above it is left.
+    `amount` is the request, which is the limit where only that is written; `own` is the request as written, `limit` the
+    limit. `used` is what the need comes from: a percentile, or the peak. Where request and limit are to be `equal`, the
+    need covers the peak, as nothing above it is left.
     """
 
     container: Container
     resource: str
     amount: Value[int]
+    own: Value[int]
     limit: Value[int]
     needed: int
     used: int
@@ -69,37 +73,63 @@ def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
     return use.seconds >= limits["usage.service_hours"].number * _HOUR
 
 
+class Coverage(Struct, frozen=True):
+    """How many workloads were measured for long enough, for too short a time, and never; and what nobody measured."""
+
+    recording: str
+    measured: int
+    briefly: int
+    unseen: int
+    lacks: tuple[Lack, ...]
+
+
+def coverage(world: World) -> Coverage | None:
+    """What the recording says of the workloads of the code; None without one."""
+    found = measured.of(world)
+    if found is None:
+        return None
+    enough: dict[Workload, bool] = {}
+    for container, use in measured.containers(found).items():
+        owner = world.deployed.workload(container)
+        enough[owner] = enough.get(owner, False) or _is_enough(container, use, world)
+    whole = sum(enough.values())
+    every = sum(not one.partial for one in world.inventory.workloads)
+    lacks = tuple(found.recording.lacks)
+    return Coverage(world.config.usage.recording, whole, len(enough) - whole, every - len(enough), lacks)
+
+
 def _requests(container: Container, use: ContainerUse, world: World) -> list[Request]:
     owner = world.deployed.workload(container)
     own = _buffers(owner, world)
-    result = []
-    equal = _is_equal(container.cpu, container.cpu_limit)
+    found = []
+    equal = _is_equal(container.cpu_request, container.cpu_limit, own)
     percentile = 100.0 if equal else own.cpu_percentile
     used = amounts.used_cpu(use, percentile, batch=owner.batch)
     if used is not None:
-        peak = amounts.peak_cpu(use) or 0
-        needed = amounts.cpu(used, own)
-        result.append(
+        found.append(
             Request(
-                f"{container.id}/cpu", container.place, container, CPU, container.cpu, container.cpu_limit,
-                needed=needed, used=round(used), peak=round(peak), equal=equal, percentile=percentile,
-                buffers=own, use=use,
+                f"{container.id}/cpu", container.place, container, CPU, container.cpu, container.cpu_request,
+                limit=container.cpu_limit, needed=amounts.cpu(used, own), used=round(used),
+                peak=round(amounts.peak_cpu(use) or 0), equal=equal, percentile=percentile, buffers=own, use=use,
             )
         )  # fmt: skip
     if use.memory_peak:
-        result.append(
+        found.append(
             Request(
-                f"{container.id}/memory", container.place, container, MEMORY, container.memory, container.memory_limit,
-                needed=amounts.memory(use, own), used=use.memory_peak, peak=use.memory_peak,
-                equal=_is_equal(container.memory, container.memory_limit), percentile=100.0, buffers=own, use=use,
+                f"{container.id}/memory", container.place, container, MEMORY, container.memory,
+                container.memory_request, limit=container.memory_limit, needed=amounts.memory(use, own),
+                used=use.memory_peak, peak=use.memory_peak, percentile=100.0, buffers=own, use=use,
+                equal=_is_equal(container.memory_request, container.memory_limit, own),
             )
         )  # fmt: skip
-    return result
+    return found
 
 
-def _is_equal(amount: Value[int], limit: Value[int]) -> bool:
-    """Whether a container gets no more than it asks for."""
-    return isinstance(amount, Known) and known(limit) == amount.value
+def _is_equal(request: Value[int], limit: Value[int], of: Buffers) -> bool:
+    """Whether request and limit stay the same: they are written so, or a limit alone guarantees the highest tier's."""
+    if not isinstance(limit, Known):
+        return False
+    return known(request) == limit.value or (isinstance(request, Unset) and of.tier == HIGHEST)
 
 
 # --- tiers
@@ -282,13 +312,23 @@ def excess(one: Request, world: World) -> Value[str]:
     return computed(one, f"{said(one, found)}{_of(one)}" if found else None)
 
 
+def excess_amount(one: Request, world: World) -> Value[int]:
+    """What its pods ask for above the need, all at once, in its unit."""
+    return computed(one, _together(one, world))
+
+
 def excess_money(one: Request, world: World) -> Value[int]:
     """The price of that for an hour, as a share of the nodes that its pods land on."""
     found = _together(one, world)
     if not found:
         return computed(one, None)
     rate = share_rate(template_of(one.container, world), world, lambda pool: _share(one.resource, pool))
-    return computed(one, None if rate is None else round(rate * found))
+    mills = 0 if rate is None else round(rate * found)
+    return computed(one, mills if mills >= _CENT else None)
+
+
+_CENT = 10
+"""Mills: less is not worth a sentence."""
 
 
 def _share(resource: str, pool: NodePool) -> float | None:
