@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from kcheck.usage.prometheus import Prometheus
     from kcheck.usage.recording import Pod
     from kcheck.usage.slices import Key, Slice
+
+MOST = 2.0**53
+"""What is measured is less, whatever it is; servers may say anything."""
 
 _BLANK = 0x7FFFFFF0
 """DCGM's numbers from here on mean that there is none; no sum over a day comes near."""
@@ -45,11 +47,12 @@ class Facts(Struct):
     def standing(self, at: int) -> tuple[dict[tuple[str, ...], int], set[tuple[str, ...]]]:
         """Restarts of containers as counted at a time, and containers whose last end was for want of memory."""
         restarts, killed = self.installation.first("restarts"), self.installation.first("killed")
-        counted, ended = {}, set()
+        counted: dict[tuple[str, ...], int] = {}
+        ended: set[tuple[str, ...]] = set()
         if restarts:
             query = f"max by ({restarts.by}) ({restarts.selector})"
-            for sample in self.prometheus.instant(query, at):
-                counted[restarts.meanings(sample.metric)] = _whole(sample.value[1])
+            samples = self.prometheus.instant(query, at)
+            counted = {restarts.meanings(one.metric): int(one.value[1]) for one in samples if 0 <= one.value[1] <= MOST}
         if killed:
             query = f"max by ({killed.by}) ({killed.selector}) == 1"
             ended = {killed.meanings(sample.metric) for sample in self.prometheus.instant(query, at)}
@@ -61,7 +64,7 @@ class Facts(Struct):
         """The series of all metrics that say something: the metric, the labels and the value of each."""
         for metric in self.installation.metrics.get(role, ()):
             for sample in self._samples(lambda seconds: metric.over(function, seconds, aggregate), found):  # noqa: B023
-                if math.isfinite(sample[1]):
+                if 0 <= sample[1] <= MOST:
                     yield metric, *sample
 
     def _samples(self, query: Callable[[int], str], found: Slice) -> Iterator[tuple[dict[str, str], float]]:
@@ -99,7 +102,7 @@ class Facts(Struct):
             for metric, labels, value in self._rows(role, found, function, aggregate):
                 namespace, pod_name = metric.meanings(labels)
                 pod = found.pod((namespace, pod_name)).pod
-                set_time(pod, name, _whole(value), earliest=earliest)
+                set_time(pod, name, int(value), earliest=earliest)
 
     def _containers(self, found: Slice) -> None:
         for role in ("requests", "limits"):
@@ -111,7 +114,7 @@ class Facts(Struct):
         for metric, labels, value in self._rows("restarts", found, "max_over_time"):
             namespace, pod, container = metric.meanings(labels)
             counted = found.pod((namespace, pod)).restarts
-            counted[container] = max(counted.get(container, 0), _whole(value))
+            counted[container] = max(counted.get(container, 0), int(value))
         for role in ("killed", "killed_for_good"):
             for metric, labels, value in self._rows(role, found, "max_over_time"):
                 namespace, pod, container = metric.meanings(labels)
@@ -178,8 +181,3 @@ def gpu_id(metric: Metric, labels: dict[str, str]) -> str:
     """What tells a GPU from others, or a slice of one."""
     card, part = metric.meanings(labels)[3:5]
     return f"{card}/{part}" if part else card
-
-
-def _whole(value: float) -> int:
-    """A number of seconds or restarts; a server may say anything."""
-    return int(min(max(value, 0), 2**53))
