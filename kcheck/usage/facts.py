@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.usage.recording import Pod
     from kcheck.usage.slices import Key, Slice
 
-MOST = 2.0**53
+MOST = 2.0**50
 """What is measured is less, whatever it is; servers may say anything."""
 
 _BLANK = 0x7FFFFFF0

@@ -142,8 +142,10 @@ class Samples(Struct):
             first, last = self._begin(steps[0]), self._begin(steps[-1])
             pod.pod.first = first if pod.pod.first is None else min(first, pod.pod.first)
             pod.pod.last = last if pod.pod.last is None else max(last, pod.pod.last)
-            if len(found.covered) * self.step < found.end - found.begin:
+            if (first, last) not in found.complete:  # most series of a piece are like its first one
                 found.covered.update(map(self._begin, steps))
+                if len(steps) * self.step > last - first:
+                    found.complete.add((first, last))
 
     # --- GPUs
 
