@@ -9,7 +9,7 @@ from msgspec import Struct
 from kcheck.usage import metrics
 from kcheck.usage.http import HttpError
 from kcheck.usage.metrics import Metric, selector
-from kcheck.usage.recording import Lack
+from kcheck.usage.recording import HOUR, Lack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,9 @@ _FINE_LOOKS = 300
 _MOST_SERIES = 1e9
 _RECENT = 600
 """Seconds over which scrapes are counted."""
+
+_MANY = 20
+"""Samples of which one more or less makes no difference."""
 
 SEEN_BY = ("memory", "cpu", "gpu_busy", "gpu_engine")
 """What shows that a pod runs, the best first."""
@@ -104,9 +107,21 @@ def _count(prometheus: Prometheus, query: str, time: tuple[int, int]) -> tuple[i
 
 
 def _interval(prometheus: Prometheus, name: str, at: int) -> int:
-    """The seconds between two samples of a metric. Series that began or ended lately have fewer: not the median."""
-    count = prometheus.number(f"quantile(0.75, count_over_time({name}[{metrics.window(_RECENT)}]))", at)
-    return max(1, round(_RECENT / count)) if count and count >= 1 else _RECENT
+    """The seconds between two samples of a metric.
+
+    Few samples in a short time do not tell it exactly; in an hour, most series may be short ones.
+    """
+    about = _spacing(prometheus, name, at, _RECENT)
+    if about <= _RECENT / _MANY:
+        return max(1, round(about))
+    exact = _spacing(prometheus, name, at, HOUR)
+    return round(exact if abs(exact - about) <= about * about / _RECENT else about)
+
+
+def _spacing(prometheus: Prometheus, name: str, at: int, seconds: int) -> float:
+    """The seconds for each sample in some time. Series that began or ended in it have fewer: not the median."""
+    count = prometheus.number(f"quantile(0.75, count_over_time({name}[{metrics.window(seconds)}]))", at)
+    return seconds / count if count and count >= 1 else seconds
 
 
 def _beginning(prometheus: Prometheus, installation: Installation, begin: int, end: int, *, step: int) -> int:

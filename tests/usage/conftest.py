@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
+from kcheck.cli import cli
 from tests import processes
 from tests.usage import server
 from tests.usage.week import openmetrics
@@ -51,5 +53,25 @@ def blocks(programs: server.Programs, weeks: Path) -> Callable[[str, Week], Path
                     file.unlink()
                 (folder / "making").rename(folder / "blocks")
         return folder / "blocks"
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def recordings(
+    programs: server.Programs, weeks: Path, blocks: Callable[[str, Week], Path]
+) -> Callable[[str, Week], Path]:
+    """The recording of a week with a name, which is made once, as a person makes it."""
+
+    def made(name: str, week: Week) -> Path:
+        found = blocks(name, week)
+        path = weeks / name / "usage.json.gz"
+        with processes.locked(weeks / f"{name}.lock"):
+            if not path.exists():
+                with server.running(programs, found) as url:
+                    command = ["usage", "record", "--prometheus", url, *week.flags, "-o", str(path)]
+                    result = CliRunner().invoke(cli, command)
+                    assert result.exit_code == 0, result.output
+        return path
 
     return made

@@ -129,7 +129,8 @@ class Week:
     """What happened from `begin` to `end`, and how it was watched.
 
     `interval` is that of the kubelets and DCGM exporters, `facts` that of kube-state-metrics. `gaps` are times in
-    which nothing was scraped. With `ids`, series of a container have its id, so that a restart begins a new one. What `is_noisy` changes from scrape to scrape.
+    which nothing was scraped. With `ids`, series of a container have its id, so that a restart begins a new one. What
+    `is_noisy` changes from scrape to scrape.
     """
 
     begin: int
