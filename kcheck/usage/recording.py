@@ -99,7 +99,8 @@ class Pod(Struct):
     """A pod that was seen. `owners` are from its own controller outwards.
 
     `running` is for how many seconds it was measured. Times that are not known are None: `ended` also of a pod that
-    still ran at the end. `waiting` is for how many seconds it was seen Pending; `pending` when that was last.
+    still ran at the end. `first` and `last` are the begins of steps. `waiting` is for how many seconds it was seen
+    Pending; `pending` when that was last.
     """
 
     namespace: str
