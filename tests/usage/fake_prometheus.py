@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import re
+import ssl
 import statistics
 import threading
 import time
@@ -18,6 +19,7 @@ from urllib.parse import parse_qs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
 FUNCTIONS: dict[str, Callable[[list[int], list[float]], float]] = {
     "max_over_time": lambda _, values: max(values),
@@ -135,8 +137,8 @@ def failure(status: int, kind: str, text: str, **headers: str) -> Reply:
 
 
 @contextmanager
-def serving(fake: FakePrometheus) -> Iterator[FakePrometheus]:
-    """Answer on a free port of loopback."""
+def serving(fake: FakePrometheus, certificate: Path | None = None) -> Iterator[FakePrometheus]:
+    """Answer on a free port of loopback; with a certificate and its key in one file, by TLS."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -162,11 +164,15 @@ def serving(fake: FakePrometheus) -> Iterator[FakePrometheus]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     server.daemon_threads = True
     server.block_on_close = False
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    fake.url = f"http://127.0.0.1:{server.server_address[1]}"
+    fake.url = f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}"
     try:
         yield fake
     finally:
