@@ -75,18 +75,22 @@ class FakePrometheus:
         self.series.setdefault(metric, []).append((labels, samples))
 
     def answer(self, request: Request) -> Reply:
+        """The right answer."""
         form = request.form
-        found: list[dict[str, object]]
-        if request.path.endswith("/query"):
-            at = int(form["time"])
-            found = [{"metric": labels, "value": points[0]} for labels, points in self.evaluated(form["query"], [at])]
-        else:
-            times = list(range(int(form["start"]), int(form["end"]) + 1, int(form["step"])))
-            if len(times) > 11_000:
-                return failure(400, "bad_data", "exceeded maximum resolution of 11,000 points per timeseries")
-            found = [{"metric": labels, "values": points} for labels, points in self.evaluated(form["query"], times)]
-        body = {"status": "success", "data": {"resultType": "x", "result": found}, "warnings": self.warnings}
+        if "start" in form and (int(form["end"]) - int(form["start"])) // int(form["step"]) >= 11_000:
+            return failure(400, "bad_data", "exceeded maximum resolution of 11,000 points per timeseries")
+        data = {"resultType": "x", "result": self.results(request)}
+        body = {"status": "success", "data": data, "warnings": self.warnings}
         return Reply(200, gzip.compress(json.dumps(body).encode(), 1), {"Content-Encoding": "gzip"})
+
+    def results(self, request: Request) -> list[dict[str, object]]:
+        """The series of the right answer."""
+        form = request.form
+        if request.path.endswith("/query"):
+            found = self.evaluated(form["query"], [int(form["time"])])
+            return [{"metric": labels, "value": points[0]} for labels, points in found]
+        found = self.evaluated(form["query"], list(range(int(form["start"]), int(form["end"]) + 1, int(form["step"]))))
+        return [{"metric": labels, "values": points} for labels, points in found]
 
     def evaluated(self, query: str, times: list[int]) -> list[tuple[dict[str, str], list[tuple[float, str]]]]:
         """What a query gives at some times."""
