@@ -38,7 +38,7 @@ body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding
 body{background:var(--page);color:var(--text)}
 h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.4rem 0}
 .numbers{display:flex;flex-wrap:wrap;gap:.8rem;margin:1.2rem 0;padding:0;list-style:none}
-.numbers li{background:var(--soft);border-radius:.5rem;padding:.7rem 1rem;flex:1 1 9rem;box-sizing:border-box}
+.numbers li{background:var(--soft);border-radius:.5rem;padding:.7rem 1rem;flex:1 1 8rem;box-sizing:border-box}
 .numbers b{display:block;font-size:1.5rem;line-height:1.3}
 .bad b{color:var(--idle)}.note,figcaption,caption{color:var(--ink);font-size:.9rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}caption{text-align:left}
@@ -93,10 +93,9 @@ def _numbers(bill: Bill) -> str:
             (dollars(bill.spare.amounts.paid), "of that was requested by no pod", False),
         ]
     if asked.gpu_hours:
-        found += [
-            (hours(asked.gpu_hours), "GPU-hours requested", False),
-            (percent(asked.gpu_use), "of them busy, on average", False),
-        ]
+        found.append((hours(asked.gpu_hours), "GPU-hours requested", False))
+    if asked.gpu_use is not None:
+        found.append((percent(asked.gpu_use), "of them busy, on average", False))
     if asked.queue_mean is not None:
         found.append((wait(asked.queue_mean), "until a pod has its node, on average", False))
     items = (
@@ -119,13 +118,13 @@ def _plots(bill: Bill) -> Iterator[str]:
 
 
 def _tables(bill: Bill) -> Iterator[str]:
-    shown = columns(bill)
+    shown = columns(bill, page=True)
     rest = len(bill.rows) - _MOST
     more = f" {counted(rest, 'more row')} in --format json or csv." if rest > 0 else ""
     if bill.rows:
         titles = [(column.title, column.about) for column in shown]
-        body = ([row.name, *cells(row, bill)] for row in bill.rows[:_MOST])
-        last = ([name, *cells(row, bill)] for name, row in sums(bill))
+        body = ([row.name, *cells(row, bill, page=True)] for row in bill.rows[:_MOST])
+        last = ([name, *cells(row, bill, page=True)] for name, row in sums(bill))
         caption = f"{usage_notes.order(bill)}{more}"
         yield f"<section><h2>All numbers by {bill.by}</h2>{_table(bill, titles, body, last, caption)}</section>"
     times = usage_notes.compared(bill)

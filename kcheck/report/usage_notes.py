@@ -104,11 +104,12 @@ def _some(lines: Iterable[str]) -> Iterator[str]:
 
 def _prices(bill: Bill) -> Iterator[str]:
     """Where the prices are from, and which are missing."""
-    listed = {(one.price.machine, one.price.market, one.price.region) for one in bill.nodes if one.price}
-    if any(machine for machine, _, _ in listed):
-        regions = sorted({region for _, _, region in listed if region})
-        yield f"list prices on demand and spot of {', '.join(regions)}; --price sets your own for every node"
-    elif listed:
+    found = [one.price for one in bill.nodes if one.price]
+    regions = sorted({one.region for one in found if one.region})
+    if regions:
+        markets = " and ".join(sorted({one.market for one in found if one.market}))
+        yield f"list prices of {', '.join(regions)}, {markets}; --price sets your own for every node"
+    elif found:
         yield "every node costs what --price or the settings say"
     for one in bill.unpriced:
         what = f"of type {one.machine}" if one.machine else "of a machine type that was not recorded"

@@ -91,7 +91,7 @@ def length(span: Span) -> str:
 class Column(NamedTuple):
     """A column of the table: its title, what it says, and the text of its cells; `wanted` says which bills have it.
 
-    One that is `of_pods` is a share or a mean.
+    One that is `of_pods` is a share or a mean, or counts them; one `of_page` is too much for a terminal.
     """
 
     title: str
@@ -99,6 +99,7 @@ class Column(NamedTuple):
     text: Callable[[Amounts], str]
     wanted: Callable[[Bill], bool]
     of_pods: bool = False
+    of_page: bool = False
 
 
 def _money(row: Amounts, amount: float) -> str:
@@ -111,6 +112,8 @@ def _has_gpus(bill: Bill) -> bool:
 
 
 _COLUMNS = (
+    Column("pods", "pods that had a node", lambda one: f"{one.pods:,.0f}", lambda _: True, of_pods=True, of_page=True),
+    Column("runs", "runs of jobs", lambda one: f"{one.runs:,.0f}", lambda _: True, of_pods=True, of_page=True),
     Column("GPU-h", "GPU-hours requested", lambda one: hours(one.gpu_hours), _has_gpus),
     Column("busy", "mean GPU utilisation", lambda one: percent(one.gpu_use), _has_gpus, of_pods=True),
     Column(
@@ -141,12 +144,28 @@ _COLUMNS = (
         lambda bill: bill.total.amounts.queued > 0,
         of_pods=True,
     ),
+    Column(
+        "gang GPU-h",
+        "GPU-hours held while others of a gang had no node",
+        lambda one: hours(one.gang_gpu_hours),
+        lambda bill: bill.total.amounts.gang_gpu_hours > 0,
+        of_pods=True,
+        of_page=True,
+    ),
+    Column(
+        "kWh",
+        "energy of the GPUs",
+        lambda one: hours(one.energy_kwh),
+        lambda bill: bill.total.amounts.energy_kwh > 0,
+        of_pods=True,
+        of_page=True,
+    ),
 )
 
 
-def columns(bill: Bill) -> list[Column]:
-    """The columns of which a bill has numbers."""
-    return [column for column in _COLUMNS if column.wanted(bill)]
+def columns(bill: Bill, *, page: bool = False) -> list[Column]:
+    """The columns of which a bill has numbers, for a terminal or a page."""
+    return [column for column in _COLUMNS if column.wanted(bill) and column.of_page <= page]
 
 
 def sums(bill: Bill) -> list[tuple[str, Row]]:
@@ -156,10 +175,10 @@ def sums(bill: Bill) -> list[tuple[str, Row]]:
     return [(REQUESTED, bill.requested), (NOT_REQUESTED, bill.spare), (TOTAL, bill.total)]
 
 
-def cells(row: Row, bill: Bill) -> list[str]:
+def cells(row: Row, bill: Bill, *, page: bool = False) -> list[str]:
     """The cells of a row; shares and means are of pods, and mean nothing of what nobody requested."""
     whole = row is bill.spare or row is bill.total
-    return [UNKNOWN if whole and column.of_pods else column.text(row.amounts) for column in columns(bill)]
+    return [UNKNOWN if whole and column.of_pods else column.text(row.amounts) for column in columns(bill, page=page)]
 
 
 def changes(row: Row, bill: Bill) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import compress
 from operator import mul
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from msgspec import Struct
 
@@ -249,6 +249,7 @@ class _Sum(NamedTuple):
 
 
 def _over(means: Sequence[int | None], seconds: Sequence[int]) -> _Sum:
-    there = [one is not None for one in means]
-    times = list(compress(seconds, there))
-    return _Sum(sum(map(mul, (one for one in means if one is not None), times)), sum(times))
+    if None in means:
+        there = [one is not None for one in means]
+        means, seconds = list(compress(means, there)), list(compress(seconds, there))
+    return _Sum(sum(map(mul, cast("Sequence[int]", means), seconds)), sum(seconds))

@@ -196,7 +196,7 @@ def _part(joined: Joined, nodes: Nodes, span: Span) -> _Part:
             if found.share is not None:
                 on_node[match.pod.node] = on_node.get(match.pod.node, 0) + found.share.paid * found.share.seconds
     seconds = {name: _node_seconds(one, span, recording) for name, one in nodes.by_name.items()}
-    taken = {name: Amounts() for name in nodes.by_name}
+    taken = {name: dict.fromkeys(_SPARE, 0.0) for name in nodes.by_name}
     waiting = gangs.waits(joined.matches, span)
     for index, match in enumerate(joined.matches):
         amounts = _queued(match, span, recording)
@@ -205,7 +205,8 @@ def _part(joined: Joined, nodes: Nodes, span: Span) -> _Part:
             factor = min(1.0, seconds[name] / on_node[name]) if on_node.get(name) else 1.0
             _charge(found, nodes.by_name.get(name), factor)
             if name in taken:
-                taken[name].add(found.amounts)
+                for part_of in _SPARE:
+                    taken[name][part_of] += getattr(found.amounts, part_of)
             amounts.add(found.amounts)
             part.ran.add(index)
         elif not amounts.queued:
@@ -270,9 +271,9 @@ def _of_node(one: Priced, hours: float) -> Amounts:
 _SPARE = ("gpu_hours", "cpu_requested", "memory_requested", "paid", "gpu_unpriced", "cpu_unpriced")
 
 
-def _left(node: Amounts, taken: Amounts) -> Amounts:
+def _left(node: Amounts, taken: Mapping[str, float]) -> Amounts:
     """What of a node nobody requested, all of it idle."""
-    left = {name: max(0.0, getattr(node, name) - getattr(taken, name)) for name in _SPARE}
+    left = {name: max(0.0, getattr(node, name) - amount) for name, amount in taken.items()}
     return Amounts(**left, idle=left["paid"], gpu_idle=left["gpu_hours"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kcheck.numbers import dimensions
@@ -18,6 +19,7 @@ _OTHER = regex(r"[^a-zA-Z0-9_]")
 _CAPITAL = regex(r"([a-z0-9])([A-Z])")
 
 
+@lru_cache(maxsize=4096)
 def sanitised(name: str) -> str:
     """A label's name as kube-state-metrics writes it: example.com/costCenter as example_com_cost_center.
 

@@ -99,7 +99,7 @@ total            2,688     -       -  34,944     -  268,800     -  $18,493  $14,
 Most idle money first.
 
 Prices:
-  list prices on demand and spot of us-east-1; --price sets your own for every node
+  list prices of us-east-1, on demand; --price sets your own for every node
   1 node of type own.metal (168 node-hours): no list price, or set --price
 Pods without a team:
   1 pod; none of these labels was seen: team, cost-center, group, department, project
@@ -137,7 +137,7 @@ requested             -400  +60 pt  -$2,752  -$3,853
 total                    0  +60 pt        0  -$1,101
 
 Prices:
-  list prices on demand and spot of us-east-1; --price sets your own for every node
+  list prices of us-east-1, on demand; --price sets your own for every node
 """
 
 
