@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
+from contextlib import chdir
 from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.escape import xml_text
 from kcheck.report.usage_numbers import day, dollars, hours, short
+from kcheck.source.bundled import PROFILES
 from kcheck.source.regex import regex
 from kcheck.usage.accounting import busy_hours
 from kcheck.usage.recording import HOUR
@@ -63,7 +65,8 @@ def plots(bill: Bill) -> list[Plot]:
     Raises:
         ImportError: matplotlib is not installed.
     """
-    import matplotlib
+    with chdir(PROFILES):  # it reads settings of the current folder, which may be a stranger's
+        import matplotlib
 
     with warnings.catch_warnings(), matplotlib.rc_context():
         warnings.simplefilter("ignore")  # of letters that its own font lacks: the browser has others

@@ -98,6 +98,9 @@ requested        1,440   43%     18%   1,624   28%    3,808   47%   $9,907   $5,
 total            2,688     -       -  34,944     -  268,800     -  $18,493  $14,255      -
 Most idle money first.
 
+Node pools:
+  gpu: 2 nodes of p5.48xlarge; no pod requested 1,248 of 2,688 GPU-hours, $8,586 of $18,493
+  own.metal: 1 node; no pod requested 1,344 of 2,688 core-hours
 Prices:
   list prices of us-east-1, on demand; --price sets your own for every node
   1 node of type own.metal (168 node-hours): no list price, or set --price
@@ -136,6 +139,8 @@ requested             -400  +60 pt  -$2,752  -$3,853
 (not requested)       +400       -  +$2,752  +$2,752
 total                    0  +60 pt        0  -$1,101
 
+Node pools:
+  gpu: 1 node of p5.48xlarge; no pod requested 1,488 of 2,688 GPU-hours, $10,237 of $18,493
 Prices:
   list prices of us-east-1, on demand; --price sets your own for every node
 """
