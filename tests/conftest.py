@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import subprocess
+import sys
 import textwrap
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.model import Requirement
 from kcheck.reading import inventory
-from tests.places import LONG
+from tests.places import LONG, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Read = "Callable[[Mapping[str, str]], Inventory]"
 Write = "Callable[[Mapping[str, str | bytes]], Path]"
 
+
+FAKE_HELM = ROOT / "tests" / "fake_helm.py"
 
 settings.register_profile("kcheck", max_examples=500 if LONG else 30, deadline=None)
 settings.load_profile("kcheck")
@@ -162,3 +165,20 @@ def one_pod(spec: str, read: Callable[[Mapping[str, str]], Inventory]) -> PodTem
 def requirement(key: str, *values: str, operator: str = "In") -> Requirement:
     """What a pod asks of a label."""
     return Requirement(key, operator, values)
+
+
+@pytest.fixture
+def helm(
+    write: Callable[[Mapping[str, str | bytes]], Path],
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[Mapping[str, str | bytes]], Path]:
+    """A folder on the PATH with a `helm` that fills in values."""
+    folder = tmp_path_factory.mktemp("bin")
+    if sys.platform == "win32":
+        (folder / "helm.bat").write_text(f'@"{sys.executable}" "{FAKE_HELM}" %*\n')
+    else:
+        (folder / "helm").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKE_HELM}" "$@"\n')
+        (folder / "helm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=";" if sys.platform == "win32" else ":")
+    return write

@@ -211,6 +211,8 @@ def _access(network: Network) -> Access:
         if ":" not in user:
             raise click.UsageError("--basic-auth-file: expected user:password")
         headers["Authorization"] = f"Basic {base64.b64encode(user.encode()).decode()}"
+    if network.ca is not None and not system.is_file(network.ca):
+        raise click.UsageError(f"--ca {network.ca}: no such file")
     url = checked_url(network.prometheus or "")
     return Access(url, tuple(headers.items()), network.ca or "", network.request_timeout)
 

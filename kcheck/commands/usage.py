@@ -15,7 +15,7 @@ from kcheck.files import system
 if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.scale.world import World
-    from kcheck.usage.bill import By
+    from kcheck.usage.bill import By, Order
     from kcheck.usage.prometheus import Prometheus
     from kcheck.usage.recorder import Question, Recorder
     from kcheck.usage.recording import Recording
@@ -51,6 +51,10 @@ class _Paths(click.Group):
     "--by", type=click.Choice(["owner", "team", "namespace", "job", "experiment"]), default="job", show_default=True,
     help="What a row of the report is.",
 )  # fmt: skip
+@click.option(
+    "--sort", type=click.Choice(["idle", "use", "paid", "gpu-hours"]), default="idle", show_default=True,
+    help="What comes first: most idle, least used, most paid, most GPU-hours.",
+)  # fmt: skip
 @click.option("--previous", metavar="FILE", help="An older recording to compare with.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "csv", "html"]), default="text", show_default=True,
@@ -58,8 +62,8 @@ class _Paths(click.Group):
 )  # fmt: skip
 @with_network
 def command(
-    paths: tuple[str, ...], config: Config, measured: str | None, by: By, previous: str | None, form: str,
-    network: Network,
+    paths: tuple[str, ...], config: Config, measured: str | None, by: By, sort: Order, previous: str | None,
+    form: str, network: Network,
 ) -> None:  # fmt: skip
     """Report GPU-hours, utilisation, money paid and money idle of a cluster, the worst first.
 
@@ -85,7 +89,7 @@ def command(
         raise Failure(f"--previous: {error}") from error
     world = options.with_usage_errors(lambda: _world(paths, config))
     before = None if older is None else joining.joined(older, world)
-    made = bill(joining.joined(found, world), world, by, config.usage.labels, before)
+    made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
     report: str = import_module(f"kcheck.report.usage_{form}").render(made)
     if form == "csv":
         printing.table(report)

@@ -99,6 +99,7 @@ class Config(Struct, frozen=True):
     `module_dirs` are folders with copies of modules that others publish. `simulation` maps measured delays to
     durations, rates and shares as they are written. Nothing is read outside the `boundary`; without one, that of the
     paths of the run. Charts are not rendered where that is `refused`, as only settings of the repository ask for it.
+    Those that are rendered for a fix are `traced`: helm says from which values requests and limits come.
     """
 
     nodes: dict[str, int] = {}
@@ -129,6 +130,7 @@ class Config(Struct, frozen=True):
     simulation: dict[str, str | float] = {}
     boundary: Boundary | None = None
     render_refused: bool = False
+    traced: bool = False
 
     def paths(self) -> Iterator[tuple[str, str]]:
         """The files and folders that it names, each with its setting."""

@@ -350,7 +350,10 @@ class Evaluator:
             return change.instruction
         if written == self.view.place():
             return f"{_parts(origin)}{change.instruction}"
-        return f"{change.instruction}; `{_first_line(written)}` gives it now"
+        line = _first_line(written)
+        return (
+            f"{change.instruction}; `{line}` gives it now" if line else f"{change.instruction} in {written.source.path}"
+        )
 
     def is_writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
         """Whether a change can be made where the value is written, or would be."""

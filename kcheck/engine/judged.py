@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
     from kcheck.source.findings import Skipped, Undecided
     from kcheck.source.text import Span
+    from kcheck.words.derive.usage import Coverage
 
 
 class MissingInput(Struct, frozen=True):
@@ -48,7 +49,8 @@ class Judged(Struct):
     """How many clusters, pools and workloads were judged, and what was not.
 
     A cluster is judged when its pools and the number of its nodes are known, a pool when its size is. `inputs` are
-    those that are not known, the most wanted first; `skipped` is what was not read.
+    those that are not known, the most wanted first; `skipped` is what was not read. `usage` says which workloads were
+    measured, where there is a recording.
     """
 
     clusters: int = 0
@@ -57,6 +59,7 @@ class Judged(Struct):
     not_judged: list[NotJudged] = []
     inputs: list[MissingInput] = []
     skipped: list[Skipped] = []
+    usage: Coverage | None = None
 
     @property
     def hints(self) -> list[str]:
@@ -79,6 +82,10 @@ def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Ju
     result.not_judged = [NotJudged(cluster, inputs.one(why)) for cluster, why in why_not.items()]
     result.pools = sum(not isinstance(world.sizes.of_pool(pool), Unknown) for pool in inventory.pools)
     result.workloads = len(inventory.workloads)
+    if world.config.usage.recording:
+        from kcheck.words.derive import usage
+
+        result.usage = usage.coverage(world)
     return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.engine import linter, rules
 from kcheck.files.save import File
@@ -77,7 +78,7 @@ class _Fixer:
         self.least = least
         self.comparison = comparison
         self.known = KnownFindings()
-        self.config = config
+        self.config = replace(config, traced=True)
         self.safeties = safeties
         self.names = names
         chosen = rules.selected(config)

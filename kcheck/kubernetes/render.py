@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from contextlib import contextmanager, suppress
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,7 @@ from kcheck.files import system
 from kcheck.files.boundary import REASON, contains_path
 from kcheck.files.disk import TooLargeError
 from kcheck.files.tree import display_path, holds_objects
+from kcheck.kubernetes import marked_values
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
 from kcheck.source.regex import regex
@@ -64,9 +66,14 @@ def program(values: tuple[str, ...]) -> str:
 
 
 class Rendering:
-    """The objects rendered by helm, or its problems."""
+    """The objects rendered by helm, or its problems.
 
-    def __init__(self, helm: str, chart: Chart, charts: Charts, files: tuple[str, ...]) -> None:
+    With `traced`, helm says again from which values their requests and limits come.
+    """
+
+    def __init__(
+        self, helm: str, chart: Chart, charts: Charts, files: tuple[str, ...], *, traced: bool = False
+    ) -> None:
         self.chart = chart
         self.tree = charts.tree
         self.values = merged([*([chart.values] if chart.values is not None else []), *charts.values(files)])
@@ -76,7 +83,11 @@ class Rendering:
         try:
             _refuse_links(charts.tree, chart)
             with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
-                self._read(_output(helm, chart, folder, values))
+                output = _output(helm, chart, folder, values)
+                self._read(output)
+                if traced and self.objects:
+                    again = partial(_output_with, helm, chart, folder, values)
+                    self.objects = marked_values.traced(self.values, output, self.objects, again)
         except _HelmError as error:
             message = f"the chart {chart.label} could not be rendered: {error}"
             self.problems.append(Problem(message, chart.source.span(0, 0)))
@@ -164,6 +175,18 @@ def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())
         raise _HelmError(said[:_MOST] or f"helm template ended with {done.returncode}")
     return output.replace("\r\n", "\n")
+
+
+def _output_with(helm: str, chart: Chart, folder: str, files: list[str], values: str) -> str | None:
+    """What helm prints with some values more; None if it fails."""
+    with TemporaryDirectory(prefix="kcheck-") as top:
+        path = os.path.join(top, "values.json")
+        with open(path, "w", encoding="utf-8") as new:
+            new.write(values)
+        try:
+            return _output(helm, chart, folder, [*files, path])
+        except _HelmError:
+            return None
 
 
 class _Template:

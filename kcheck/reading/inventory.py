@@ -224,7 +224,7 @@ def _render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]
     helm, charts, found = program(config.helm_values), _charts(tree, reading), []
     for chart in charts.all:
         if not chart.library:
-            rendering = Rendering(helm, chart, charts, config.helm_values)
+            rendering = Rendering(helm, chart, charts, config.helm_values, traced=config.traced)
             reading.problems += rendering.problems
             if not rendering.problems:
                 charts.rendered.add(chart.folder)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kcheck.report.formats import Report
     from kcheck.source.findings import Finding, Related, Skipped
     from kcheck.source.text import Span
+    from kcheck.words.derive.usage import Coverage
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MOST_INPUTS = 3
@@ -190,8 +191,23 @@ def judged_lines(result: Result, *, listed: bool = True) -> Iterator[str]:
     if any(number for number, _ in sizes):
         yield f"{', '.join(counted(number, word) for number, word in sizes if number)} checked."
     yield from _not_judged(judged.not_judged)
+    if judged.usage is not None:
+        yield from _usage(judged.usage)
     if listed:
         yield from _gaps(result)
+
+
+def _usage(found: Coverage) -> Iterator[str]:
+    """How many workloads were measured, and what nobody measured."""
+    words = [f"{found.measured:,} of {counted(found.measured + found.briefly + found.unseen, 'workload')} measured"]
+    if found.briefly:
+        words.append(f"{found.briefly:,} too briefly")
+    if found.unseen:
+        words.append(f"{found.unseen:,} never seen running")
+    more = f"; `kcheck usage --from {found.recording}` lists them" if len(words) > 1 else ""
+    yield f"{', '.join(words)}{more}."
+    for lack in found.lacks:
+        yield f"not measured: {lack.what}: {lack.why}"
 
 
 def _gaps(result: Result) -> Iterator[str]:

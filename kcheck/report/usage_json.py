@@ -26,7 +26,7 @@ def render(bill: Bill) -> str:
         "time": _time(bill.span) | {"asked": recording.asked, "step": recording.step},
         "source": recording.source,
         "labels": bill.labels,
-        "order": "idle" if bill.by_money else "gpu_idle",
+        "order": bill.order if bill.order != "idle" or bill.by_money else "gpu_idle",
         "rows": [{"name": row.name, **_numbers(row)} for row in bill.rows],
         "requested": _numbers(bill.requested),
         "not_requested": _numbers(bill.spare),

@@ -57,6 +57,9 @@ def headline(bill: Bill) -> Iterator[str]:
 
 def order(bill: Bill) -> str:
     """In which order the rows are."""
+    if bill.order != "idle":
+        words = {"use": "Least used first.", "paid": "Most paid first.", "gpu-hours": "Most GPU-hours first."}
+        return words[bill.order]
     if bill.by_money:
         return "Most idle money first."
     if bill.total.amounts.gpu_hours:
@@ -81,7 +84,7 @@ def notes(bill: Bill) -> list[Note]:
         Note(f"Pods without {_article(bill.by)} {bill.by}", tuple(_nameless(bill))),
         Note("Queues", tuple(_queues(bill))),
         Note("Not measured", tuple(_lacks(bill))),
-        Note("Not in the code", tuple(_strangers(bill))),
+        Note("Not found in the code", tuple(_strangers(bill))),
         Note("In the code, and never ran", tuple(_unseen(bill))),
         Note("Doubts", tuple(_some(f"{one.what}: {one.why}" for one in bill.joined.doubts))),
     )

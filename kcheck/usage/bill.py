@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 By = Literal["owner", "team", "namespace", "job", "experiment"]
 BY: tuple[By, ...] = ("owner", "team", "namespace", "job", "experiment")
+Order = Literal["idle", "use", "paid", "gpu-hours"]
+"""What the rows are sorted by."""
 NOBODY = "(none)"
 """The row of what has no label for the dimension."""
 _WEEK = 7 * 24 * HOUR
@@ -74,8 +76,8 @@ class Bill(Struct):
 
     `requested` is the sum of the rows, `spare` what of the nodes no pod requested, and `total` both: what the nodes
     cost. `pools` divide that, those with the most spare first. `labels` are the names that were looked for, of a
-    dimension that has some. `by_money` says whether the rows are in the order of idle money; else of idle GPU-hours,
-    because some nodes with GPUs have no price.
+    dimension that has some. `by_money` says whether the rows are priced well enough for an order of idle money; else
+    that is of idle GPU-hours, because some nodes with GPUs have no price. `order` is what the rows are sorted by.
     """
 
     by: By
@@ -89,6 +91,7 @@ class Bill(Struct):
     pools: list[PoolBill] = []
     labels: list[str] = []
     by_money: bool = True
+    order: Order = "idle"
     unpriced: list[Unpriced] = []
     compared: Compared | None = None
 
@@ -109,7 +112,7 @@ class _Part(Struct):
 
 def bill(
     joined: Joined, world: World, by: By, own_labels: Mapping[str, Sequence[str]] | None = None,
-    previous: Joined | None = None,
+    previous: Joined | None = None, order: Order = "idle",
 ) -> Bill:  # fmt: skip
     """The bill of a recording; with `previous`, an older one, or after two weeks, compared with the time before."""
     recording = joined.recording
@@ -125,11 +128,11 @@ def bill(
     total = Row("", accounting.total([requested.amounts, spare.amounts]))
     result = Bill(
         by, joined, span, rows, spare=spare, total=total, requested=requested, nodes=list(nodes.by_name.values()),
-        pools=sorted(part.pools.values(), key=_rank_pool), labels=names,
+        pools=sorted(part.pools.values(), key=_rank_pool), labels=names, order=order,
     )  # fmt: skip
     result.unpriced = _unpriced(result.nodes)
     result.by_money = result.is_priced and total.amounts.gpu_unpriced <= _FEW * total.amounts.gpu_hours
-    rows.sort(key=lambda row: _rank(row, by_money=result.by_money))
+    rows.sort(key=lambda row: _rank(row, order, by_money=result.by_money))
     if previous is not None:
         _compare_with(result, previous, world)
     elif recording.end - recording.begin >= 2 * _WEEK:
@@ -137,11 +140,20 @@ def bill(
     return result
 
 
-def _rank(row: Row, *, by_money: bool) -> tuple[float, float, float, str]:
+def _rank(row: Row, order: Order, *, by_money: bool) -> tuple[float | str, ...]:
+    """The worst first: most idle, least used, most paid, or most GPU-hours."""
     amounts = row.amounts
+    match order:
+        case "use":  # rows without GPUs by their CPU, after the others
+            use = amounts.cpu_use if amounts.gpu_use is None else amounts.gpu_use
+            return amounts.gpu_use is None, 2.0 if use is None else round(use, 9), -amounts.gpu_hours, row.name
+        case "paid":
+            return -round(amounts.paid, 6), -round(amounts.gpu_hours, 6), row.name
+        case "gpu-hours":
+            return -round(amounts.gpu_hours, 6), -round(amounts.cpu_requested, 6), row.name
     cores = max(0.0, amounts.cpu_requested - amounts.cpu_used)
-    order = (amounts.idle, amounts.gpu_idle) if by_money else (amounts.gpu_idle, amounts.idle)
-    return -round(order[0], 6), -round(order[1], 6), -round(cores, 6), row.name
+    idle = (amounts.idle, amounts.gpu_idle) if by_money else (amounts.gpu_idle, amounts.idle)
+    return -round(idle[0], 6), -round(idle[1], 6), -round(cores, 6), row.name
 
 
 def _rank_pool(pool: PoolBill) -> tuple[float, float, float, str]:

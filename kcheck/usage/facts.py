@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kcheck.usage.installation import Installation
     from kcheck.usage.metrics import Metric
-    from kcheck.usage.prometheus import Prometheus
+    from kcheck.usage.prometheus import Prometheus, Sample
     from kcheck.usage.recording import Pod
     from kcheck.usage.slices import Key, Slice
 
@@ -43,17 +43,23 @@ class Facts(Struct):
         self._nodes(found)
 
     def standing(self, at: int) -> tuple[dict[tuple[str, ...], int], set[tuple[str, ...]]]:
-        """Restarts of containers as counted at a time, and containers whose last end was for want of memory."""
+        """Restarts of containers as counted at a time, and containers whose last end was for want of memory.
+
+        Where data begins at that time, an exporter may be scraped up to an interval later: the least number around it.
+        """
         restarts, killed = self.installation.first("restarts"), self.installation.first("killed")
         counted, ended = {}, set()
         if restarts:
-            query = f"max by ({restarts.by}) ({restarts.selector})"
-            for sample in self.prometheus.instant(query, at):
+            for sample in self._around(restarts, at):
                 counted[restarts.meanings(sample.metric)] = _whole(sample.value[1])
         if killed:
-            query = f"max by ({killed.by}) ({killed.selector}) == 1"
-            ended = {killed.meanings(sample.metric) for sample in self.prometheus.instant(query, at)}
+            ended = {killed.meanings(one.metric) for one in self._around(killed, at) if one.value[1] == 1}
         return counted, ended
+
+    def _around(self, metric: Metric, at: int) -> list[Sample]:
+        """The least values of a metric from two scrapes before a time until two after it."""
+        wide = 2 * metric.interval
+        return self.prometheus.instant(metric.over("min_over_time", 2 * wide), at + wide)
 
     def _rows(
         self, role: str, found: Slice, function: str = "last_over_time", aggregate: str = "max"

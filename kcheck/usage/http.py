@@ -103,10 +103,7 @@ class Server:
 
         self.access = access
         self._sleep = sleep
-        try:
-            self._pool = urllib3.PoolManager(1, ca_certs=access.ca or None, cert_reqs="CERT_REQUIRED")
-        except OSError as error:
-            raise HttpError(f"--ca {access.ca}: {error.strerror or error}") from error
+        self._pool = urllib3.PoolManager(1, ca_certs=access.ca or None, cert_reqs="CERT_REQUIRED")
         self._headers = {"User-Agent": "kcheck", "Accept-Encoding": "gzip", **dict(access.headers)}
 
     def post(self, path: str, fields: dict[str, str]) -> Answer:
@@ -201,18 +198,17 @@ class Server:
         from urllib3 import exceptions as of
 
         url, host = self.access.url, urlsplit(self.access.url).hostname
-        reason: object = getattr(error, "reason", error)
         if isinstance(error, of.SSLError):
             why = self.without_secrets(str(error).rpartition("] ")[2].partition(" (_ssl")[0] or str(error))
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 return HttpError(f"{url}: TLS certificate refused: {why}; give its authority with --ca FILE")
             return HttpError(f"{url}: no TLS connection: {why}; is it https, and is that its port?")
-        if isinstance(reason, of.NameResolutionError):
+        if isinstance(error, of.NameResolutionError):
             return HttpError(f"{url}: host {host} not found; check the URL, or the VPN")
-        if isinstance(error, of.ConnectTimeoutError):
-            return _BrokenError(f"{url} does not answer; check the address, the VPN and the firewall")
         if isinstance(error, of.NewConnectionError):
             return HttpError(f"{url} takes no connection ({_system(error)}); is kubectl port-forward still running?")
+        if isinstance(error, of.ConnectTimeoutError):
+            return _BrokenError(f"{url} does not answer; check the address, the VPN and the firewall")
         if isinstance(error, of.ReadTimeoutError):
             return SlowError(self._late())
         if isinstance(error, (of.ProtocolError, of.IncompleteRead)):

@@ -9,7 +9,7 @@ from msgspec import Struct
 from kcheck.usage import metrics
 from kcheck.usage.http import HttpError
 from kcheck.usage.metrics import Metric, selector
-from kcheck.usage.recording import Lack
+from kcheck.usage.recording import HOUR, Lack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,9 @@ _FINE_LOOKS = 300
 _MOST_SERIES = 1e9
 _RECENT = 600
 """Seconds over which scrapes are counted."""
+
+_MANY = 20
+"""Samples of which one more or less makes no difference."""
 
 SEEN_BY = ("memory", "cpu", "gpu_busy", "gpu_engine")
 """What shows that a pod runs, the best first."""
@@ -83,9 +86,9 @@ def _of_family(
     interval = 0
     for role, entry in family["metrics"].items():
         for metric in entry["names"]:
-            series, last = _count(prometheus, f"count({selector(metric, matchers)})", time)
+            series, at = _count(prometheus, f"count({selector(metric, matchers)})", time)
             if series:
-                interval = interval or _interval(prometheus, selector(metric, matchers), last)
+                interval = interval or _interval(prometheus, selector(metric, matchers), at)
                 yield role, Metric(
                     metric, name, (entry.get("where", ""), *matchers),
                     tuple(map(tuple, family["labels"].values())), tuple(entry.get("labels", ())),
@@ -95,18 +98,30 @@ def _of_family(
 
 
 def _count(prometheus: Prometheus, query: str, time: tuple[int, int]) -> tuple[int, int]:
-    """The largest number that a query gives in some time, and when it last gave one."""
+    """The largest number that a query gives in some time, and a time in the middle of those at which it gives any."""
     begin, end = time
     every = max(1, (end - begin) // _LOOKS)
     values = [pair for series in prometheus.matrix(query, end - every * _LOOKS, end, every) for pair in series.values]
     counted = [(number, at) for at, number in values if 0 < number < _MOST_SERIES]
-    return (int(max(counted)[0]), int(counted[-1][1])) if counted else (0, 0)
+    return (int(max(counted)[0]), int(counted[len(counted) // 2][1])) if counted else (0, 0)
 
 
 def _interval(prometheus: Prometheus, name: str, at: int) -> int:
-    """The seconds between two samples of a metric. Series that began or ended lately have fewer: not the median."""
-    count = prometheus.number(f"quantile(0.75, count_over_time({name}[{metrics.window(_RECENT)}]))", at)
-    return max(1, round(_RECENT / count)) if count and count >= 1 else _RECENT
+    """The seconds between two samples of a metric.
+
+    Few samples in a short time do not tell it exactly; in an hour, most series may be short ones.
+    """
+    about = _spacing(prometheus, name, at, _RECENT)
+    if about <= _RECENT / _MANY:
+        return max(1, round(about))
+    exact = _spacing(prometheus, name, at, HOUR)
+    return round(exact if abs(exact - about) <= about * about / _RECENT else about)
+
+
+def _spacing(prometheus: Prometheus, name: str, at: int, seconds: int) -> float:
+    """The seconds for each sample in some time. Series that began or ended in it have fewer: not the median."""
+    count = prometheus.number(f"quantile(0.75, count_over_time({name}[{metrics.window(seconds)}]))", at)
+    return seconds / count if count and count >= 1 else seconds
 
 
 def _beginning(prometheus: Prometheus, installation: Installation, begin: int, end: int, *, step: int) -> int:
@@ -125,26 +140,19 @@ def _first(prometheus: Prometheus, query: str, begin: int, end: int, every: int)
     return int(min(found)) if found else None
 
 
-_MISSING = (
-    ("cpu", ("cpu",), "cadvisor"),
-    ("memory", ("memory",), "cadvisor"),
-    ("gpu", ("gpu_busy", "gpu_engine"), "DCGM exporter"),
-    ("owners", ("pod_owner",), "kube-state-metrics"),
-    ("requests", ("requests",), "kube-state-metrics"),
-    ("restarts", ("restarts",), "kube-state-metrics"),
-    ("waiting", ("pod_pending",), "kube-state-metrics"),
-    ("nodes", ("node_info",), "kube-state-metrics"),
-)
-"""What may be missing: what then lacks, the metrics of which one is enough, and the family that has them."""
+_MISSING = {
+    "cpu": ("cpu",), "memory": ("memory",), "gpu": ("gpu_busy", "gpu_engine"), "owners": ("pod_owner",),
+    "requests": ("requests",), "restarts": ("restarts",), "waiting": ("pod_pending",), "nodes": ("node_info",),
+}  # fmt: skip
+"""What lacks where none of some metrics is there."""
 
 
 def _lacks(found: dict[str, list[Metric]]) -> Iterator[Lack]:
     """What these metrics do not say."""
-    families = metrics.families()
-    for what, roles, family in _MISSING:
+    for what, roles in _MISSING.items():
         if not any(role in found for role in roles):
-            names = [name for role in roles for name in families[family]["metrics"][role]["names"]]
-            yield Lack(what, f"no {names[0]}; {families[family]['missing']}")
+            family = next(one for one in metrics.families().values() if roles[0] in one["metrics"])
+            yield Lack(what, f"no {family['metrics'][roles[0]]['names'][0]}; {family['missing']}")
     if "pod_info" in found and "pod_labels" not in found:
         yield Lack("labels", "no kube_pod_labels; run kube-state-metrics with --metric-labels-allowlist=pods=[*]")
     if ("gpu_busy" in found or "gpu_engine" in found) and "gpu_tensor" not in found:

@@ -91,7 +91,7 @@ class Merging:
         since = max(container.restarts, count - self._restarts.get(key, 0))
         if was_killed and (since > container.restarts or (not container.kills and key not in self._killed)):
             container.kills += max(1, since - container.restarts)
-            container.killed = max(container.killed, container.limits.get("memory", 0))
+            container.killed = max(container.killed, container.limits.get("memory", 0.0))
         container.restarts = since
 
     def _add_hours(self, pod: Pod, found: PodSlice, slice_: Slice) -> None:
@@ -145,7 +145,7 @@ def finished(pod: Pod, recording: Recording) -> Pod:
     last sample stands for a whole step.
     """
     step, tail = recording.step, recording.step - recording.interval
-    gone = pod.last is not None and pod.last < recording.end
+    gone = pod.last is not None and pod.last + step < recording.end
     if gone and tail > 0 and pod.hours.seconds[-1] > tail:
         pod.hours.seconds[-1] -= tail
         pod.running -= tail

@@ -54,9 +54,9 @@ class Gpu(Struct):
     profile: str = ""
     busy: dict[Whole, Whole] = {}
     tensor: dict[Whole, Whole] = {}
-    memory: Amount = 0
-    memory_total: Amount = 0
-    power: Amount = 0
+    memory: Amount = 0.0
+    memory_total: Amount = 0.0
+    power: Amount = 0.0
     power_samples: Whole = 0
 
 
@@ -73,11 +73,11 @@ class Container(Struct):
     starting: Histogram = {}
     cpu: Histogram = {}
     memory: Histogram = {}
-    memory_peak: Amount = 0
+    memory_peak: Amount = 0.0
     first: Whole | None = None
     restarts: Whole = 0
     kills: Whole = 0
-    killed: Amount = 0
+    killed: Amount = 0.0
     gpus: list[Gpu] = []
 
 
@@ -99,7 +99,8 @@ class Pod(Struct):
     """A pod that was seen. `owners` are from its own controller outwards.
 
     `running` is for how many seconds it was measured. Times that are not known are None: `ended` also of a pod that
-    still ran at the end. `waiting` is for how many seconds it was seen Pending; `pending` when that was last.
+    still ran at the end. `first` and `last` are the begins of steps. `waiting` is for how many seconds it was seen
+    Pending; `pending` when that was last.
     """
 
     namespace: str

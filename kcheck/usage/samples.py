@@ -60,6 +60,10 @@ class Samples(Struct):
             metric.scaled(query), begin + self.step, end + self.step, self.step, metric.series
         )
 
+    def _begin(self, at: float) -> int:
+        """When the step begins that a sample stands for."""
+        return int(at) - self.step
+
     # --- containers
 
     def _containers(self, found: Slice) -> None:
@@ -84,7 +88,7 @@ class Samples(Struct):
                 container = pod.container(name)
                 histogram.add(container.memory, values)
                 container.memory_peak = max(container.memory_peak, *values)
-                container.first = int(times[0]) if container.first is None else container.first
+                container.first = self._begin(times[0]) if container.first is None else container.first
                 ends[key, name] = times[-1]
         return ends
 
@@ -104,7 +108,7 @@ class Samples(Struct):
                 self._seen(found, key, "cpu", own)
                 for name, times, values in own:
                     container = pod.container(name)
-                    container.first = int(times[0]) if container.first is None else container.first
+                    container.first = self._begin(times[0]) if container.first is None else container.first
                     after = bisect_left(times, self._started(found, key, name) + STARTING)
                     histogram.add(container.starting, values[:after])
                     histogram.add(container.cpu, values[after:])
@@ -116,7 +120,7 @@ class Samples(Struct):
         before = old.containers.get(name) if old else None
         first = before.first if before and before.first is not None else pod.pod.containers[name].first
         if first is not None and first > self.begin + self._width(self.installation.metrics[self._seen_by][0]):
-            return first
+            return first + self.step
         times = (one.started or one.created for one in (pod.pod, old) if one)
         return min((time for time in times if time is not None), default=self.begin - STARTING)
 
@@ -135,11 +139,11 @@ class Samples(Struct):
         for hour, low, high in _hours(steps, found, self.step):
             sums.steps[hour] += high - low
         if what == self._seen_by or (what == "gpu" and self._seen_by.startswith("gpu")):
-            first, last = int(steps[0]), int(steps[-1])
+            first, last = self._begin(steps[0]), self._begin(steps[-1])
             pod.pod.first = first if pod.pod.first is None else min(first, pod.pod.first)
             pod.pod.last = last if pod.pod.last is None else max(last, pod.pod.last)
             if len(found.covered) * self.step < found.end - found.begin:
-                found.covered.update(int(at) - self.step for at in steps)
+                found.covered.update(map(self._begin, steps))
 
     # --- GPUs
 
@@ -190,7 +194,7 @@ class Samples(Struct):
                 namespace, name = metric.meanings(one.metric)
                 pod = found.pod((namespace, name)).pod
                 pod.waiting += len(one.values) * self.step
-                pod.pending = int(one.values[-1][0])
+                pod.pending = self._begin(one.values[-1][0])
 
     def _nodes(self, found: Slice) -> None:
         metric = self.installation.first("node_info")
@@ -202,8 +206,8 @@ class Samples(Struct):
             for one in series:
                 node = found.node(metric.meanings(one.metric)[0])
                 node.seconds += len(one.values) * self.step
-                node.first = int(one.values[0][0]) if node.first is None else node.first
-                node.last = int(one.values[-1][0])
+                node.first = self._begin(one.values[0][0]) if node.first is None else node.first
+                node.last = self._begin(one.values[-1][0])
 
 
 def _by_pod(metric: Metric, series: list[Series]) -> dict[Key, list[Line]]:

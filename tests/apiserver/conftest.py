@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.apiserver import definitions, server
+from tests.processes import shared_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.apiserver.client import Client
     from tests.apiserver.server import Server
-
-
-def shared_folder(factory: pytest.TempPathFactory) -> Path:
-    """A folder that the workers of this session share, and nobody else."""
-    base = factory.getbasetemp()
-    return (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "apiserver"
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +37,7 @@ def crds() -> definitions.Definitions:
 @pytest.fixture(scope="session")
 def api(programs: server.Programs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The server."""
-    with server.shared(programs, shared_folder(tmp_path_factory)) as running:
+    with server.shared(programs, shared_folder(tmp_path_factory, "apiserver")) as running:
         yield running
 
 

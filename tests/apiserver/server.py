@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
 import shutil
-import socket
-import subprocess
 import tempfile
 import time
 from contextlib import contextmanager, suppress
@@ -16,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests import processes
 from tests.apiserver.client import Client
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator, Mapping
 
     from tests.apiserver.definitions import Definitions
@@ -26,12 +25,8 @@ if TYPE_CHECKING:
 VARIABLES = ("KCHECK_APISERVER", "KCHECK_ETCD")
 READY_WITHIN = 60
 """Seconds; 5 are usual, a busy machine takes more."""
-ENDS_WITHIN = 120
-"""Seconds that a process waits for others to leave its server."""
 HELD = "held"
 """A named pipe: who has it open for writing holds the server, and the kernel lets go for a process that dies."""
-GUARDED = 'exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec 3<&-; exec "$@" < /dev/null'
-"""Runs a command that is killed when the pipe that it reads has no writer any more."""
 
 
 class NotStartedError(Exception):
@@ -95,7 +90,7 @@ def shared(programs: Programs, folder: Path) -> Iterator[Server]:
     """The one server of all processes that name this folder; it ends when the last of them leaves or dies."""
     folder.mkdir(parents=True, exist_ok=True)
     started: list[subprocess.Popen[bytes]] = []
-    with _locked(folder / "lock"):
+    with processes.locked(folder / "lock"):
         server, hold = _joined(folder) or _started(programs, folder, started)
     try:
         yield server
@@ -109,20 +104,13 @@ def shared(programs: Programs, folder: Path) -> Iterator[Server]:
 def type_checks(program: str, server: Server) -> Iterator[None]:
     """The controller that checks the types of policies, while it is wanted."""
     reader, hold = os.pipe()
-    process = _run(server.folder, reader, "controllers", controllers_command(program, server))
+    process = processes.start(server.folder, reader, "controllers", controllers_command(program, server))
     os.close(reader)
     try:
         yield
     finally:
         os.close(hold)
-        _wait_for_end(process)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        processes.wait_for_end(process)
 
 
 def _joined(folder: Path) -> tuple[Server, int] | None:
@@ -145,11 +133,11 @@ def _started(programs: Programs, folder: Path, started: list[subprocess.Popen[by
     hold = os.open(home / HELD, os.O_WRONLY)
     os.set_blocking(reader, True)
     try:
-        ports = _free_ports(3)
+        ports = processes.free_ports(3)
         server = Server(home, ports[0], secrets.token_hex(16))
         _write_access(server)
-        started.append(_run(home, reader, "etcd", etcd_command(programs, server, *ports[1:])))
-        started.append(_run(home, reader, "apiserver", apiserver_command(programs, server, ports[1])))
+        started.append(processes.start(home, reader, "etcd", etcd_command(programs, server, *ports[1:])))
+        started.append(processes.start(home, reader, "apiserver", apiserver_command(programs, server, ports[1])))
         _wait(server, started)
     except BaseException:
         os.close(hold)
@@ -160,14 +148,6 @@ def _started(programs: Programs, folder: Path, started: list[subprocess.Popen[by
     now = {"folder": str(home), "port": server.port, "token": server.token}
     (folder / "now.json").write_text(json.dumps(now))
     return server, hold
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 def _write_access(server: Server) -> None:
@@ -217,11 +197,6 @@ def controllers_command(program: str, server: Server) -> list[str]:
     ]  # fmt: skip
 
 
-def _run(folder: Path, held: int, name: str, command: list[str]) -> subprocess.Popen[bytes]:
-    with (folder / f"{name}.log").open("wb") as log:
-        return subprocess.Popen(["/bin/sh", "-c", GUARDED, name, *command], stdin=held, stdout=log, stderr=log)
-
-
 def _wait(server: Server, started: list[subprocess.Popen[bytes]]) -> None:
     """Until the server answers; an error where it ends or takes too long."""
     last = time.monotonic() + READY_WITHIN
@@ -230,20 +205,11 @@ def _wait(server: Server, started: list[subprocess.Popen[bytes]]) -> None:
             if server.client().ready():
                 return
         time.sleep(0.1)
-    logs = [f"{path.name}:\n{path.read_text(errors='replace')[-2000:]}" for path in server.folder.glob("*.log")]
-    raise NotStartedError("\n".join(["the API server is not ready", *logs]))
+    raise NotStartedError(f"the API server is not ready\n{processes.logs(server.folder)}")
 
 
 def _tidy(folder: Path, started: list[subprocess.Popen[bytes]]) -> None:
     """Wait until the processes of a server that nobody holds are gone; then nothing is left of it."""
     for process in started:
-        _wait_for_end(process)
+        processes.wait_for_end(process)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _wait_for_end(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(ENDS_WITHIN)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

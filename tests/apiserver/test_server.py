@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import processes
 from tests.apiserver import server
 from tests.apiserver.client import NotServedError
 from tests.apiserver.definitions import Definitions
@@ -65,7 +66,7 @@ def test_binaries_are_named_by_the_environment() -> None:
 def test_a_guarded_process_ends_when_the_last_holder_does() -> None:
     reader, first = os.pipe()
     second = os.dup(first)
-    with subprocess.Popen(["/bin/sh", "-c", server.GUARDED, "sleep", "sleep", "60"], stdin=reader) as process:
+    with subprocess.Popen(["/bin/sh", "-c", processes.GUARDED, "sleep", "sleep", "60"], stdin=reader) as process:
         os.close(reader)
         os.close(first)
         time.sleep(0.2)

@@ -792,7 +792,14 @@ NOT_HERE = {
     "retired-module": "generated clusters call no module",
     "too-many-pods": "generated clusters have overlay, which takes more pods than their nodes can run",
     **dict.fromkeys(
-        ("gpu-idle", "gpu-memory-idle", "memory-limit-near-usage", "pool-fragmented", "requests-above-usage", "requests-below-usage"),
+        (
+            "gpu-idle",
+            "gpu-memory-idle",
+            "memory-limit-near-usage",
+            "pool-fragmented",
+            "requests-above-usage",
+            "requests-below-usage",
+        ),
         "it is about what was measured, and what is generated has not run yet",
     ),
     "system-pods-pin-nodes": "autoscalers keep no such nodes from 1.33 on, and older ones are not generated",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.usage import joining
-from kcheck.usage.bill import BY, NOBODY, By, Row, bill
+from kcheck.usage.bill import BY, NOBODY, By, Order, Row, bill
 from kcheck.usage.recording import HOUR, Container, Gpu, Recording
 from tests.usage.recordings import BEGIN, node, nowhere, pod, recording
 
@@ -282,6 +282,30 @@ def test_an_older_recording_counts_as_if_it_were_as_long() -> None:
 
 def test_a_week_alone_is_compared_with_nothing() -> None:
     assert billed(recording([pod("a")])).compared is None
+
+
+# --- the order
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("idle", ["service", "busy", "small", "none"]),
+        ("use", ["small", "service", "busy", "none"]),
+        ("paid", ["none", "busy", "service", "small"]),
+        ("gpu-hours", ["busy", "service", "small", "none"]),
+    ],
+)
+def test_rows_are_sorted_by_what_is_asked_for(order: Order, expected: list[str]) -> None:
+    pods = [
+        pod("a", owners=[("Job", "busy")], gpus=8, busy=90, hours=20),
+        pod("b", owners=[("Job", "small")], gpus=1, busy=1, hours=10),
+        pod("c", owners=[("Job", "service")], gpus=4, busy=30, hours=20),
+        pod("d", owners=[("Job", "none")], node="b", cores=96, used=96, memory=768, used_memory=768, hours=20),
+    ]
+    nodes = [node("a", gpus=16), node("b", gpus=0)]
+    found = bill(joining.joined(recording(pods, nodes), None), nowhere(price=HUNDRED), "job", None, None, order)
+    assert [one.name.rpartition("/")[2] for one in found.rows] == expected
 
 
 # --- the whole

@@ -64,7 +64,7 @@ def test_a_recording_alone_is_enough(here: Path) -> None:
 def test_the_code_names_what_labels_do_not(here: Path) -> None:
     result = run("--from", "usage.json.gz", "--by", "team", "code")
     assert "\nvision " in result.stdout
-    assert "Not in the code:\n  Deployment ml/web: 1 pod\n" in result.stdout
+    assert "Not found in the code:\n  Deployment ml/web: 1 pod\n" in result.stdout
     assert "In the code, and never ran:\n  Job never at code/jobs.yaml:14\n" in result.stdout
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import jsonschema
 import pytest
 
 from kcheck.report import usage_csv, usage_json, usage_text
 from kcheck.usage import joining
-from kcheck.usage.bill import BY, Bill, By, bill
+from kcheck.usage.bill import BY, Bill, By, Order, bill
 from kcheck.usage.recording import HOUR, Lack, QueueWait
 from tests.places import ROOT
 from tests.usage.recordings import node, nowhere, pod, recording
@@ -181,6 +181,14 @@ def test_json_keeps_its_contract(by: By, made: Recording) -> None:
     amounts = SCHEMA["$defs"]["amounts"]["properties"]
     assert data["total"].keys() - amounts.keys() == {"recent", "before"}
     assert data["requested"]["paid"] + data["not_requested"]["paid"] == pytest.approx(data["total"]["paid"])
+
+
+@pytest.mark.parametrize("order", get_args(Order))
+def test_json_names_its_order(order: Order) -> None:
+    made = bill(joining.joined(week(), None), nowhere(), "job", order=order)
+    data = json.loads(usage_json.render(made))
+    jsonschema.validate(data, SCHEMA)
+    assert data["order"] == order
 
 
 def lines(text: str) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.model import Container, PodTemplate, Thing
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
     from kcheck.usage.measured import ContainerUse
     from kcheck.usage.numbers import Buffers
+    from kcheck.usage.recording import Lack
 
 CPU, MEMORY = "CPU", "memory"
 _HOUR = 3600
@@ -69,6 +71,31 @@ def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
     if world.deployed.workload(container).batch:
         return use.seconds >= limits["usage.batch_minutes"].number * 60
     return use.seconds >= limits["usage.service_hours"].number * _HOUR
+
+
+class Coverage(Struct, frozen=True):
+    """How many workloads were measured for long enough, for too short a time, and never; and what nobody measured."""
+
+    recording: str
+    measured: int
+    briefly: int
+    unseen: int
+    lacks: tuple[Lack, ...]
+
+
+def coverage(world: World) -> Coverage | None:
+    """What the recording says of the workloads of the code; None without one."""
+    found = measured.of(world)
+    if found is None:
+        return None
+    enough: dict[Workload, bool] = {}
+    for container, use in measured.containers(found).items():
+        owner = world.deployed.workload(container)
+        enough[owner] = enough.get(owner, False) or _is_enough(container, use, world)
+    whole = sum(enough.values())
+    every = sum(not one.partial for one in world.inventory.workloads)
+    lacks = tuple(found.recording.lacks)
+    return Coverage(world.config.usage.recording, whole, len(enough) - whole, every - len(enough), lacks)
 
 
 def _requests(container: Container, use: ContainerUse, world: World) -> list[Request]:
@@ -285,13 +312,23 @@ def excess(one: Request, world: World) -> Value[str]:
     return computed(one, f"{said(one, found)}{_of(one)}" if found else None)
 
 
+def excess_amount(one: Request, world: World) -> Value[int]:
+    """What its pods ask for above the need, all at once, in its unit."""
+    return computed(one, _together(one, world))
+
+
 def excess_money(one: Request, world: World) -> Value[int]:
     """The price of that for an hour, as a share of the nodes that its pods land on."""
     found = _together(one, world)
     if not found:
         return computed(one, None)
     rate = share_rate(template_of(one.container, world), world, lambda pool: _share(one.resource, pool))
-    return computed(one, None if rate is None else round(rate * found))
+    mills = 0 if rate is None else round(rate * found)
+    return computed(one, mills if mills >= _CENT else None)
+
+
+_CENT = 10
+"""Mills: less is not worth a sentence."""
 
 
 def _share(resource: str, pool: NodePool) -> float | None:

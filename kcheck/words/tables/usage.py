@@ -32,6 +32,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("fills_node", "bool", "whether its pods take all GPUs of their nodes, so that what they leave of CPU and memory is nobody's", lambda r, w: computed(r, usage.fills_node(r, w))),
         made("starts_high", "bool", "whether its job needs more CPU in its first minutes than later", lambda r, w: computed(r, usage.starts_high(r, w))),
         made("excess", "string", "what its pods ask for together above the need, in words; null where that is not known", usage.excess, nullable=True),
+        made("excess_amount", "int", "the same in its unit; null where that is not known", usage.excess_amount, nullable=True),
         made("excess_money", "int", "price of that for an hour; null where no price is known", usage.excess_money, "mills", nullable=True),
         record("container", "container", "its container", lambda r, _w: computed(r.container, r.container)),
     ),

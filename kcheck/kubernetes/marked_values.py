@@ -1,0 +1,263 @@
+"""Which values of a chart become requests and limits: those whose marks helm writes there.
+
+Templates of charts are programs. Instead of reading them, kcheck has helm render the chart once more with a number of
+its own for each value that may be a request or a limit, and looks where these numbers come out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import count
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcheck.kubernetes.objects import objects_in, value_of
+from kcheck.kubernetes.patches import replace_at
+from kcheck.source.regex import regex
+from kcheck.source.text import Source
+from kcheck.source.values import Known, Missing, Origin
+from kcheck.source.yaml_nodes import Stated
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+
+Path = tuple[str, ...]
+_Changes = dict[str, "_Changes | str | int"]
+
+MOST_MARKS, MOST_VALUES, MAX_DEPTH = 1_000, 20_000, 40
+_FIRST = 1201
+"""Marks begin there: a template that repeats something so often still ends."""
+_SIDES = ("requests", "limits")
+_UNITS = {"cpu": "m", "memory": "Mi"}
+_QUANTITY = regex(r"([0-9]+(?:\.[0-9]+)?)([numkKMGTPE]i?)?")
+_NUMBER = regex(r"(?<![0-9.])[0-9]+")
+_BREAK = regex(r"^---[ \t]*\n", re.MULTILINE)
+
+_Identity = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+
+
+class Mark(Struct, frozen=True):
+    """A value that may be a request or a limit, and the text that it gets.
+
+    Its `holder` is the innermost map of the last file that has some of its path, and `rest` the path below that.
+    """
+
+    path: Path
+    text: str
+    node: yaml.Scalar | None
+    holder: yaml.Target
+    rest: Path
+
+    @property
+    def origin(self) -> Origin:
+        """Where it is written, or would be."""
+        if self.node is not None and self.node.source is self.holder.source:
+            return Origin((self.node.span,), literal=not isinstance(self.node, yaml.Computed))
+        return Origin((self.holder.span,), missing=Missing(self.holder.span, self.rest))
+
+
+class Marks:
+    """Marks for the values of a chart, and where they came out; `amounts` are the requests and limits as rendered."""
+
+    def __init__(self, values: yaml.Target | None, output: str, amounts: set[str], *, absent: bool) -> None:
+        self.values = values
+        self.marks: dict[str, Mark] = {}
+        self.found: dict[_Identity, dict[Path, Mark]] = {}
+        taken = {match[0] for match in _NUMBER.finditer(output)}
+        self._numbers = (str(number) for number in count(_FIRST) if str(number) not in taken)
+        self._amounts = amounts
+        self._left = MOST_VALUES
+        self._changes: _Changes = {}
+        self._elsewhere: set[Path] = set()
+        if isinstance(values, yaml.Mapping):
+            self._look(values, (), absent=absent)
+
+    def as_json(self) -> str:
+        """All values, with marks."""
+        return json.dumps(_plain(self.values, self._changes))
+
+    # --- what is marked
+
+    def _look(self, node: yaml.Mapping, path: Path, *, absent: bool) -> None:
+        """Mark what may be a request or a limit below a map of values."""
+        if len(path) > MAX_DEPTH or self._left <= 0:
+            return
+        entries = yaml.entries(node)
+        self._left -= len(entries) + 1
+        for key, entry in entries.items():
+            below, here = yaml.resolve(entry.value), (*path, key)
+            if key.lower().endswith("resources") and _may_hold(below):
+                self._resources(below, here, absent=absent)
+            elif isinstance(below, yaml.Mapping):
+                self._look(below, here, absent=absent)
+            elif isinstance(below, yaml.Sequence):
+                for i, item in enumerate(map(yaml.resolve, below.items)):
+                    if isinstance(item, yaml.Mapping):
+                        self._look(item, (*here, str(i)), absent=absent)
+            elif isinstance(below, yaml.Scalar) and below.text in self._amounts:
+                match = _QUANTITY.fullmatch(below.text)
+                if match:
+                    self._mark(here, below, match[2] or "", node)
+
+    def _resources(self, node: yaml.Target, path: Path, *, absent: bool) -> None:
+        """Mark the amounts of a map of requests and limits; with `absent`, those too that it lacks."""
+        inner = isinstance(node, yaml.Mapping) and not any(side in yaml.entries(node) for side in _SIDES)
+        if isinstance(node, yaml.Mapping) and inner and node.entries:
+            self._look(node, path, absent=absent)  # resources of several things, or by another name
+            return
+        for side in _SIDES:
+            for resource, unit in _UNITS.items():
+                here: Path = (side, resource)
+                below = yaml.get(node, *here)
+                if isinstance(below, yaml.Scalar):
+                    match = _QUANTITY.fullmatch(below.text)
+                    self._mark((*path, *here), below, (match[2] or "") if match else unit, *_holder(node, here))
+                elif absent:
+                    holder, rest = _holder(node, here)
+                    if _may_hold(holder):
+                        self._mark((*path, *here), None, unit, holder, rest)
+
+    def _mark(self, path: Path, node: yaml.Scalar | None, unit: str, holder: yaml.Target, rest: Path = ()) -> None:
+        if len(self.marks) >= MOST_MARKS:
+            return
+        number = next(self._numbers)
+        is_number = node is not None and not unit and not isinstance(yaml.value(node), str)
+        self.marks[number] = Mark(path, number + unit, node, holder, rest)
+        inner = self._changes
+        for step in path[:-1]:
+            below = inner.setdefault(step, {})
+            inner = below if isinstance(below, dict) else {}
+        inner[path[-1]] = int(number) if is_number else number + unit
+
+    # --- where the marks come out
+
+    def read(self, output: str) -> None:
+        """Note where marks are in what helm printed, and which of them are elsewhere too."""
+        uses = dict.fromkeys(self.marks, 0)
+        for match in _NUMBER.finditer(output):
+            if match[0] in uses:
+                uses[match[0]] += 1
+        by_text = {mark.text: (number, mark) for number, mark in self.marks.items()}
+        for part in _BREAK.split(output):
+            for document in yaml.documents(Source("", part.encode())):
+                for item in objects_in(document.root) if document.root is not None else ():
+                    for path, text in _amounts(item.root, ()):
+                        if text in by_text:
+                            number, mark = by_text[text]
+                            uses[number] -= 1
+                            self.found.setdefault(_identity(item), {})[path] = mark
+        self._elsewhere = {self.marks[number].path for number, left in uses.items() if left > 0}
+
+    def applied(self, item: Object) -> Object:
+        """An object whose requests and limits have their places in the values."""
+        found = self.found.get(_identity(item), {})
+        root = item.root
+        for container in dict.fromkeys(path[:-3] for path in found):
+            own = {path[-3:]: self._origin(mark) for path, mark in found.items() if path[:-3] == container}
+            root = replace_at(root, container, lambda node, own=own: _placed(node, (), own))  # type: ignore[misc]
+        return replace(item, root=root)
+
+    def _origin(self, mark: Mark) -> Origin:
+        if mark.path not in self._elsewhere:
+            return mark.origin
+        return replace(mark.origin, why=f"the chart uses the value {'.'.join(mark.path)} for more than this")
+
+
+def _plain(node: yaml.Node | None, changes: _Changes | str | int) -> object:
+    """Values as data, with what is changed in them."""
+    if not isinstance(changes, dict):
+        return changes
+    target = yaml.resolve(node) if node is not None else None
+    if isinstance(target, yaml.Sequence):
+        return [_plain(item, changes.get(str(i), {})) for i, item in enumerate(target.items)]
+    if isinstance(target, yaml.Mapping) or changes:
+        own = yaml.entries(target) if isinstance(target, yaml.Mapping) else {}
+        found = {key: _plain(entry.value, changes.get(key, {})) for key, entry in own.items()}
+        return found | {key: _plain(None, below) for key, below in changes.items() if key not in own}
+    return yaml.value(target) if isinstance(target, yaml.Scalar) else None
+
+
+def _may_hold(node: yaml.Node | None) -> bool:
+    """Whether a node is a map, or may become one."""
+    return isinstance(node, yaml.Mapping) or (isinstance(node, yaml.Scalar) and yaml.value(node) is None)
+
+
+def _holder(node: yaml.Target, path: Path) -> tuple[yaml.Target, Path]:
+    """The innermost node on a path in the file of the outermost one, which other files do not override."""
+    here = node
+    for i, step in enumerate(path[:-1]):
+        below = yaml.get(here, step)
+        if below is None or below.source is not node.source:
+            return here, path[i:]
+        here = below
+    return here, path[-1:]
+
+
+def _identity(item: Object) -> _Identity:
+    texts = [yaml.get(item.root, "metadata", key) for key in ("namespace", "name")]
+    namespace, name = (node.text if isinstance(node, yaml.Scalar) else "" for node in texts)
+    return item.kind, namespace, name
+
+
+def _amounts(node: yaml.Node, path: Path) -> Iterator[tuple[Path, str]]:
+    """The requests and limits of CPU and memory below a node."""
+    target = yaml.resolve(node)
+    if len(path) > MAX_DEPTH:
+        return
+    if isinstance(target, yaml.Sequence):
+        for i, item in enumerate(target.items):
+            yield from _amounts(item, (*path, str(i)))
+    elif isinstance(target, yaml.Mapping):
+        for key, entry in yaml.entries(target).items():
+            yield from _amounts(entry.value, (*path, key))
+    elif len(path) > 3 and path[-3] == "resources" and path[-2] in _SIDES and path[-1] in _UNITS:
+        yield path, target.text
+
+
+def _placed(node: yaml.Target, path: Path, own: dict[Path, Origin]) -> yaml.Target:
+    """A container with the places of its amounts; it lacks others at its own place."""
+    if isinstance(node, yaml.Mapping):
+        entries = tuple(
+            entry._replace(value=_placed(yaml.resolve(entry.value), (*path, key), own))
+            if any(other[: len(path) + 1] == (*path, key) for other in own)
+            else entry
+            for key, entry in yaml.entries(node).items()
+        )
+        return Stated(*node.span, None, entries, flow=node.flow, absent=_absent(node, path, own))
+    origin = own.get(path)
+    if origin is None or not isinstance(node, yaml.Scalar):
+        return node
+    value = value_of(node)
+    if not isinstance(value, Known):
+        return node
+    return yaml.Computed(*node.span, None, node.text, "plain", None, Known(value.value, origin.used(node.span)))
+
+
+def _absent(node: yaml.Mapping, path: Path, own: dict[Path, Origin]) -> Callable[[Path], Origin]:
+    usual = Origin((node.span,), missing=Missing(node.span, ()))
+    return lambda rest: own.get((*path, *rest)) or replace(usual, missing=Missing(node.span, rest))
+
+
+def traced(
+    values: yaml.Target | None, output: str, objects: Iterable[Object], render: Callable[[str], str | None]
+) -> list[Object]:
+    """The objects that helm printed, with the places of their requests and limits in the values.
+
+    `render` gives what helm prints with other values, in JSON, or None if it fails: it is asked twice at most.
+    """
+    objects = list(objects)
+    amounts = {text for item in objects for _, text in _amounts(item.root, ())}
+    for absent in (True, False):
+        marks = Marks(values, output, amounts, absent=absent)
+        again = render(marks.as_json()) if marks.marks else ""
+        if again is not None:
+            marks.read(again)
+            return [marks.applied(item) for item in objects]
+    return objects

@@ -1,0 +1,64 @@
+"""What processes of tests share, and servers that end when the process that holds them leaves or dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pytest
+
+ENDS_WITHIN = 120
+"""Seconds that a process waits for others to leave its server."""
+GUARDED = 'exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec 3<&-; exec "$@" < /dev/null'
+"""Runs a command that is killed when the pipe that it reads has no writer any more."""
+
+
+def shared_folder(factory: pytest.TempPathFactory, name: str) -> Path:
+    """A folder that the workers of this session share, and nobody else."""
+    base = factory.getbasetemp()
+    return (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / name
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait until no other process is in here."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody has at this time."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def start(folder: Path, held: int, name: str, command: list[str]) -> subprocess.Popen[bytes]:
+    """Start a command that lives as long as somebody has the pipe `held` open for writing; it logs into the folder."""
+    with (folder / f"{name}.log").open("wb") as log:
+        return subprocess.Popen(["/bin/sh", "-c", GUARDED, name, *command], stdin=held, stdout=log, stderr=log)
+
+
+def logs(folder: Path) -> str:
+    """The ends of the logs in a folder."""
+    return "\n".join(f"{path.name}:\n{path.read_text(errors='replace')[-2000:]}" for path in folder.glob("*.log"))
+
+
+def wait_for_end(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process is gone, and end it if it does not leave."""
+    try:
+        process.wait(ENDS_WITHIN)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

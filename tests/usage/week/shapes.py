@@ -1,0 +1,50 @@
+"""What a container uses over time: functions of its age and of the time of day, the same in each run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+Shape = Callable[[int, int], float]
+"""Seconds since the container started, and seconds since 1970 -> what it uses."""
+
+DAY = 86400
+SLOW = 600
+"""Seconds for which noise stays as it is, so that a mean of a few scrapes is what each of them is."""
+
+
+def noise(seed: int, at: int) -> float:
+    """From -1 to 1, by chance but always the same."""
+    mixed = (at * 2654435761 + seed * 40503 + 12345) & 0xFFFFFFFF
+    mixed = ((mixed ^ (mixed >> 15)) * 2246822519) & 0xFFFFFFFF
+    return (mixed ^ (mixed >> 13)) / 0x7FFFFFFF - 1
+
+
+def constant(level: float) -> Shape:
+    """Always the same."""
+    return lambda _age, _at: level
+
+
+def steady(level: float, seed: int = 0, *, daily: float = 0.0, spread: float = 0.03, every: int = SLOW) -> Shape:
+    """Around a level, with a swing by the time of day."""
+
+    def shape(age: int, at: int) -> float:
+        swing = daily * math.sin(2 * math.pi * at / DAY) if daily else 0.0
+        return level * (1 + swing) * (1 + spread * noise(seed, at // every))
+
+    return shape
+
+
+def start_up(peak: float, seconds: int, then: Shape) -> Shape:
+    """A peak for so many seconds, then something else."""
+    return lambda age, at: peak if age <= seconds else then(age, at)
+
+
+def grows(low: float, high: float, seconds: int) -> Shape:
+    """From low to high in so many seconds, then high."""
+    return lambda age, _at: low + (high - low) * min(1.0, age / seconds)
+
+
+def bursts(low: float, high: float, every: int, length: int) -> Shape:
+    """High for the first `length` of each `every` seconds, else low."""
+    return lambda age, _at: high if age % every < length else low
