@@ -60,7 +60,7 @@ class Plot(NamedTuple):
 
 
 def plots(bill: Bill) -> list[Plot]:
-    """The plots of a bill: money, GPU-hours, and utilisation over time; those of which there are numbers.
+    """The plots of a bill: money, hours of GPUs or cores, and utilisation over time; those that have numbers.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -74,7 +74,7 @@ def plots(bill: Bill) -> list[Plot]:
         matplotlib.rc("svg", fonttype="none")
         matplotlib.rc("text", parse_math=False)  # names of strangers are no formulas
         matplotlib.rc("font", size=9, family="sans-serif")
-        found = (_money(bill), _gpu_hours(bill), _over_time(bill))
+        found = (_money(bill), _gpu_hours(bill), _core_hours(bill), _over_time(bill))
         return [plot for plot in found if plot is not None]
 
 
@@ -107,6 +107,19 @@ def _gpu_hours(bill: Bill) -> Plot | None:
         text,
         _bars(title, [_short(row, bill) for row in rows], parts, ("busy", "not busy", "not measured"), "GPU-hours"),
     )
+
+
+def _core_hours(bill: Bill) -> Plot | None:
+    """Of a cluster without GPUs: the cores that its pods requested."""
+    rows = [] if bill.total.amounts.gpu_hours else [row for row in bill.rows if row.amounts.cpu_requested]
+    rows = sorted(rows, key=lambda row: -row.amounts.cpu_requested)[:_ROWS]
+    if not rows:
+        return None
+    parts = [(one.cpu_used, one.cpu_requested - one.cpu_used, 0.0) for one in (row.amounts for row in rows)]
+    title = f"Core-hours requested by {bill.by}, and how many of them were used"
+    text = f"Core-hours, most requested first: {_listed(bill, rows, lambda row: hours(row.amounts.cpu_requested))}."
+    labels = [_short(row, bill) for row in rows]
+    return Plot(title, text, _bars(title, labels, parts, ("used", "not used", "not measured"), "core-hours"))
 
 
 def _listed(bill: Bill, rows: Sequence[Row], number: Callable[[Row], str]) -> str:

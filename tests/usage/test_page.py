@@ -99,6 +99,12 @@ def test_plots_are_named_and_take_the_colors_of_the_page() -> None:
 
 
 @pytest.mark.usefixtures("_plots")
+def test_a_cluster_without_gpus_has_a_plot_of_its_cores() -> None:
+    found = usage_plots.plots(billed(recording([pod("a", cores=4)]), "job"))
+    assert [plot.title for plot in found] == ["Core-hours requested by job, and how many of them were used"]
+
+
+@pytest.mark.usefixtures("_plots")
 def test_the_same_bill_is_the_same_page() -> None:
     assert usage_html.render(billed(week())) == usage_html.render(billed(week()))
 
