@@ -48,6 +48,8 @@ _MARKS = {name: f"#00fe{index:02x}" for index, name in enumerate(COLORS)}
 """What stands for a color until the page gives it one."""
 _SPACE = regex(r"\n\s*")
 _DEFINED = regex(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL)
+_NAMED = regex(r"<g id=\"[^\"]*\"")
+"""Groups have names that other plots of the page have, too, and that nothing refers to."""
 _SIZE = regex(r"<svg [^>]*?viewBox=\"([^\"]*)\"[^>]*>")
 
 
@@ -73,7 +75,7 @@ def plots(bill: Bill) -> list[Plot]:
         matplotlib.rcdefaults()
         matplotlib.rc("svg", fonttype="none")
         matplotlib.rc("text", parse_math=False)  # names of strangers are no formulas
-        matplotlib.rc("font", size=9, family="sans-serif")
+        matplotlib.rc("font", size=9, family="DejaVu Sans")  # its own, by which it measures text
         found = (_money(bill), _gpu_hours(bill), _core_hours(bill), _over_time(bill))
         return [plot for plot in found if plot is not None]
 
@@ -217,7 +219,8 @@ def _svg(figure: Figure, axes: Axes, title: str, side_by_side: int = 3) -> str:
     matplotlib.rc("svg", hashsalt=title)
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     body = text.getvalue()
-    body = _SPACE.sub("\n", _DEFINED.sub("", body[body.index("<svg") :]))
+    body = _DEFINED.sub("", body[body.index("<svg") :])
+    body = _NAMED.sub("<g", _SPACE.sub("\n", body))
     head = f'<svg viewBox="\\1" role="img" class="plot"><title>{xml_text(title)}</title>'.replace("\\", "\\\\")
     body = _SIZE.sub(lambda match: head.replace("\\\\1", match[1]), body, count=1)
     for name, mark in _MARKS.items():

@@ -80,6 +80,9 @@ def test_a_page_needs_nothing_else(made: Recording) -> None:
     assert all(link.startswith("#") for link in page.links)
     assert re.findall(r"https?://(?!www\.w3\.org)", text) == []
     assert page.events == []
+    ids = re.findall(r' id="([^"]*)"', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"#([mp]\w{10})\b", text)) <= set(ids)
 
 
 @pytest.mark.usefixtures("_plots")
