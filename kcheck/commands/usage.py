@@ -82,7 +82,7 @@ def command(
         system.cannot_repeat()
     if measured is None and network.prometheus is None:
         measured = config.usage.recording or None
-    found = recording_of(measured, network)
+    found = recording_of(measured, network, config.usage.window)
     try:
         older = None if previous is None else read(previous)
     except RecordingError as error:
@@ -117,6 +117,7 @@ def record(output: str, network: Network) -> None:
     """
     if network.prometheus is None:
         raise click.UsageError("give --prometheus URL")
+    from kcheck.config import settings
     from kcheck.files import save
     from kcheck.usage.recording import RecordingError, as_bytes
 
@@ -124,8 +125,9 @@ def record(output: str, network: Network) -> None:
     if not system.is_folder(folder):
         raise click.UsageError(f"--output {output}: there is no folder {folder}")
     part = f"{output}.part"
+    window = options.with_usage_errors(lambda: settings.load(())).usage.window
     try:
-        recorder = _recorder(client(network), question(network), part, ends_now=network.end is None)
+        recorder = _recorder(client(network), question(network, window), part, ends_now=network.end is None)
         _run(recorder, part)
         data = as_bytes(recorder.recording)
         save.write(output, data)
