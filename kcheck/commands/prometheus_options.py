@@ -121,8 +121,8 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def wrapper(
         prometheus: str | None, window: int | None, step: int, end: int | None, matchers: tuple[str, ...],
-        ca: str | None, token_file: str | None, basic_auth_file: str | None, headers: tuple[str, ...], request_timeout: float,
-        **rest: object,
+        ca: str | None, token_file: str | None, basic_auth_file: str | None, headers: tuple[str, ...],
+        request_timeout: float, **rest: object,
     ) -> None:  # fmt: skip
         network = Network(
             prometheus, window, step, end, matchers, ca, token_file=token_file, basic_auth_file=basic_auth_file,
