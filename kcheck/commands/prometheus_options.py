@@ -101,7 +101,7 @@ _OPTIONS = (
         "--matcher", "matchers", multiple=True, callback=_selecting, metavar="MATCHER",
         help="Only series with this label, such as cluster=\"prod\"; may be repeated.",
     ),
-    click.option("--ca", metavar="FILE", help="Certificate authority of the server."),
+    click.option("--ca", metavar="FILE", help="Certificate authority of the server, besides those of the system."),
     click.option("--token-file", metavar="FILE", help=f"File with a bearer token.  [default: {TOKEN}]"),
     click.option("--basic-auth-file", metavar="FILE", help=f"File with user:password.  [default: {BASIC_AUTH}]"),
     click.option(
