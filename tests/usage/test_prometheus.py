@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tests.usage.week.cluster import Week
     from tests.usage.week.truth import JobTruth, PodTruth
 
-    Recordings = Callable[[str, Week], Path]
+    Recordings = Callable[[str, list[Week]], list[Path]]
 
 SEEDS = range(20 if LONG else 2)
 NEAR = 0.02
@@ -60,7 +60,7 @@ def standard_jobs() -> dict[tuple[str, tuple[str, str]], JobTruth]:
 
 @pytest.fixture(scope="module")
 def path(recordings: Recordings) -> Path:
-    return recordings("standard", standard_week())
+    return recordings("standard", [standard_week()])[0]
 
 
 @pytest.fixture
@@ -85,12 +85,13 @@ def test_a_recording_of_the_standard_week_is_true(recorded: Recording) -> None:
     assert not recorded.lacks
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_recording_of_a_drawn_week_is_true(recordings: Recordings, seed: int) -> None:
-    week = drawn(seed, 36 if LONG else 8)
-    recorded = recording.read(str(recordings(f"drawn-{seed}", week)))
-    assert Comparison(week, truth(week), recorded).differences() == []
-    assert [lack.what for lack in recorded.lacks] == ["gaps"]
+def test_recordings_of_drawn_weeks_are_true(recordings: Recordings) -> None:
+    """Several clusters in one Prometheus, as in a Thanos: a matcher selects one."""
+    several = [drawn(seed, 36 if LONG else 8) for seed in SEEDS]
+    for week, path in zip(several, recordings("drawn", several), strict=True):
+        recorded = recording.read(str(path))
+        assert Comparison(week, truth(week), recorded).differences() == []
+        assert [lack.what for lack in recorded.lacks] == ["gaps"]
 
 
 def test_each_pod_finds_its_workload_in_the_code(found: Joined) -> None:

@@ -76,8 +76,8 @@ def test_the_code_has_the_workloads_of_the_standard_week(read: Callable[[Mapping
 
 
 @pytest.fixture(scope="module")
-def url(programs: server.Programs, blocks: Callable[[str, Week], Path], week: Week) -> Iterator[str]:
-    with server.running(programs, blocks("one-day", week)) as address:
+def url(programs: server.Programs, blocks: Callable[[str, list[Week]], Path], week: Week) -> Iterator[str]:
+    with server.running(programs, blocks("one-day", [week])) as address:
         yield address
 
 
