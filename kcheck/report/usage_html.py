@@ -34,7 +34,7 @@ _LIGHT = usage_plots.COLORS
 _STYLE = """\
 :root{color-scheme:light dark;--page:#fff;--text:#18181b;--soft:#f4f4f5;LIGHT}
 @media screen and (prefers-color-scheme:dark){:root{--page:#18181b;--text:#fafafa;--soft:#27272a;DARK}}
-body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}
+body{font:15px/1.5 system-ui,sans-serif;max-width:68rem;margin:2rem auto;padding:0 1rem}
 body{background:var(--page);color:var(--text)}
 h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.4rem 0}
 .numbers{display:flex;flex-wrap:wrap;gap:.8rem;margin:1.2rem 0;padding:0;list-style:none}
@@ -42,14 +42,14 @@ h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.
 .numbers b{display:block;font-size:1.5rem;line-height:1.3}
 .bad b{color:var(--idle)}.note,figcaption,caption{color:var(--ink);font-size:.9rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}caption{text-align:left}
-td,th{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--soft);white-space:nowrap}
+td,th{padding:.3rem .45rem;text-align:right;border-bottom:1px solid var(--soft);white-space:nowrap}
 tfoot th{white-space:nowrap!important}
 td:first-child,th:first-child{text-align:left;white-space:normal;overflow-wrap:anywhere;font-weight:normal}
 thead th{border-bottom:2px solid var(--grid);font-weight:600!important;vertical-align:bottom}
 tfoot td,tfoot th{font-weight:600!important}tfoot tr:first-child>*{border-top:2px solid var(--grid)}
 figure{margin:1.5rem 0}.plot{width:100%;height:auto;stroke-linejoin:round}
 .plot text{font-family:system-ui,sans-serif!important}
-@media print{body{margin:0;max-width:none;font-size:11px}figure,tr{break-inside:avoid}}
+@media print{body{margin:0;max-width:none;font-size:11px}td,th{padding:.15rem .25rem}figure,tr{break-inside:avoid}}
 """
 _SECURITY = "default-src 'none'; style-src 'unsafe-inline'"
 _MEANING = """\

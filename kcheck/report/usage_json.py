@@ -35,6 +35,13 @@ def render(bill: Bill) -> str:
             "recent": _time(compared.recent), "before": _time(compared.before), "factor": round(compared.factor, 6)
         },
         "nodes": len(bill.nodes),
+        "pools": [
+            {"name": one.name, "machines": one.machines, "nodes": one.nodes, "paid": round(one.whole.paid, 6),
+             "gpu_hours": round(one.whole.gpu_hours, 6), "core_hours": round(one.whole.cpu_requested, 6),
+             "not_requested": {"paid": round(one.spare.paid, 6), "gpu_hours": round(one.spare.gpu_hours, 6),
+                               "core_hours": round(one.spare.cpu_requested, 6)}}
+            for one in bill.pools
+        ],
         "unpriced": [
             {"machine": one.machine or None, "nodes": one.nodes, "node_hours": round(one.hours, 6)}
             for one in bill.unpriced
