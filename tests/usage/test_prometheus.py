@@ -130,6 +130,13 @@ def test_the_bill_of_jobs_is_that_of_their_truth(found: Joined, world: World) ->
             assert amounts.paid == pytest.approx(sum(one.gpu_hours * _price(one) for one in job.pods), rel=NEAR)
 
 
+def test_the_bill_is_that_of_the_nodes(found: Joined, world: World) -> None:
+    week = standard_week()
+    lasts = {node.name: (min(node.last, week.end) - max(node.first, week.begin)) / HOUR for node in week.nodes}
+    total = billed(found, world, "team").total.amounts
+    assert total.paid == pytest.approx(sum(lasts[node.name] * node.price for node in week.nodes), rel=0.005)
+
+
 def _price(pod: PodTruth) -> float:
     """Dollars for an hour of a GPU of the node of a pod."""
     node = pod.pod.node
@@ -179,7 +186,12 @@ def check(path: Path, *rules: str) -> list[dict[str, Any]]:
 def test_idle_gpus_and_fragments_are_found_and_nothing_else(path: Path) -> None:
     idle = {finding["object"].split("/")[-2] for finding in check(path, "gpu-idle")}
     assert idle == {"segmenter", "notebook-ada"}
-    assert [finding["object"].split(".")[-1] for finding in check(path, "pool-fragmented")] == ["inference"]
+    (fragments,) = check(path, "pool-fragmented")
+    assert fragments["object"].endswith("inference")
+    assert fragments["details"][:2] == [
+        "Pods waited for 6 h; 8 GPUs on 4 nodes were free meanwhile, on average",
+        "Job finetune waited longest: a pod of it asks for 8 GPUs",
+    ]
 
 
 @pytest.mark.usefixtures("world")
@@ -211,3 +223,13 @@ def test_requests_follow_from_the_truth(path: Path) -> None:
             used = max(max(pod.containers[box].memory) for pod in pods) * (1 + buffers["memory_buffer"] / 100)
             words = {memory_text(round_memory(used * share)) for share in (1 - NEAR, 1, 1 + NEAR)}
         assert any(finding["fix"]["title"] == f"set {resource}: {word}" for word in words), (finding["fix"], words)
+
+
+@pytest.mark.usefixtures("world")
+def test_fixed_requests_are_those_that_are_needed(path: Path) -> None:
+    rules = ("requests-above-usage", "requests-below-usage", "memory-limit-near-usage")
+    select = [word for rule in rules for word in ("--select", rule)]
+    assert check(path, *rules)
+    result = CliRunner().invoke(cli, ["fix", ".", "--usage", str(path), "--unsafe-fixes", "--info", *select])
+    assert result.exit_code in (0, 1), result.output
+    assert check(path, *rules) == []
