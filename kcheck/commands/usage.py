@@ -187,9 +187,13 @@ def _run(recorder: Recorder, part: str) -> None:
     except (RecordingError, KeyboardInterrupt) as error:
         if recorder.is_consistent and recording.until > at:
             keep()
-        if isinstance(error, RecordingError) and recording.until > recording.begin:
-            share = 100 * (recording.until - recording.begin) // (recording.end - recording.begin)
-            raise RecordingError(f"{error}; {share} % is in {part}: run the same command to go on") from error
+        if not system.is_file(part):
+            raise
+        share = 100 * (recording.until - recording.begin) // (recording.end - recording.begin)
+        there = f"{share} % is in {part}: run the same command to go on"
+        if isinstance(error, RecordingError):
+            raise RecordingError(f"{error}; {there}") from error
+        printing.note(f"kcheck: stopped; {there}")
         raise
 
 

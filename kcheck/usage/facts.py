@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from kcheck.usage.prometheus import Prometheus, Sample
     from kcheck.usage.recording import Pod
     from kcheck.usage.slices import Key, Slice
+
+MOST = 2.0**50
+"""What is measured is less, whatever it is; servers may say anything."""
 
 _BLANK = 0x7FFFFFF0
 """DCGM's numbers from here on mean that there is none; no sum over a day comes near."""
@@ -48,10 +50,11 @@ class Facts(Struct):
         Where data begins at that time, an exporter may be scraped up to an interval later: the least number around it.
         """
         restarts, killed = self.installation.first("restarts"), self.installation.first("killed")
-        counted, ended = {}, set()
+        counted: dict[tuple[str, ...], int] = {}
+        ended: set[tuple[str, ...]] = set()
         if restarts:
-            for sample in self._around(restarts, at):
-                counted[restarts.meanings(sample.metric)] = _whole(sample.value[1])
+            samples = self._around(restarts, at)
+            counted = {restarts.meanings(one.metric): int(one.value[1]) for one in samples if 0 <= one.value[1] <= MOST}
         if killed:
             ended = {killed.meanings(one.metric) for one in self._around(killed, at) if one.value[1] == 1}
         return counted, ended
@@ -67,7 +70,7 @@ class Facts(Struct):
         """The series of all metrics that say something: the metric, the labels and the value of each."""
         for metric in self.installation.metrics.get(role, ()):
             for sample in self._samples(lambda seconds: metric.over(function, seconds, aggregate), found):  # noqa: B023
-                if math.isfinite(sample[1]):
+                if 0 <= sample[1] <= MOST:
                     yield metric, *sample
 
     def _samples(self, query: Callable[[int], str], found: Slice) -> Iterator[tuple[dict[str, str], float]]:
@@ -105,7 +108,7 @@ class Facts(Struct):
             for metric, labels, value in self._rows(role, found, function, aggregate):
                 namespace, pod_name = metric.meanings(labels)
                 pod = found.pod((namespace, pod_name)).pod
-                set_time(pod, name, _whole(value), earliest=earliest)
+                set_time(pod, name, int(value), earliest=earliest)
 
     def _containers(self, found: Slice) -> None:
         for role in ("requests", "limits"):
@@ -117,7 +120,7 @@ class Facts(Struct):
         for metric, labels, value in self._rows("restarts", found, "max_over_time"):
             namespace, pod, container = metric.meanings(labels)
             counted = found.pod((namespace, pod)).restarts
-            counted[container] = max(counted.get(container, 0), _whole(value))
+            counted[container] = max(counted.get(container, 0), int(value))
         for role in ("killed", "killed_for_good"):
             for metric, labels, value in self._rows(role, found, "max_over_time"):
                 namespace, pod, container = metric.meanings(labels)
@@ -184,8 +187,3 @@ def gpu_id(metric: Metric, labels: dict[str, str]) -> str:
     """What tells a GPU from others, or a slice of one."""
     card, part = metric.meanings(labels)[3:5]
     return f"{card}/{part}" if part else card
-
-
-def _whole(value: float) -> int:
-    """A number of seconds or restarts; a server may say anything."""
-    return int(min(max(value, 0), 2**53))

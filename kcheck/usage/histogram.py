@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,9 +29,13 @@ def rounded(value: float) -> int:
 
 def add(into: Histogram, values: Iterable[float]) -> None:
     """Count values; those of no size, such as NaN, are left out."""
-    found = [_VALUES[bisect_right(_BOUNDS, value)] for value in values if 0 <= value < math.inf]
-    for at, count in Counter(found).items():
-        into[at] = into.get(at, 0) + count
+    found = sorted([value for value in values if 0 <= value < math.inf])  # a value is found once for all near it
+    low = 0
+    while low < len(found):
+        at = bisect_right(_BOUNDS, found[low])
+        high = bisect_left(found, _BOUNDS[at], low) if at < len(_BOUNDS) else len(found)
+        into[_VALUES[at]] = into.get(_VALUES[at], 0) + high - low
+        low = high
 
 
 def merged(found: Iterable[Histogram]) -> Histogram:

@@ -15,6 +15,7 @@ from kcheck.usage import metrics
 from kcheck.usage.recording import RecordingError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterator
 
     from urllib3 import BaseHTTPResponse
@@ -103,7 +104,7 @@ class Server:
 
         self.access = access
         self._sleep = sleep
-        self._pool = urllib3.PoolManager(1, ca_certs=access.ca or None, cert_reqs="CERT_REQUIRED")
+        self._pool = urllib3.PoolManager(1, ssl_context=_context(access) if access.url.startswith("https:") else None)
         self._headers = {"User-Agent": "kcheck", "Accept-Encoding": "gzip", **dict(access.headers)}
 
     def post(self, path: str, fields: dict[str, str]) -> Answer:
@@ -214,6 +215,16 @@ class Server:
         if isinstance(error, (of.ProtocolError, of.IncompleteRead)):
             return _BrokenError(f"{url} ended the connection in the middle of an answer; try again")
         return HttpError(f"{url}: {self.without_secrets(str(error))[:200]}")
+
+
+def _context(access: Access) -> ssl.SSLContext:
+    """How certificates are verified: by the authorities of the system, or by those of a file."""
+    import ssl
+
+    try:
+        return ssl.create_default_context(cafile=access.ca or None)
+    except OSError as error:  # ssl.SSLError is one
+        raise HttpError(f"--ca {access.ca}: no certificates in it") from error
 
 
 class _BrokenError(HttpError):

@@ -102,7 +102,7 @@ def _count(prometheus: Prometheus, query: str, time: tuple[int, int]) -> tuple[i
     begin, end = time
     every = max(1, (end - begin) // _LOOKS)
     values = [pair for series in prometheus.matrix(query, end - every * _LOOKS, end, every) for pair in series.values]
-    counted = [(number, at) for at, number in values if 0 < number < _MOST_SERIES]
+    counted = [(number, at) for at, number in values if 0 < number < _MOST_SERIES and begin <= at <= end]
     return (int(max(counted)[0]), int(counted[len(counted) // 2][1])) if counted else (0, 0)
 
 
@@ -115,7 +115,7 @@ def _interval(prometheus: Prometheus, name: str, at: int) -> int:
     if about <= _RECENT / _MANY:
         return max(1, round(about))
     exact = _spacing(prometheus, name, at, HOUR)
-    return round(exact if abs(exact - about) <= about * about / _RECENT else about)
+    return max(1, round(exact if abs(exact - about) <= about * about / _RECENT else about))
 
 
 def _spacing(prometheus: Prometheus, name: str, at: int, seconds: int) -> float:

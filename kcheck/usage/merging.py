@@ -37,7 +37,7 @@ class Merging:
         for key, one in found.pods.items():
             pod = self.pods.get(key)
             if pod is None:
-                if not is_of_time(one.pod, self._recording.begin):
+                if not key[1] or not is_of_time(one.pod, self._recording.begin):
                     continue
                 pod = self.pods[key] = Pod(*key)
                 self._recording.pods.append(pod)

@@ -21,6 +21,10 @@ SAMPLES = 250_000
 POINTS = 10_000
 """Steps of an answer; Prometheus refuses more than 11,000."""
 
+LONGEST = 86_400
+"""Seconds that one question is about."""
+
+_SHORTEST = 300
 _TOO_MUCH = (
     "too many samples",
     "exceeded maximum resolution",
@@ -82,6 +86,8 @@ class Prometheus:
         self.url = access.url
         self._server = server or Server(access)
         self.warnings: dict[str, None] = {}
+        self._samples = SAMPLES
+        self._longest = LONGEST
 
     def instant(self, query: str, at: int) -> list[Sample]:
         """The answer to a query at one time.
@@ -121,7 +127,7 @@ class Prometheus:
         `series` is how many there may be. A piece that the server finds too large is halved. Yields where a piece
         begins and the next one does, and its series.
         """
-        size = max(1, min(SAMPLES // max(1, series), POINTS))
+        size = max(1, min(self._samples // max(1, series), POINTS))
         while begin < end:
             last = min(begin + (size - 1) * step, end - step)
             try:
@@ -130,6 +136,7 @@ class Prometheus:
                 if last == begin:
                     raise
                 size = max(1, ((last - begin) // step + 1) // 2)
+                self._samples = max(1, min(self._samples, size * series))  # the next ones are no smaller
                 continue
             yield begin, last + step, found
             begin = last + step
@@ -139,13 +146,15 @@ class Prometheus:
 
         `query` takes a number of seconds. Samples of later halves come last.
         """
-        try:
-            return self.instant(query(end - begin), end)
-        except SlowError:
-            if end - begin < 600:
-                raise
-            middle = begin + (end - begin) // 2
-            return [*self.span(query, begin, middle), *self.span(query, middle, end)]
+        if end - begin <= self._longest:
+            try:
+                return self.instant(query(end - begin), end)
+            except SlowError:
+                self._longest = (end - begin) // 2
+                if self._longest < _SHORTEST:
+                    raise
+        middle = begin + (end - begin) // 2
+        return [*self.span(query, begin, middle), *self.span(query, middle, end)]
 
     def _asked(self, what: str, fields: dict[str, str]) -> bytes:
         answer = self._server.post(f"/api/v1/{what}", fields)

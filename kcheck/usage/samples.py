@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.usage import histogram
-from kcheck.usage.facts import gpu_id
+from kcheck.usage.facts import MOST, gpu_id
 from kcheck.usage.metrics import window
 from kcheck.usage.recording import HOUR
 from kcheck.usage.slices import distinct
@@ -142,8 +142,10 @@ class Samples(Struct):
             first, last = self._begin(steps[0]), self._begin(steps[-1])
             pod.pod.first = first if pod.pod.first is None else min(first, pod.pod.first)
             pod.pod.last = last if pod.pod.last is None else max(last, pod.pod.last)
-            if len(found.covered) * self.step < found.end - found.begin:
+            if (first, last) not in found.complete:  # most series of a piece are like its first one
                 found.covered.update(map(self._begin, steps))
+                if len(steps) * self.step > last - first:
+                    found.complete.add((first, last))
 
     # --- GPUs
 
@@ -174,7 +176,7 @@ class Samples(Struct):
             pods: dict[Key, list[tuple[Gpu, Line]]] = {}
             for one in series:
                 namespace, name, container, _, _, model, profile = metric.meanings(one.metric)
-                times, values = _finite(one)
+                times, values = _measured(one)
                 if times and metric.is_of(name):
                     gpu = found.pod((namespace, name)).gpu(container, gpu_id(metric, one.metric))
                     gpu.model, gpu.profile = model, profile
@@ -215,17 +217,17 @@ def _by_pod(metric: Metric, series: list[Series]) -> dict[Key, list[Line]]:
     found: dict[Key, list[Line]] = {}
     for one in series:
         namespace, pod, container = metric.meanings(one.metric)
-        times, values = _finite(one)
+        times, values = _measured(one)
         if times and pod:
             found.setdefault((namespace, pod), []).append((container, times, values))
     return found
 
 
-def _finite(series: Series) -> tuple[Sequence[float], Sequence[float]]:
-    """The times and values of a series, those that are no numbers left out."""
+def _measured(series: Series) -> tuple[Sequence[float], Sequence[float]]:
+    """The times and values of a series, those left out that are no amount of anything."""
     times, values = zip(*series.values, strict=True)
-    if not math.isfinite(sum(values) + sum(times)):
-        pairs = [pair for pair in series.values if math.isfinite(pair[0] + pair[1])]
+    if not (math.isfinite(sum(values) + sum(times)) and min(values) >= 0 and max(values) <= MOST):
+        pairs = [pair for pair in series.values if math.isfinite(pair[0]) and 0 <= pair[1] <= MOST]
         times, values = zip(*pairs, strict=True) if pairs else ((), ())
     return times, values
 

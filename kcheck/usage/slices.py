@@ -49,7 +49,10 @@ class PodSlice(Struct):
 
 
 class Slice(Struct):
-    """What was found from `begin` to `end`. Owners of ReplicaSets and Jobs are by their names."""
+    """What was found from `begin` to `end`. Owners of ReplicaSets and Jobs are by their names.
+
+    `covered` are the steps at which anything was seen, `complete` are spans of them without a hole.
+    """
 
     begin: int
     end: int
@@ -60,6 +63,7 @@ class Slice(Struct):
     replica_sets: dict[Key, Owner] = {}
     jobs: dict[Key, Owner] = {}
     covered: set[int] = field(default_factory=set)
+    complete: set[tuple[int, int]] = field(default_factory=set)
 
     def pod(self, key: Key) -> PodSlice:
         """A pod, new or not."""

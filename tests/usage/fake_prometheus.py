@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import re
+import ssl
 import statistics
 import threading
 import time
@@ -18,6 +19,7 @@ from urllib.parse import parse_qs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
 FUNCTIONS: dict[str, Callable[[list[int], list[float]], float]] = {
     "max_over_time": lambda _, values: max(values),
@@ -73,18 +75,22 @@ class FakePrometheus:
         self.series.setdefault(metric, []).append((labels, samples))
 
     def answer(self, request: Request) -> Reply:
+        """The right answer."""
         form = request.form
-        found: list[dict[str, object]]
-        if request.path.endswith("/query"):
-            at = int(form["time"])
-            found = [{"metric": labels, "value": points[0]} for labels, points in self.evaluated(form["query"], [at])]
-        else:
-            times = list(range(int(form["start"]), int(form["end"]) + 1, int(form["step"])))
-            if len(times) > 11_000:
-                return failure(400, "bad_data", "exceeded maximum resolution of 11,000 points per timeseries")
-            found = [{"metric": labels, "values": points} for labels, points in self.evaluated(form["query"], times)]
-        body = {"status": "success", "data": {"resultType": "x", "result": found}, "warnings": self.warnings}
+        if "start" in form and (int(form["end"]) - int(form["start"])) // int(form["step"]) >= 11_000:
+            return failure(400, "bad_data", "exceeded maximum resolution of 11,000 points per timeseries")
+        data = {"resultType": "x", "result": self.results(request)}
+        body = {"status": "success", "data": data, "warnings": self.warnings}
         return Reply(200, gzip.compress(json.dumps(body).encode(), 1), {"Content-Encoding": "gzip"})
+
+    def results(self, request: Request) -> list[dict[str, object]]:
+        """The series of the right answer."""
+        form = request.form
+        if request.path.endswith("/query"):
+            found = self.evaluated(form["query"], [int(form["time"])])
+            return [{"metric": labels, "value": points[0]} for labels, points in found]
+        found = self.evaluated(form["query"], list(range(int(form["start"]), int(form["end"]) + 1, int(form["step"]))))
+        return [{"metric": labels, "values": points} for labels, points in found]
 
     def evaluated(self, query: str, times: list[int]) -> list[tuple[dict[str, str], list[tuple[float, str]]]]:
         """What a query gives at some times."""
@@ -135,8 +141,8 @@ def failure(status: int, kind: str, text: str, **headers: str) -> Reply:
 
 
 @contextmanager
-def serving(fake: FakePrometheus) -> Iterator[FakePrometheus]:
-    """Answer on a free port of loopback."""
+def serving(fake: FakePrometheus, certificate: Path | None = None) -> Iterator[FakePrometheus]:
+    """Answer on a free port of loopback; with a certificate and its key in one file, by TLS."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -162,11 +168,15 @@ def serving(fake: FakePrometheus) -> Iterator[FakePrometheus]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     server.daemon_threads = True
     server.block_on_close = False
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    fake.url = f"http://127.0.0.1:{server.server_address[1]}"
+    fake.url = f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}"
     try:
         yield fake
     finally:

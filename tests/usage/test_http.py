@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 import socket
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +16,7 @@ from tests.usage.fake_prometheus import FakePrometheus, Reply, failure, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 SECRET = "s3cret-t0ken"  # noqa: S105 - of nothing
 
@@ -121,6 +124,42 @@ def test_no_tls_where_https_is_asked_for(fake: FakePrometheus) -> None:
     url = fake.url.replace("http:", "https:")
     with pytest.raises(HttpError, match="no TLS connection"):
         Prometheus(Access(url)).instant("up{}", 1)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate of loopback that nobody knows, with its key."""
+    if not (openssl := shutil.which("openssl")):
+        pytest.skip("openssl is not in PATH")
+    path, key = tmp_path / "ca.pem", tmp_path / "key.pem"
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    names = [
+        "-subj",
+        "/CN=test",
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+        "-addext",
+        "keyUsage=digitalSignature,keyCertSign",
+    ]
+    subprocess.run([*command, *names, "-keyout", key, "-out", path], check=True, capture_output=True)
+    path.write_text(path.read_text() + key.read_text())
+    return path
+
+
+def test_a_certificate_is_checked(certificate: Path) -> None:
+    with serving(FakePrometheus(), certificate) as fake:
+        with pytest.raises(
+            HttpError, match=r"TLS certificate refused: .*self.signed certificate; give its authority with --ca FILE"
+        ):
+            Prometheus(Access(fake.url)).instant("up{}", 1)
+        assert fake.asked == []
+        assert Prometheus(Access(fake.url, ca=str(certificate))).instant("up{}", 1) == []
+
+
+def test_a_ca_that_is_none(fake: FakePrometheus, tmp_path: Path) -> None:
+    (tmp_path / "ca").write_text("nothing")
+    with pytest.raises(HttpError, match="ca: no certificates in it"):
+        Prometheus(Access(fake.url.replace("http:", "https:"), ca=str(tmp_path / "ca"))).instant("up{}", 1)
 
 
 def test_no_redirect_and_no_proxy(fake: FakePrometheus, monkeypatch: pytest.MonkeyPatch) -> None:

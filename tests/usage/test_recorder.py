@@ -9,7 +9,7 @@ import pytest
 from kcheck.usage.http import Access, HttpError
 from kcheck.usage.prometheus import Prometheus
 from kcheck.usage.recorder import Question, Recorder
-from kcheck.usage.recording import HOUR, Lack, Owner, QueueWait
+from kcheck.usage.recording import HOUR, Lack, Owner, QueueWait, as_bytes, decoded
 from tests.usage.fake_prometheus import FakePrometheus, serving
 
 if TYPE_CHECKING:
@@ -349,8 +349,14 @@ def test_nothing_there(fake: FakePrometheus) -> None:
         recorded(fake)
 
 
-def test_values_that_are_none(fake: FakePrometheus) -> None:
-    fake.add("container_memory_working_set_bytes", WHOLE, lambda at: float("nan") if at % 120 else GIB, **MAIN)
-    fake.add("container_memory_working_set_bytes", WHOLE, float("inf"), **MAIN | {"container": "odd"})
-    pod = only(recorded(fake))
-    assert (pod.running, set(pod.containers)) == (2 * HOUR, {"main"})
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -1, 1e300])
+def test_values_that_are_none(fake: FakePrometheus, odd: float) -> None:
+    fake.add("container_memory_working_set_bytes", WHOLE, lambda at: odd if at % 120 else GIB, **MAIN)
+    fake.add("container_memory_working_set_bytes", WHOLE, odd, **MAIN | {"container": "odd"})
+    for name in ("kube_pod_created", "kube_node_info", "kube_pod_container_status_restarts_total"):
+        fake.add(name, WHOLE, odd, **MAIN, node="n")
+    fake.add("kube_pod_container_resource_requests", WHOLE, odd, **MAIN, resource="cpu")
+    recording = recorded(fake)
+    pod = only(recording)
+    assert (pod.running, set(pod.containers), pod.created) == (2 * HOUR, {"main"}, None)
+    assert decoded(as_bytes(recording), "a") == recording
