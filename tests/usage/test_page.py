@@ -31,8 +31,6 @@ def _plots() -> None:
 class Page(HTMLParser):
     """What a page refers to, how its tags nest, and its text."""
 
-    VOID = ("meta", "path", "use", "rect")
-
     def __init__(self, page: str) -> None:
         super().__init__()
         self.open: list[str] = []
@@ -47,7 +45,7 @@ class Page(HTMLParser):
         self.tags.add(tag)
         self.links += [value or "" for name, value in attrs if name.endswith(("href", "src"))]
         self.events += [name for name, _ in attrs if name.startswith("on")]
-        if tag != "meta":
+        if tag not in ("br", "meta"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
