@@ -45,7 +45,6 @@ class _Paths(click.Group):
     short_help="Report what a cluster did: GPU-hours, utilisation, money.",
 )  # fmt: skip
 @options.with_config
-@options.cache
 @click.option("--from", "measured", metavar="FILE", help="A recording of `kcheck usage record`.")
 @click.option(
     "--by", type=click.Choice(["owner", "team", "namespace", "job", "experiment"]), default="job", show_default=True,
