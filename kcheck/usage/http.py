@@ -218,13 +218,16 @@ class Server:
 
 
 def _context(access: Access) -> ssl.SSLContext:
-    """How certificates are verified: by the authorities of the system, or by those of a file."""
+    """How certificates are verified: by the authorities of the system, and those of a file."""
     import ssl
 
+    context = ssl.create_default_context()
     try:
-        return ssl.create_default_context(cafile=access.ca or None)
+        if access.ca:
+            context.load_verify_locations(access.ca)
     except OSError as error:  # ssl.SSLError is one
         raise HttpError(f"--ca {access.ca}: no certificates in it") from error
+    return context
 
 
 class _BrokenError(HttpError):
