@@ -27,6 +27,7 @@ _DURATION = regex(r"(\d{1,6})(s|m|h|d|w)")
 _EPOCH = regex(r"\d{9,10}")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 30 * 86_400
+_WINDOW = "7d"
 _LATE = 180
 """Seconds until what was scraped has arrived, at a managed service too."""
 
@@ -44,7 +45,7 @@ class Network(NamedTuple):
     """The options of a Prometheus, as they were given."""
 
     prometheus: str | None
-    window: int
+    window: int | None
     step: int
     end: int | None
     matchers: tuple[str, ...]
@@ -55,7 +56,11 @@ class Network(NamedTuple):
     request_timeout: float
 
 
-def _seconds(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
+def _seconds(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
+    return None if text is None else _duration(text)
+
+
+def _duration(text: str) -> int:
     match = _DURATION.fullmatch(text.strip())
     if not match:
         raise click.BadParameter(f"`{text}` is not a duration such as 7d, 12h or 30s")
@@ -88,8 +93,8 @@ def _selecting(_context: click.Context, _parameter: click.Parameter, texts: tupl
 _OPTIONS = (
     click.option("--prometheus", metavar="URL", help="Measure by this Prometheus, Thanos, Mimir or managed service."),
     click.option(
-        "--window", default="7d", show_default=True, callback=_seconds, metavar="TIME",
-        help="How far to look back; up to 30d.",
+        "--window", callback=_seconds, metavar="TIME",
+        help="How far to look back; up to 30d.  [default: that of the settings, else 7d]",
     ),
     click.option(
         "--step", default="1m", show_default=True, callback=_seconds, metavar="TIME", help="Time between two samples."
@@ -118,9 +123,9 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def wrapper(
-        prometheus: str | None, window: int, step: int, end: int | None, matchers: tuple[str, ...], ca: str | None,
-        token_file: str | None, basic_auth_file: str | None, headers: tuple[str, ...], request_timeout: float,
-        **rest: object,
+        prometheus: str | None, window: int | None, step: int, end: int | None, matchers: tuple[str, ...],
+        ca: str | None, token_file: str | None, basic_auth_file: str | None, headers: tuple[str, ...],
+        request_timeout: float, **rest: object,
     ) -> None:  # fmt: skip
         network = Network(
             prometheus, window, step, end, matchers, ca, token_file=token_file, basic_auth_file=basic_auth_file,
@@ -133,8 +138,8 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-def recording_of(file: str | None, network: Network) -> Recording:
-    """The recording in a file, or a new one of a Prometheus.
+def recording_of(file: str | None, network: Network, window: str) -> Recording:
+    """The recording in a file, or a new one of a Prometheus; `window` is that of the settings, or empty.
 
     Raises:
         click.UsageError: neither is given, or both.
@@ -145,37 +150,38 @@ def recording_of(file: str | None, network: Network) -> Recording:
     if (file is None) == (network.prometheus is None):
         raise click.UsageError("give --from FILE or --prometheus URL; kcheck usage record makes a FILE")
     try:
-        return recording.read(file) if file is not None else _recorded(network)
+        return recording.read(file) if file is not None else _recorded(network, window)
     except recording.RecordingError as error:
         raise Failure(str(error)) from error
 
 
-def _recorded(network: Network) -> Recording:
+def _recorded(network: Network, window: str) -> Recording:
     from kcheck.commands import progress
     from kcheck.usage.recorder import Recorder
 
     with progress.show_progress() as show:
-        recorder = Recorder.new(client(network), question(network))
+        recorder = Recorder.new(client(network), question(network, window))
         recorder.run(show, lambda: None)
     return recorder.recording
 
 
-def question(network: Network) -> Question:
-    """What the options ask for.
+def question(network: Network, window: str) -> Question:
+    """What the options ask for; `window` is that of the settings, or empty.
 
     Raises:
         click.UsageError: it cannot be measured.
     """
     from kcheck.usage.recorder import Question
 
-    window, step = network.window, network.step
+    step = network.step
+    length = _duration(window or _WINDOW) if network.window is None else network.window
     if step not in _STEPS:
         raise click.UsageError("--step: expected 10s to 1h")
-    if not 2 * step <= window <= _LONGEST:
+    if not 2 * step <= length <= _LONGEST:
         raise click.UsageError("--window: expected two steps at least, and 30d at most")
     now = int(time.time())
     end = min(network.end or now - _LATE, now) // step * step
-    return Question(window // step * step, step, end, network.matchers)
+    return Question(length // step * step, step, end, network.matchers)
 
 
 def client(network: Network) -> Prometheus:

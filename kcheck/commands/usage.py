@@ -45,7 +45,6 @@ class _Paths(click.Group):
     short_help="Report what a cluster did: GPU-hours, utilisation, money.",
 )  # fmt: skip
 @options.with_config
-@options.cache
 @click.option("--from", "measured", metavar="FILE", help="A recording of `kcheck usage record`.")
 @click.option(
     "--by", type=click.Choice(["owner", "team", "namespace", "job", "experiment"]), default="job", show_default=True,
@@ -82,7 +81,7 @@ def command(
         system.cannot_repeat()
     if measured is None and network.prometheus is None:
         measured = config.usage.recording or None
-    found = recording_of(measured, network)
+    found = recording_of(measured, network, config.usage.window)
     try:
         older = None if previous is None else read(previous)
     except RecordingError as error:
@@ -117,6 +116,7 @@ def record(output: str, network: Network) -> None:
     """
     if network.prometheus is None:
         raise click.UsageError("give --prometheus URL")
+    from kcheck.config import settings
     from kcheck.files import save
     from kcheck.usage.recording import RecordingError, as_bytes
 
@@ -124,8 +124,9 @@ def record(output: str, network: Network) -> None:
     if not system.is_folder(folder):
         raise click.UsageError(f"--output {output}: there is no folder {folder}")
     part = f"{output}.part"
+    window = options.with_usage_errors(lambda: settings.load(())).usage.window
     try:
-        recorder = _recorder(client(network), question(network), part, ends_now=network.end is None)
+        recorder = _recorder(client(network), question(network, window), part, ends_now=network.end is None)
         _run(recorder, part)
         data = as_bytes(recorder.recording)
         save.write(output, data)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from kcheck.files.tree import display_path
 from kcheck.source.units import data_text
+from kcheck.source.values import Origin, Overlaid
 from kcheck.syntax import edit
 from kcheck.words import raw_views
 
@@ -26,22 +29,42 @@ def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Ite
 
     `roots` are the root modules that were read, whose variables may refuse a value.
     """
-    sharing = _Sharing(findings, world)
+    sharing = _Sharing(findings, world, tree)
     result = []
-    for finding in findings:
+    for one in findings:
+        finding = _overlaid(one, sharing, tree) if one.fix else one
         reason = (_reason(finding, sharing, tree) or _refused(finding, world, roots)) if finding.fix else ""
         result.append(replace(finding, fix=None, help=reason) if reason else finding)
     return result
 
 
+def _overlaid(finding: Finding, sharing: _Sharing, tree: Tree) -> Finding:
+    """The finding with those changes in an overlay that others keep from being made where the value is."""
+    changes = list(finding.changes)
+    for i, change in enumerate(changes):
+        own = change.origin.own if isinstance(change.origin, Overlaid) else None
+        if own is None or not (_protected(change, tree) or sharing.reason(finding, change)):
+            continue
+        moved = replace(change, origin=Origin((own.container,), missing=own))
+        if not _protected(moved, tree) and not sharing.reason(finding, moved):
+            changes[i] = moved
+    if finding.fix is None or tuple(changes) == finding.changes:
+        return finding
+    title = ", ".join(dict.fromkeys(change.instruction for change in changes))
+    return replace(finding, fix=replace(finding.fix, changes=tuple(changes), title=title))
+
+
+def _protected(change: Change, tree: Tree) -> str:
+    """Why the file of a change is not ours to change; empty if it is."""
+    reason = tree.why_protected(edit.source_of(change))
+    return f"{change.key} is written in {reason}; {change.instruction} there" if reason else ""
+
+
 def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
     """Why a finding's fix may not be made; empty if it may."""
     changes = finding.changes
-    for change in changes:
-        reason = tree.why_protected(edit.source_of(change))
-        if reason:
-            return f"{change.key} is written in {reason}; {change.instruction} there"
-    shared = next(filter(None, (sharing.reason(finding, change) for change in changes)), "")
+    protected = next(filter(None, (_protected(change, tree) for change in changes)), "")
+    shared = protected or next(filter(None, (sharing.reason(finding, change) for change in changes)), "")
     if shared:
         return shared
     try:
@@ -70,11 +93,14 @@ def _refused(finding: Finding, world: World, roots: Iterable[Module]) -> str:
 class _Sharing:
     """Who else uses a value, and whether the same rule has found them too."""
 
-    def __init__(self, findings: Iterable[Finding], world: World) -> None:
+    def __init__(self, findings: Iterable[Finding], world: World, tree: Tree) -> None:
         self.world = world
-        self.uses: dict[tuple[str, str], dict[Span | Missing, list[str]]] = {}
-        self.wanting = {(f.rule, change.owner): f for f in findings for change in f.changes}
-        self.content: dict[tuple[str, str, str, Span | Missing, bool], str] = {}
+        self.overlays = {display_path(os.path.dirname(path) or ".") for path in tree.kustomizations}
+        self.uses: dict[tuple[str, str], dict[Span | Missing, list[_Use]]] = {}
+        self.wanting = {
+            (f.rule, _Use(change.owner, change.name)): (f, change) for f in findings for change in f.changes
+        }
+        self.content: dict[tuple[object, ...], str] = {}
         self.owners: dict[tuple[str, Span | Missing], set[str]] = {}
         for finding in findings:
             for change in finding.changes:
@@ -85,16 +111,16 @@ class _Sharing:
         key = (change.subject, change.name)
         if key not in self.uses:
             self.uses[key] = {}
-            for place, user in raw_views.users(*key, self.world):
-                self.uses[key].setdefault(place, []).append(user)
-        case = (finding.rule, *key, change.place, finding.small)
+            for name in _ALIKE.get(key, (change.name,)):
+                for place, user in raw_views.users(change.subject, name, self.world):
+                    self.uses[key].setdefault(place, []).append(_Use(user, name))
+        case = (finding.rule, *key, change.place, data_text(change.value), finding.small)
         if case not in self.content:
-            self.content[case] = self._content(finding, self.uses[key].get(change.place, ()))
+            self.content[case] = self._content(finding, change, self.uses[key].get(change.place, ()))
         content = self.content[case]
         if content:
             sets = f"{change.key} would also be set for" if change.origin.missing else f"{_called(change)} also sets"
-            own = f"use a value of its own for this {change.subject.replace('_', ' ')}"
-            return f"Not fixed: {sets} {content}, which is fine with it\n{own}"
+            return f"Not fixed: {sets} {content}\n{self._elsewhere(change)}"
         missing = change.origin.missing
         span = missing.container if missing else change.origin.written
         if edit.is_anchored(span):
@@ -104,13 +130,38 @@ class _Sharing:
             wanting = len(self.owners[finding.rule, change.place])
             if count > wanting:
                 use = f"Not fixed: `&{name}` is used {count} times, and {wanting} of them should change"
-                return f"{use}\nuse a value of its own for this {change.subject.replace('_', ' ')}"
+                return f"{use}\n{self._elsewhere(change)}"
         return ""
 
-    def _content(self, finding: Finding, users: Iterable[str]) -> str:
-        """The first user of a value that the rule has not found, or not as badly; empty if there is none."""
-        others = ((user, self.wanting.get((finding.rule, user))) for user in users)
-        return next((user for user, own in others if own is None or (own.small and not finding.small)), "")
+    def _elsewhere(self, change: Change) -> str:
+        """Where the value may be written instead: in the overlay that the thing is of."""
+        scope = change.owner.partition(":")[0]
+        if scope in self.overlays:
+            return f"set {change.key}: {data_text(change.value)} in a patch of {scope}"
+        return f"use a value of its own for this {change.subject.replace('_', ' ')}"
+
+    def _content(self, finding: Finding, change: Change, users: Iterable[_Use]) -> str:
+        """The first user of a value that should not get the new one, and why; empty if there is none."""
+        for user in users:
+            own = self.wanting.get((finding.rule, user))
+            called = user.owner if user.name == change.name else f"{user.name.replace('_', ' ')} of {user.owner}"
+            if own is None or (own[0].small and not finding.small):
+                return f"{called}, which is fine with it"
+            if own[1].place == change.place and own[1].value != change.value and not change.append:
+                return f"{called}, which should be {data_text(own[1].value)}"
+        return ""
+
+
+class _Use(NamedTuple):
+    """A field of a thing that a value is used for."""
+
+    owner: str
+    name: str
+
+
+_ALIKE = {("container", f"{name}_{side}"): (f"{name}_request", f"{name}_limit")
+          for name in ("cpu", "memory") for side in ("request", "limit")}  # fmt: skip
+"""Fields that one value often gives together."""
 
 
 def _called(change: Change) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec.structs import replace
+
 from kcheck.source.units import whole_number
+from kcheck.source.yaml_nodes import Patched
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -58,7 +61,10 @@ def _empty(span: Span) -> yaml.Mapping:
 
 
 def _with(mapping: yaml.Mapping, entries: dict[str, yaml.Pair]) -> yaml.Mapping:
-    return yaml.Mapping(*mapping.span, mapping.anchor, tuple(entries.values()), mapping.flow)
+    own = tuple(entries.values())
+    if isinstance(mapping, Patched):
+        return replace(mapping, entries=own, indexed=None)
+    return yaml.Mapping(*mapping.span, mapping.anchor, own, mapping.flow)
 
 
 def items_of(sequence: yaml.Sequence, items: Iterable[yaml.Node]) -> yaml.Sequence:
@@ -181,7 +187,9 @@ class _Merger:
                 entries.pop(name, None)
             else:
                 entries[name] = yaml.Pair(old.key if old else entry.key, value)
-        return _with(kept or patch, entries)
+        if kept is None:
+            return _with(patch, entries)
+        return Patched(*kept.span, kept.anchor, tuple(entries.values()), kept.flow, patch=patch.span)
 
     def sequence(self, name: str, base: yaml.Target | None, patch: yaml.Sequence) -> yaml.Sequence:
         items = [yaml.resolve(item) for item in patch.items]

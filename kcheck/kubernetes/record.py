@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import value_of
-from kcheck.source.values import Datum, Item, Known, Missing, Origin, Unknown, Unset
+from kcheck.source.steps import Item
+from kcheck.source.values import Datum, Known, Missing, Origin, Unknown, Unset
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:

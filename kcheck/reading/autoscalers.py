@@ -13,8 +13,9 @@ from kcheck.kubernetes.workloads.scalars import scalar, written
 from kcheck.model import NOTHING, Autoscaler, Flag
 from kcheck.numbers import flags
 from kcheck.source.regex import regex
+from kcheck.source.steps import Item
 from kcheck.source.units import as_text, quantity, seconds, whole_number
-from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from kcheck.report.usage_numbers import (
     dollars,
     hours,
     percent,
+    places,
     sums,
     wait,
 )
@@ -22,7 +23,7 @@ from kcheck.source.units import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kcheck.usage.bill import Bill
+    from kcheck.usage.bill import Bill, Row
 
 _MOST = 200
 """Rows of a page."""
@@ -34,31 +35,31 @@ _LIGHT = usage_plots.COLORS
 _STYLE = """\
 :root{color-scheme:light dark;--page:#fff;--text:#18181b;--soft:#f4f4f5;LIGHT}
 @media screen and (prefers-color-scheme:dark){:root{--page:#18181b;--text:#fafafa;--soft:#27272a;DARK}}
-body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}
+body{font:15px/1.5 system-ui,sans-serif;max-width:74rem;margin:2rem auto;padding:0 1rem}
 body{background:var(--page);color:var(--text)}
 h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.4rem 0}
 .numbers{display:flex;flex-wrap:wrap;gap:.8rem;margin:1.2rem 0;padding:0;list-style:none}
 .numbers li{background:var(--soft);border-radius:.5rem;padding:.7rem 1rem;flex:1 1 8rem;box-sizing:border-box}
 .numbers b{display:block;font-size:1.5rem;line-height:1.3}
-.bad b{color:var(--idle)}.note,figcaption,caption{color:var(--ink);font-size:.9rem}
+.bad b{color:var(--idle)}.note,figcaption,caption,small{color:var(--ink);font-size:.9rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}caption{text-align:left}
-td,th{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--soft);white-space:nowrap}
+td,th{padding:.3rem .45rem;text-align:right;border-bottom:1px solid var(--soft);white-space:nowrap}
 tfoot th{white-space:nowrap!important}
-td:first-child,th:first-child{text-align:left;white-space:normal;overflow-wrap:anywhere;font-weight:normal}
+td:first-child,th:first-child{text-align:left;min-width:13rem;white-space:normal;overflow-wrap:anywhere;font-weight:normal}
 thead th{border-bottom:2px solid var(--grid);font-weight:600!important;vertical-align:bottom}
 tfoot td,tfoot th{font-weight:600!important}tfoot tr:first-child>*{border-top:2px solid var(--grid)}
 figure{margin:1.5rem 0}.plot{width:100%;height:auto;stroke-linejoin:round}
 .plot text{font-family:system-ui,sans-serif!important}
-@media print{body{margin:0;max-width:none;font-size:11px}figure,tr{break-inside:avoid}}
+@media print{body{margin:0;max-width:none;font-size:11px}td,th{padding:.15rem .25rem}figure,tr{break-inside:avoid}}
 """
 _SECURITY = "default-src 'none'; style-src 'unsafe-inline'"
 _MEANING = """\
 GPU-hours: GPUs that pods requested, times the hours for which they had their nodes.
-Busy: the mean utilisation of these GPUs while their pods ran, as NVIDIA's DCGM measures it.
-Paid: the price of a node, shared by its pods: on nodes with GPUs by the GPUs that they request; on other nodes by the \
+Busy: The mean utilisation of these GPUs while their pods ran, as NVIDIA's DCGM measures it.
+Paid: The price of a node, shared by its pods: on nodes with GPUs by the GPUs that they request; on other nodes by the \
 larger of their shares of cores and memory, requested or used, whichever is more, as OpenCost does.
-Idle: what was paid for GPUs while they were not busy, or for cores and memory that were requested and not used.
-Not requested: what the nodes cost beyond what their pods requested. With it, the rows add up to the bill."""
+Idle: What was paid for GPUs while they were not busy, or for cores and memory that were requested and not used.
+Not requested: What the nodes cost beyond what their pods requested. With it, the rows add up to the bill."""
 
 
 def render(bill: Bill) -> str:
@@ -123,32 +124,39 @@ def _tables(bill: Bill) -> Iterator[str]:
     more = f" {counted(rest, 'more row')} in --format json or csv." if rest > 0 else ""
     if bill.rows:
         titles = [(column.title, column.about) for column in shown]
-        body = ([row.name, *cells(row, bill, page=True)] for row in bill.rows[:_MOST])
-        last = ([name, *cells(row, bill, page=True)] for name, row in sums(bill))
+        body = (_row(row.name, cells(row, bill, page=True), _place(row, bill)) for row in bill.rows[:_MOST])
+        last = (_row(name, cells(row, bill, page=True)) for name, row in sums(bill))
         caption = f"{usage_notes.order(bill)}{more}"
         yield f"<section><h2>All numbers by {bill.by}</h2>{_table(bill, titles, body, last, caption)}</section>"
     times = usage_notes.compared(bill)
     if times:
         titles = [(title, f"change of {title}") for title in change_titles(bill)]
-        body = ([row.name, *changes(row, bill)] for row in bill.rows[:_MOST])
-        last = ([name, *changes(row, bill)] for name, row in sums(bill))
+        body = (_row(row.name, changes(row, bill)) for row in bill.rows[:_MOST])
+        last = (_row(name, changes(row, bill)) for name, row in sums(bill))
         yield f"<section><h2>Change</h2>{_table(bill, titles, body, last, f'{times}.')}</section>"
 
 
 def _table(
-    bill: Bill, titles: Sequence[tuple[str, str]], body: Iterable[list[str]], last: Iterable[list[str]], caption: str
+    bill: Bill, titles: Sequence[tuple[str, str]], body: Iterable[str], last: Iterable[str], caption: str
 ) -> str:
     heads = "".join(f'<th scope=col title="{xml_text(about)}">{xml_text(title)}</th>' for title, about in titles)
     return (
         f"<div class=wide><table><caption>{xml_text(caption)}</caption>\n"
         f"<thead><tr><th scope=col>{bill.by}</th>{heads}</tr></thead>\n"
-        f"<tbody>{''.join(map(_row, body))}</tbody>\n<tfoot>{''.join(map(_row, last))}</tfoot></table></div>"
+        f"<tbody>{''.join(body)}</tbody>\n<tfoot>{''.join(last)}</tfoot></table></div>"
     )
 
 
-def _row(texts: list[str]) -> str:
-    numbers = "".join(f"<td>{xml_text(text)}</td>" for text in texts[1:])
-    return f"<tr><th scope=row>{xml_text(texts[0])}</th>{numbers}</tr>\n"
+def _row(name: str, texts: Iterable[str], below: str = "") -> str:
+    numbers = "".join(f"<td>{xml_text(text)}</td>" for text in texts)
+    place = f"<br><small>{xml_text(below)}</small>" if below else ""
+    return f"<tr><th scope=row>{xml_text(name)}{place}</th>{numbers}</tr>\n"
+
+
+def _place(row: Row, bill: Bill) -> str:
+    """Where the code has a job; empty for other rows, which may be of many."""
+    found = places(row) if bill.by == "job" else []
+    return f"{found[0][0]}:{found[0][1]}" if len(found) == 1 else ""
 
 
 def _notes(bill: Bill) -> Iterator[str]:

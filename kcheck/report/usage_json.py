@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.report.escape import json_text
-from kcheck.report.usage_numbers import plain
+from kcheck.report.usage_numbers import places, plain
 from kcheck.source.values import known
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def render(bill: Bill) -> str:
         "source": recording.source,
         "labels": bill.labels,
         "order": bill.order if bill.order != "idle" or bill.by_money else "gpu_idle",
-        "rows": [{"name": row.name, **_numbers(row)} for row in bill.rows],
+        "rows": [{"name": row.name, **_numbers(row), "code": _code(row)} for row in bill.rows],
         "requested": _numbers(bill.requested),
         "not_requested": _numbers(bill.spare),
         "total": _numbers(bill.total),
@@ -35,6 +35,13 @@ def render(bill: Bill) -> str:
             "recent": _time(compared.recent), "before": _time(compared.before), "factor": round(compared.factor, 6)
         },
         "nodes": len(bill.nodes),
+        "pools": [
+            {"name": one.name, "machines": one.machines, "nodes": one.nodes, "paid": round(one.whole.paid, 6),
+             "gpu_hours": round(one.whole.gpu_hours, 6), "core_hours": round(one.whole.cpu_requested, 6),
+             "not_requested": {"paid": round(one.spare.paid, 6), "gpu_hours": round(one.spare.gpu_hours, 6),
+                               "core_hours": round(one.spare.cpu_requested, 6)}}
+            for one in bill.pools
+        ],
         "unpriced": [
             {"machine": one.machine or None, "nodes": one.nodes, "node_hours": round(one.hours, 6)}
             for one in bill.unpriced
@@ -53,6 +60,10 @@ def render(bill: Bill) -> str:
         "doubts": [{"what": one.what, "why": one.why} for one in joined.doubts],
     }  # fmt: skip
     return json_text(data, indent=2)
+
+
+def _code(row: Row) -> list[dict[str, object]]:
+    return [{"path": path, "line": line} for path, line in places(row)]
 
 
 def _time(span: Span) -> dict[str, int]:

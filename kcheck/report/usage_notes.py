@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.report.usage_numbers import day, dollars, hours, length, percent, period, wait
+from kcheck.report.usage_numbers import dollars, hours, length, percent, period, wait
 from kcheck.source.units import counted
 from kcheck.source.values import known
 from kcheck.usage.bill import NOBODY
@@ -79,6 +79,7 @@ def compared(bill: Bill) -> str:
 def notes(bill: Bill) -> list[Note]:
     """What to know about the numbers, and what is in the recording or the code alone."""
     found = (
+        Note("Node pools", tuple(_pools(bill))),
         Note("Prices", tuple(_prices(bill))),
         Note(f"Pods without {_article(bill.by)} {bill.by}", tuple(_nameless(bill))),
         Note("Queues", tuple(_queues(bill))),
@@ -100,6 +101,22 @@ def _some(lines: Iterable[str]) -> Iterator[str]:
     yield from every[:MOST]
     if len(every) > MOST:
         yield f"and {len(every) - MOST:,} more (--format json lists all)"
+
+
+def _pools(bill: Bill) -> Iterator[str]:
+    """What of each pool no pod requested: the most first."""
+    lines = []
+    for one in bill.pools:
+        machines = [machine for machine in one.machines if machine != one.name]
+        more = f" and {len(machines) - 1} other types" if len(machines) > 1 else ""
+        kinds = f" of {machines[0]}{more}" if machines else ""
+        spare, whole = one.spare, one.whole
+        parts = [(f"{hours(spare.gpu_hours)} of {hours(whole.gpu_hours)} GPU-hours", whole.gpu_hours)]
+        parts.append((f"{hours(spare.cpu_requested)} of {hours(whole.cpu_requested)} core-hours", not whole.gpu_hours))
+        parts.append((f"{dollars(spare.paid)} of {dollars(whole.paid)}", whole.paid))
+        texts = ", ".join(text for text, wanted in parts if wanted)
+        lines.append(f"{one.name or 'unknown'}: {counted(one.nodes, 'node')}{kinds}; no pod requested {texts}")
+    yield from _some(lines)
 
 
 def _prices(bill: Bill) -> Iterator[str]:
@@ -143,14 +160,12 @@ def _queues(bill: Bill) -> Iterator[str]:
 
 
 def _lacks(bill: Bill) -> Iterator[str]:
-    total, recording = bill.total.amounts, bill.joined.recording
+    total = bill.total.amounts
     asked = bill.requested.amounts.gpu_hours
     seen = total.gpu_busy + bill.requested.amounts.gpu_idle
     if asked - seen > _LITTLE * asked:
         yield f"the use of {percent(1 - seen / asked)} of the requested GPU-hours; they count as paid, not as idle"
-    if recording.asked > recording.end - recording.begin:
-        yield f"anything before {day(recording.begin)}: the Prometheus has no older data"
-    yield from (f"{one.what}: {one.why}" for one in recording.lacks)
+    yield from (f"{one.what}: {one.why}" for one in bill.joined.recording.lacks)
 
 
 def _strangers(bill: Bill) -> Iterator[str]:

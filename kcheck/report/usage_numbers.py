@@ -196,6 +196,12 @@ def changes(row: Row, bill: Bill) -> list[str]:
     return found
 
 
+def places(row: Row) -> list[tuple[str, int]]:
+    """Where the code has the workloads of a row: paths and lines."""
+    found = {match.workload for match in row.matches if match.workload is not None}
+    return sorted((one.place.source.path, one.place.begin.line) for one in found)
+
+
 def change_titles(bill: Bill) -> list[str]:
     """What `changes` are of."""
     first = ["GPU-h", "busy"] if _has_gpus(bill) else ["core-h", "used"]

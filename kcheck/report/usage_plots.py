@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
+from contextlib import chdir
 from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.escape import xml_text
 from kcheck.report.usage_numbers import day, dollars, hours, short
+from kcheck.source.bundled import PROFILES
 from kcheck.source.regex import regex
 from kcheck.usage.accounting import busy_hours
 from kcheck.usage.recording import HOUR
@@ -46,6 +48,8 @@ _MARKS = {name: f"#00fe{index:02x}" for index, name in enumerate(COLORS)}
 """What stands for a color until the page gives it one."""
 _SPACE = regex(r"\n\s*")
 _DEFINED = regex(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL)
+_NAMED = regex(r"<g id=\"[^\"]*\"")
+"""Groups have names that other plots of the page have, too, and that nothing refers to."""
 _SIZE = regex(r"<svg [^>]*?viewBox=\"([^\"]*)\"[^>]*>")
 
 
@@ -58,20 +62,21 @@ class Plot(NamedTuple):
 
 
 def plots(bill: Bill) -> list[Plot]:
-    """The plots of a bill: money, GPU-hours, and utilisation over time; those of which there are numbers.
+    """The plots of a bill: money, hours of GPUs or cores, and utilisation over time; those that have numbers.
 
     Raises:
         ImportError: matplotlib is not installed.
     """
-    import matplotlib
+    with chdir(PROFILES):  # it reads settings of the current folder, which may be a stranger's
+        import matplotlib
 
     with warnings.catch_warnings(), matplotlib.rc_context():
         warnings.simplefilter("ignore")  # of letters that its own font lacks: the browser has others
         matplotlib.rcdefaults()
         matplotlib.rc("svg", fonttype="none")
         matplotlib.rc("text", parse_math=False)  # names of strangers are no formulas
-        matplotlib.rc("font", size=9, family="sans-serif")
-        found = (_money(bill), _gpu_hours(bill), _over_time(bill))
+        matplotlib.rc("font", size=9, family="DejaVu Sans")  # its own, by which it measures text
+        found = (_money(bill), _gpu_hours(bill), _core_hours(bill), _over_time(bill))
         return [plot for plot in found if plot is not None]
 
 
@@ -104,6 +109,19 @@ def _gpu_hours(bill: Bill) -> Plot | None:
         text,
         _bars(title, [_short(row, bill) for row in rows], parts, ("busy", "not busy", "not measured"), "GPU-hours"),
     )
+
+
+def _core_hours(bill: Bill) -> Plot | None:
+    """Of a cluster without GPUs: the cores that its pods requested."""
+    rows = [] if bill.total.amounts.gpu_hours else [row for row in bill.rows if row.amounts.cpu_requested]
+    rows = sorted(rows, key=lambda row: -row.amounts.cpu_requested)[:_ROWS]
+    if not rows:
+        return None
+    parts = [(one.cpu_used, one.cpu_requested - one.cpu_used, 0.0) for one in (row.amounts for row in rows)]
+    title = f"Core-hours requested by {bill.by}, and how many of them were used"
+    text = f"Core-hours, most requested first: {_listed(bill, rows, lambda row: hours(row.amounts.cpu_requested))}."
+    labels = [_short(row, bill) for row in rows]
+    return Plot(title, text, _bars(title, labels, parts, ("used", "not used", "not measured"), "core-hours"))
 
 
 def _listed(bill: Bill, rows: Sequence[Row], number: Callable[[Row], str]) -> str:
@@ -201,7 +219,8 @@ def _svg(figure: Figure, axes: Axes, title: str, side_by_side: int = 3) -> str:
     matplotlib.rc("svg", hashsalt=title)
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     body = text.getvalue()
-    body = _SPACE.sub("\n", _DEFINED.sub("", body[body.index("<svg") :]))
+    body = _DEFINED.sub("", body[body.index("<svg") :])
+    body = _NAMED.sub("<g", _SPACE.sub("\n", body))
     head = f'<svg viewBox="\\1" role="img" class="plot"><title>{xml_text(title)}</title>'.replace("\\", "\\\\")
     body = _SIZE.sub(lambda match: head.replace("\\\\1", match[1]), body, count=1)
     for name, mark in _MARKS.items():

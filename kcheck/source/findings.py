@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from kcheck.source.reasons import cause_of
 from kcheck.source.regex import regex
+from kcheck.source.steps import Item
 from kcheck.source.units import data_text
-from kcheck.source.values import Item, reason_of
+from kcheck.source.values import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

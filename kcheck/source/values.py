@@ -31,24 +31,6 @@ Data: TypeAlias = "str | int | bool | list[Data] | dict[str, Data]"
 """A value as a fix writes it: a single one, a list, or a map."""
 
 
-class Json(str):
-    """An attribute whose value is JSON text, written with `jsonencode`."""
-
-    __slots__ = ()
-
-
-class MapName(str):
-    """An attribute whose value is an object, where others with members are nested blocks."""
-
-    __slots__ = ()
-
-
-class Item(str):
-    """A step to the item of a list that has this text as its `name`."""
-
-    __slots__ = ()
-
-
 class Missing(Struct, frozen=True, gc=False):
     """Where an absent value would be written.
 
@@ -116,6 +98,12 @@ class Origin(Struct, frozen=True, gc=False):
         spans = tuple(span for span in self.spans if not span.source.bundled)
         missing = self.missing if self.missing and not self.missing.container.source.bundled else None
         return Origin(spans or ((place,) if place else ()), missing=missing)
+
+
+class Overlaid(Origin, frozen=True, gc=False, kw_only=True):
+    """An origin that others may share; `own` is where an overlay would have a value of its own instead."""
+
+    own: Missing
 
 
 class Symbol(NamedTuple):

@@ -93,6 +93,12 @@ class Stated(Mapping, kw_only=True):
     absent: Callable[[tuple[str, ...]], Origin]
 
 
+class Patched(Mapping, kw_only=True):
+    """A map with what an overlay changes in it; `patch` is the overlay's part."""
+
+    patch: Span
+
+
 class Alias(_Node):
     """`*name`: the span of the reference, and the node that it stands for."""
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.source.regex import regex
+from kcheck.source.steps import Item
 from kcheck.source.text import leading
-from kcheck.source.values import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

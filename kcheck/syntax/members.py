@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.source.regex import regex
+from kcheck.source.steps import Json
 from kcheck.source.text import Edit, Source
-from kcheck.source.values import Json
 from kcheck.syntax import yaml
 from kcheck.syntax.insertion import Insertion, sibling
 from kcheck.syntax.style import Style, column, style_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import compress
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -233,11 +234,16 @@ def _share_of_cores(node: Priced, had: Amounts, seconds: float, *, is_measured: 
 
 
 def _before_running(pod: Pod, span: Span, recording: Recording) -> int:
-    """Seconds for which a pod held its node and did not run yet, as while its images were pulled."""
+    """Seconds for which a pod held its node and did not run yet, as while its images were pulled.
+
+    None where it was not seen to start: what ran before the recording, or began in a gap of it.
+    """
     if pod.scheduled is None:
         return 0
-    if pod.first is not None:  # what ran before the recording was not seen to start
-        return span.within(pod.scheduled, pod.first) if pod.scheduled >= recording.begin else 0
+    if pod.first is not None:
+        gap = bisect_left(recording.gaps, (pod.first, 0)) - 1
+        is_seen = pod.scheduled >= recording.begin and (gap < 0 or recording.gaps[gap][1] <= pod.scheduled)
+        return span.within(pod.scheduled, pod.first) if is_seen else 0
     return span.within(pod.scheduled, pod.ended or pod.pending or pod.scheduled)
 
 

@@ -53,6 +53,16 @@ class Compared(Struct, frozen=True):
     factor: float = 1.0
 
 
+class PoolBill(Struct):
+    """Nodes of a pool, or of a machine type where the pool is not known: what they have, and what no pod requested."""
+
+    name: str
+    machines: list[str] = []
+    nodes: int = 0
+    whole: Amounts = field(default_factory=Amounts)
+    spare: Amounts = field(default_factory=Amounts)
+
+
 class Unpriced(Struct, frozen=True):
     """Nodes without a price, by machine type; the type is empty where it was not recorded."""
 
@@ -65,9 +75,9 @@ class Bill(Struct):
     """A recording as a bill.
 
     `requested` is the sum of the rows, `spare` what of the nodes no pod requested, and `total` both: what the nodes
-    cost. `labels` are the names that were looked for, of a dimension that has some. `by_money` says whether the rows
-    are priced well enough for an order of idle money; else that is of idle GPU-hours, because some nodes with GPUs have
-    no price. `order` is what the rows are sorted by.
+    cost. `pools` divide that, those with the most spare first. `labels` are the names that were looked for, of a
+    dimension that has some. `by_money` says whether the rows are priced well enough for an order of idle money; else
+    that is of idle GPU-hours, because some nodes with GPUs have no price. `order` is what the rows are sorted by.
     """
 
     by: By
@@ -78,6 +88,7 @@ class Bill(Struct):
     total: Row
     requested: Row
     nodes: list[Priced]
+    pools: list[PoolBill] = []
     labels: list[str] = []
     by_money: bool = True
     order: Order = "idle"
@@ -96,6 +107,7 @@ class _Part(Struct):
     pods: dict[int, Amounts] = field(default_factory=dict)
     ran: set[int] = field(default_factory=set)
     spare: Amounts = field(default_factory=Amounts)
+    pools: dict[str, PoolBill] = field(default_factory=dict)
 
 
 def bill(
@@ -116,7 +128,7 @@ def bill(
     total = Row("", accounting.total([requested.amounts, spare.amounts]))
     result = Bill(
         by, joined, span, rows, spare=spare, total=total, requested=requested, nodes=list(nodes.by_name.values()),
-        labels=names, order=order,
+        pools=sorted(part.pools.values(), key=_rank_pool), labels=names, order=order,
     )  # fmt: skip
     result.unpriced = _unpriced(result.nodes)
     result.by_money = result.is_priced and total.amounts.gpu_unpriced <= _FEW * total.amounts.gpu_hours
@@ -142,6 +154,11 @@ def _rank(row: Row, order: Order, *, by_money: bool) -> tuple[float | str, ...]:
     cores = max(0.0, amounts.cpu_requested - amounts.cpu_used)
     idle = (amounts.idle, amounts.gpu_idle) if by_money else (amounts.gpu_idle, amounts.idle)
     return -round(idle[0], 6), -round(idle[1], 6), -round(cores, 6), row.name
+
+
+def _rank_pool(pool: PoolBill) -> tuple[float, float, float, str]:
+    spare = pool.spare
+    return -round(spare.paid, 6), -round(spare.gpu_hours, 6), -round(spare.cpu_requested, 6), pool.name
 
 
 # --- whose a pod is
@@ -215,7 +232,15 @@ def _part(joined: Joined, nodes: Nodes, span: Span) -> _Part:
             amounts.gang_gpu_hours = amounts.gpu_hours / amounts.pod_hours * waiting[index] / HOUR
         part.pods[index] = amounts
     for name, one in nodes.by_name.items():
-        part.spare.add(_left(_of_node(one, seconds[name] / HOUR), taken[name]))
+        whole = _of_node(one, seconds[name] / HOUR)
+        left = _left(whole, taken[name])
+        part.spare.add(left)
+        key = one.pool or one.machine
+        pool = part.pools.setdefault(key, PoolBill(key))
+        pool.nodes += 1
+        pool.machines += [one.machine] if one.machine and one.machine not in pool.machines else []
+        pool.whole.add(whole)
+        pool.spare.add(left)
     return part
 
 

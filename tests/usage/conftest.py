@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from tests.usage.week.cluster import Week
 
-Blocks = "Callable[[str, Week], Path]"
-
 
 @pytest.fixture(scope="session")
 def programs() -> server.Programs:
@@ -39,18 +37,19 @@ def weeks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def blocks(programs: server.Programs, weeks: Path) -> Callable[[str, Week], Path]:
-    """The blocks of a week with a name, which are made once."""
+def blocks(programs: server.Programs, weeks: Path) -> Callable[[str, list[Week]], Path]:
+    """The blocks of some weeks under a name, all in one Prometheus, which are made once."""
 
-    def made(name: str, week: Week) -> Path:
+    def made(name: str, several: list[Week]) -> Path:
         folder = weeks / name
         with processes.locked(weeks / f"{name}.lock"):
             if not (folder / "blocks").exists():
-                folder.mkdir(exist_ok=True)
-                files = openmetrics.write(week, folder)
-                server.make_blocks(programs, files, folder / "making")
-                for file in files:
-                    file.unlink()
+                for number, week in enumerate(several):
+                    (folder / str(number)).mkdir(parents=True)
+                    files = openmetrics.write(week, folder / str(number))
+                    server.make_blocks(programs, files, folder / "making")
+                    for file in files:
+                        file.unlink()
                 (folder / "making").rename(folder / "blocks")
         return folder / "blocks"
 
@@ -59,19 +58,20 @@ def blocks(programs: server.Programs, weeks: Path) -> Callable[[str, Week], Path
 
 @pytest.fixture(scope="session")
 def recordings(
-    programs: server.Programs, weeks: Path, blocks: Callable[[str, Week], Path]
-) -> Callable[[str, Week], Path]:
-    """The recording of a week with a name, which is made once, as a person makes it."""
+    programs: server.Programs, weeks: Path, blocks: Callable[[str, list[Week]], Path]
+) -> Callable[[str, list[Week]], list[Path]]:
+    """The recordings of some weeks in one Prometheus, which are made once, as a person makes them."""
 
-    def made(name: str, week: Week) -> Path:
-        found = blocks(name, week)
-        path = weeks / name / "usage.json.gz"
+    def made(name: str, several: list[Week]) -> list[Path]:
+        found = blocks(name, several)
+        paths = [weeks / name / f"usage-{number}.json.gz" for number in range(len(several))]
         with processes.locked(weeks / f"{name}.lock"):
-            if not path.exists():
+            if not paths[-1].exists():
                 with server.running(programs, found) as url:
-                    command = ["usage", "record", "--prometheus", url, *week.flags, "-o", str(path)]
-                    result = CliRunner().invoke(cli, command)
-                    assert result.exit_code == 0, result.output
-        return path
+                    for week, path in zip(several, paths, strict=True):
+                        command = ["usage", "record", "--prometheus", url, *week.flags, "-o", str(path)]
+                        result = CliRunner().invoke(cli, command)
+                        assert result.exit_code == 0, result.output
+        return paths
 
     return made

@@ -108,6 +108,23 @@ def test_what_nobody_requested_completes_the_bill() -> None:
     assert found.total.amounts.gpu_hours == pytest.approx(24 * 16)
 
 
+def test_pools_say_where_nodes_are_free() -> None:
+    nodes = [
+        node("a", days=1),
+        node("b", days=1),
+        node("c", gpus=0, labels={"node_kubernetes_io_instance_type": "m5.large"}, days=1),
+    ]
+    found = billed(recording([pod("x", gpus=6, busy=100, hours=24)], nodes), price=HUNDRED)
+    assert [(one.name, one.machines, one.nodes) for one in found.pools] == [
+        ("gpu", ["p5.48xlarge"], 2),
+        ("m5.large", ["m5.large"], 1),
+    ]
+    assert [one.whole.paid for one in found.pools] == pytest.approx([4800, 2400])
+    assert [one.spare.paid for one in found.pools] == pytest.approx([4800 - 1800, 2400])
+    assert found.pools[0].spare.gpu_hours == pytest.approx(24 * 10)
+    assert sum(one.spare.paid for one in found.pools) == pytest.approx(found.spare.amounts.paid)
+
+
 def test_a_slice_of_a_gpu_is_a_part_of_one() -> None:
     one = pod("a", hours=7)
     one.containers["main"] = Container(requests={"nvidia_com_mig_1g_10gb": 2}, gpus=[Gpu("GPU-1/0"), Gpu("GPU-1/1")])
@@ -139,6 +156,13 @@ def test_gpus_that_are_held_while_images_are_pulled_idle() -> None:
     assert (amounts.gpu_hours, amounts.gpu_measured, amounts.gpu_use) == (3, 2, 1)
     assert amounts.gpu_idle == pytest.approx(1)
     assert [amounts.paid, amounts.idle] == pytest.approx([300, 100])
+
+
+def test_what_began_in_a_gap_was_not_seen_to_start() -> None:
+    late = pod("a", gpus=1, busy=100, first=5, hours=2, scheduled=HOUR)
+    gap = (BEGIN + 2 * HOUR, BEGIN + 4 * HOUR)
+    for gaps, hours in (([gap], 2), ([(BEGIN, BEGIN + 60)], 6), ([], 6)):
+        assert billed(recording([late], gaps=gaps)).rows[0].amounts.gpu_hours == hours
 
 
 def test_a_pod_that_never_ran_holds_its_node_until_it_was_seen_last() -> None:

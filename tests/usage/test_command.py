@@ -68,6 +68,14 @@ def test_the_code_names_what_labels_do_not(here: Path) -> None:
     assert "In the code, and never ran:\n  Job never at code/jobs.yaml:14\n" in result.stdout
 
 
+def test_rows_say_where_their_code_is(here: Path) -> None:
+    rows = json.loads(run("--from", "usage.json.gz", "--format", "json", "code").stdout)["rows"]
+    assert [row["code"] for row in rows] == [[{"path": "code/jobs.yaml", "line": 3}], []]
+    assert (
+        "<br><small>code/jobs.yaml:3</small></th>" in run("--from", "usage.json.gz", "--format", "html", "code").stdout
+    )
+
+
 def test_the_users_price_holds(here: Path) -> None:
     data = json.loads(run("--from", "usage.json.gz", "--format", "json", "--price", "10").stdout)
     assert data["total"]["paid"] == pytest.approx(2 * 168 * 10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -11,11 +12,14 @@ from xml.etree import ElementTree
 import pytest
 
 from kcheck.report import usage_html, usage_plots
+from kcheck.usage.recording import as_bytes
 from tests.usage.recordings import node, pod, recording
 from tests.usage.test_reports import billed, fortnight, week
 from tests.whole.hostile import EVIL
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kcheck.usage.recording import Recording
 
 
@@ -26,8 +30,6 @@ def _plots() -> None:
 
 class Page(HTMLParser):
     """What a page refers to, how its tags nest, and its text."""
-
-    VOID = ("meta", "path", "use", "rect")
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -43,7 +45,7 @@ class Page(HTMLParser):
         self.tags.add(tag)
         self.links += [value or "" for name, value in attrs if name.endswith(("href", "src"))]
         self.events += [name for name, _ in attrs if name.startswith("on")]
-        if tag != "meta":
+        if tag not in ("br", "meta"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -76,6 +78,9 @@ def test_a_page_needs_nothing_else(made: Recording) -> None:
     assert all(link.startswith("#") for link in page.links)
     assert re.findall(r"https?://(?!www\.w3\.org)", text) == []
     assert page.events == []
+    ids = re.findall(r' id="([^"]*)"', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"#([mp]\w{10})\b", text)) <= set(ids)
 
 
 @pytest.mark.usefixtures("_plots")
@@ -92,6 +97,12 @@ def test_plots_are_named_and_take_the_colors_of_the_page() -> None:
         root = ElementTree.fromstring(plot.svg)  # noqa: S314 - our own
         ids = [one.get("id") for one in root.iter() if one.get("id")]
         assert len(ids) == len(set(ids))
+
+
+@pytest.mark.usefixtures("_plots")
+def test_a_cluster_without_gpus_has_a_plot_of_its_cores() -> None:
+    found = usage_plots.plots(billed(recording([pod("a", cores=4)]), "job"))
+    assert [plot.title for plot in found] == ["Core-hours requested by job, and how many of them were used"]
 
 
 @pytest.mark.usefixtures("_plots")
@@ -120,6 +131,17 @@ def test_names_of_strangers_are_text(name: str) -> None:
     assert "\u202e" not in text
     for plot in usage_plots.plots(billed(recording(pods, [node("a")]), "namespace")):
         ElementTree.fromstring(plot.svg)  # noqa: S314 - our own
+
+
+@pytest.mark.usefixtures("_plots")
+def test_settings_of_plots_in_the_current_folder_are_none(tmp_path: Path) -> None:
+    (tmp_path / "matplotlibrc").write_bytes(b"\x1b[35m: \xff\nbackend: module://evil\n")
+    (tmp_path / "usage.json.gz").write_bytes(as_bytes(fortnight()))
+    code = "from kcheck.cli import main; main()"
+    words = [sys.executable, "-c", code, "usage", "--from", "usage.json.gz", "--format", "html"]
+    run = subprocess.run(words, capture_output=True, check=False, cwd=tmp_path)
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert b"<svg" in run.stdout
 
 
 def test_without_matplotlib_the_tables_are_there(monkeypatch: pytest.MonkeyPatch) -> None:

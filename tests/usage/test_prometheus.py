@@ -22,6 +22,7 @@ from kcheck.usage.joining import joined
 from kcheck.usage.numbers import table
 from tests.places import LONG
 from tests.usage.week import code, standard
+from tests.usage.week.cluster import HOUR
 from tests.usage.week.comparing import Comparison
 from tests.usage.week.drawn import drawn
 from tests.usage.week.truth import jobs, percentile, truth
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from tests.usage.week.cluster import Week
     from tests.usage.week.truth import JobTruth, PodTruth
 
-    Recordings = Callable[[str, Week], Path]
+    Recordings = Callable[[str, list[Week]], list[Path]]
 
 SEEDS = range(20 if LONG else 2)
 NEAR = 0.02
@@ -59,7 +60,7 @@ def standard_jobs() -> dict[tuple[str, tuple[str, str]], JobTruth]:
 
 @pytest.fixture(scope="module")
 def path(recordings: Recordings) -> Path:
-    return recordings("standard", standard_week())
+    return recordings("standard", [standard_week()])[0]
 
 
 @pytest.fixture
@@ -84,12 +85,13 @@ def test_a_recording_of_the_standard_week_is_true(recorded: Recording) -> None:
     assert not recorded.lacks
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_recording_of_a_drawn_week_is_true(recordings: Recordings, seed: int) -> None:
-    week = drawn(seed, 36 if LONG else 8)
-    recorded = recording.read(str(recordings(f"drawn-{seed}", week)))
-    assert Comparison(week, truth(week), recorded).differences() == []
-    assert [lack.what for lack in recorded.lacks] == ["gaps"]
+def test_recordings_of_drawn_weeks_are_true(recordings: Recordings) -> None:
+    """Several clusters in one Prometheus, as in a Thanos: a matcher selects one."""
+    several = [drawn(seed, 36 if LONG else 8) for seed in SEEDS]
+    for week, path in zip(several, recordings("drawn", several), strict=True):
+        recorded = recording.read(str(path))
+        assert Comparison(week, truth(week), recorded).differences() == []
+        assert [lack.what for lack in recorded.lacks] == ["gaps"]
 
 
 def test_each_pod_finds_its_workload_in_the_code(found: Joined) -> None:
@@ -112,16 +114,27 @@ def billed(found: Joined, world: World, by: By) -> Bill:
 
 
 def test_the_bill_of_jobs_is_that_of_their_truth(found: Joined, world: World) -> None:
-    rows = {row.name: row.amounts for row in billed(found, world, "job").rows}
-    true = {job.job[1]: job for job in standard_jobs().values() if job.gpu_hours}
-    for name, job in true.items():
-        amounts = next(amounts for row, amounts in rows.items() if name in row)
+    rows = {tuple(row.name.replace("/", " ").split()): row.amounts for row in billed(found, world, "job").rows}
+    for (namespace, (kind, name)), job in standard_jobs().items():
+        if name.startswith("probe-"):
+            continue  # five Jobs of one name to generate: one row
+        amounts = rows[kind, namespace, name]
         assert amounts.gpu_hours == pytest.approx(job.gpu_hours, rel=NEAR)
-        assert amounts.gpu_idle == pytest.approx(job.idle_gpu_hours, rel=NEAR, abs=0.02 * job.gpu_hours)
-        requested, used = job.core_hours
-        assert (amounts.cpu_requested, amounts.cpu_used) == pytest.approx((requested, used), rel=NEAR)
-        paid = sum(one.gpu_hours * _price(one) for one in job.pods if one.pod.gpus)
-        assert amounts.paid == pytest.approx(paid, rel=NEAR)
+        assert amounts.gpu_idle == pytest.approx(job.idle_gpu_hours, rel=NEAR, abs=0.01 * job.gpu_hours)
+        asked, used = job.core_hours
+        cores = sum(box.requests.get("cpu", 0) for one in job.pods for box in one.pod.containers)
+        slack = cores * standard_week().interval / HOUR  # a scrape of each pod
+        assert amounts.cpu_requested == pytest.approx(asked, rel=NEAR, abs=slack)
+        assert amounts.cpu_used == pytest.approx(used, rel=NEAR, abs=0.01)
+        if job.gpu_hours and kind != "RayCluster":
+            assert amounts.paid == pytest.approx(sum(one.gpu_hours * _price(one) for one in job.pods), rel=NEAR)
+
+
+def test_the_bill_is_that_of_the_nodes(found: Joined, world: World) -> None:
+    week = standard_week()
+    lasts = {node.name: (min(node.last, week.end) - max(node.first, week.begin)) / HOUR for node in week.nodes}
+    total = billed(found, world, "team").total.amounts
+    assert total.paid == pytest.approx(sum(lasts[node.name] * node.price for node in week.nodes), rel=0.005)
 
 
 def _price(pod: PodTruth) -> float:
@@ -173,7 +186,12 @@ def check(path: Path, *rules: str) -> list[dict[str, Any]]:
 def test_idle_gpus_and_fragments_are_found_and_nothing_else(path: Path) -> None:
     idle = {finding["object"].split("/")[-2] for finding in check(path, "gpu-idle")}
     assert idle == {"segmenter", "notebook-ada"}
-    assert [finding["object"].split(".")[-1] for finding in check(path, "pool-fragmented")] == ["inference"]
+    (fragments,) = check(path, "pool-fragmented")
+    assert fragments["object"].endswith("inference")
+    assert fragments["details"][:2] == [
+        "Pods waited for 6 h; 8 GPUs on 4 nodes were free meanwhile, on average",
+        "Job finetune waited longest: a pod of it asks for 8 GPUs",
+    ]
 
 
 @pytest.mark.usefixtures("world")
@@ -205,3 +223,13 @@ def test_requests_follow_from_the_truth(path: Path) -> None:
             used = max(max(pod.containers[box].memory) for pod in pods) * (1 + buffers["memory_buffer"] / 100)
             words = {memory_text(round_memory(used * share)) for share in (1 - NEAR, 1, 1 + NEAR)}
         assert any(finding["fix"]["title"] == f"set {resource}: {word}" for word in words), (finding["fix"], words)
+
+
+@pytest.mark.usefixtures("world")
+def test_fixed_requests_are_those_that_are_needed(path: Path) -> None:
+    rules = ("requests-above-usage", "requests-below-usage", "memory-limit-near-usage")
+    select = [word for rule in rules for word in ("--select", rule)]
+    assert check(path, *rules)
+    result = CliRunner().invoke(cli, ["fix", ".", "--usage", str(path), "--unsafe-fixes", "--info", *select])
+    assert result.exit_code in (0, 1), result.output
+    assert check(path, *rules) == []

@@ -52,6 +52,15 @@ def run(fake: FakePrometheus, *arguments: str, status: int = 0) -> str:
     return result.stderr.replace(fake.url, "URL")
 
 
+def test_the_window_of_the_settings_holds_unless_another_is_given(fake: FakePrometheus) -> None:
+    Path("kcheck.yaml").write_text("usage: {window: 12h}\n")
+    options = ["usage", "record", "--prometheus", fake.url, "--end", str(END), "--step", "5m"]
+    for more, hours in (([], 12), (["--window", "1d"], 24)):
+        assert CliRunner().invoke(cli, [*options, *more]).exit_code == 0
+        found = read("usage.json.gz")
+        assert (found.end - found.begin, found.asked) == (hours * HOUR, hours * HOUR)
+
+
 def failing_from(number: int) -> Iterator[Reply | None]:
     yield from [None] * number
     while True:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import jsonschema
 import pytest
 
 from kcheck.report import usage_csv, usage_json, usage_text
 from kcheck.usage import joining
-from kcheck.usage.bill import BY, Bill, By, bill
+from kcheck.usage.bill import BY, Bill, By, Order, bill
 from kcheck.usage.recording import HOUR, Lack, QueueWait
 from tests.places import ROOT
 from tests.usage.recordings import node, nowhere, pod, recording
@@ -98,6 +98,9 @@ requested        1,440   43%     18%   1,624   28%    3,808   47%   $9,907   $5,
 total            2,688     -       -  34,944     -  268,800     -  $18,493  $14,255      -
 Most idle money first.
 
+Node pools:
+  gpu: 2 nodes of p5.48xlarge; no pod requested 1,248 of 2,688 GPU-hours, $8,586 of $18,493
+  own.metal: 1 node; no pod requested 1,344 of 2,688 core-hours
 Prices:
   list prices of us-east-1, on demand; --price sets your own for every node
   1 node of type own.metal (168 node-hours): no list price, or set --price
@@ -136,6 +139,8 @@ requested             -400  +60 pt  -$2,752  -$3,853
 (not requested)       +400       -  +$2,752  +$2,752
 total                    0  +60 pt        0  -$1,101
 
+Node pools:
+  gpu: 1 node of p5.48xlarge; no pod requested 1,488 of 2,688 GPU-hours, $10,237 of $18,493
 Prices:
   list prices of us-east-1, on demand; --price sets your own for every node
 """
@@ -176,6 +181,14 @@ def test_json_keeps_its_contract(by: By, made: Recording) -> None:
     amounts = SCHEMA["$defs"]["amounts"]["properties"]
     assert data["total"].keys() - amounts.keys() == {"recent", "before"}
     assert data["requested"]["paid"] + data["not_requested"]["paid"] == pytest.approx(data["total"]["paid"])
+
+
+@pytest.mark.parametrize("order", get_args(Order))
+def test_json_names_its_order(order: Order) -> None:
+    made = bill(joining.joined(week(), None), nowhere(), "job", order=order)
+    data = json.loads(usage_json.render(made))
+    jsonschema.validate(data, SCHEMA)
+    assert data["order"] == order
 
 
 def lines(text: str) -> list[dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
 import subprocess
 import sys
 import urllib.parse
@@ -76,8 +77,8 @@ def test_the_code_has_the_workloads_of_the_standard_week(read: Callable[[Mapping
 
 
 @pytest.fixture(scope="module")
-def url(programs: server.Programs, blocks: Callable[[str, Week], Path], week: Week) -> Iterator[str]:
-    with server.running(programs, blocks("one-day", week)) as address:
+def url(programs: server.Programs, blocks: Callable[[str, list[Week]], Path], week: Week) -> Iterator[str]:
+    with server.running(programs, blocks("one-day", [week])) as address:
         yield address
 
 
@@ -115,6 +116,24 @@ def test_the_script_says_what_it_needs(tmp_path: Path) -> None:
     )  # fmt: skip
     assert run.returncode == 2
     assert run.stderr.startswith("prometheus and promtool must be in PATH")
+
+
+@pytest.mark.usefixtures("programs")
+def test_the_script_serves_samples_until_it_is_stopped(tmp_path: Path) -> None:
+    samples = tmp_path / "samples.txt"
+    samples.write_text(f'up{{job="a"}} 1 {standard.END}\n# EOF\n')
+    command = [sys.executable, str(ROOT / "scripts" / "prometheus"), str(samples)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().split()[-1]
+            assert [(labels["job"], value) for labels, value in answers(url, "up", standard.END)] == [("a", 1)]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+    with pytest.raises(ConnectionError):
+        answers(url, "up", standard.END)
 
 
 def test_blocks_of_a_file_that_is_none_are_refused(programs: server.Programs, tmp_path: Path) -> None:

@@ -179,6 +179,7 @@ def assert_valid(command: str, form: str, text: str) -> None:
 
 USAGE = (
     "b",
+    "br",
     "caption",
     "clippath",
     "dd",

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from kcheck.model import NOTHING, Cni
 from kcheck.numbers import profiles
 from kcheck.source.elements import wrap
+from kcheck.source.steps import Json
 from kcheck.source.units import as_text, whole_number
-from kcheck.source.values import Json, Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, mapped
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from kcheck.model import NOTHING, Addresses, NodePool, PodRange, Size, Subnet, Surge, Upgrade
 from kcheck.numbers import profiles
 from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.values import Item, Known, Origin, Unknown, Unset, Value, mapped, with_origin
+from kcheck.source.steps import Item
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, mapped, with_origin
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory

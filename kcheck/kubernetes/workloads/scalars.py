@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.source.units import as_text, quantity
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, mapped
-from kcheck.source.yaml_nodes import Stated
+from kcheck.source.values import Known, Missing, Origin, Overlaid, Unknown, Unset, Value, mapped, with_origin
+from kcheck.source.yaml_nodes import Patched, Stated
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -24,8 +24,23 @@ def scalar(node: yaml.Node, *path: str) -> Value[object]:
     """The scalar at a path below a node, with its place; Unset with the place where it would be written."""
     found = _reached(node, path)
     if isinstance(found, yaml.Scalar):
-        return value_of(found)
+        value = value_of(found)
+        if isinstance(value, Unknown) or not isinstance(node, Patched):
+            return value
+        return with_origin(value, _overlaid(value.origin, node, path))
     return found if isinstance(found, Unset | Unknown) else _wrong(found, path, "a single value")
+
+
+def _overlaid(origin: Origin, node: Patched, path: tuple[str, ...]) -> Origin:
+    """The origin of a value below a patched map, with the place of one that only the overlay has."""
+    at = 0
+    while at < len(path) - 1 and isinstance(inner := yaml.get(node, path[at]), Patched):
+        node, at = inner, at + 1
+    written = origin.written
+    if written.source is node.patch.source and node.patch.start <= written.start < node.patch.end:
+        return origin
+    own = Missing(node.patch, path[at:])
+    return Overlaid(origin.spans, origin.literal, origin.missing, origin.why, origin.within, own=own)
 
 
 def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Unknown:
@@ -41,6 +56,8 @@ def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Un
             rest = path[at:]
             if isinstance(here, Stated):
                 return Unset(here.absent(rest))
+            if isinstance(node, Patched):
+                return Unset(_overlaid(Origin((place,), missing=Missing(here.span, rest)), node, path))
             return Unset(place, here.span, _PATHS.setdefault(rest, rest))
         here, above = inner, here
     return here

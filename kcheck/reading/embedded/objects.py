@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.reading.embedded.trees import computed_scalar, documents, tree
 from kcheck.source.regex import regex
-from kcheck.source.values import Known, MapName, Missing, Origin, Unknown
+from kcheck.source.steps import MapName
+from kcheck.source.values import Known, Missing, Origin, Unknown
 from kcheck.source.yaml_nodes import Stated
 from kcheck.syntax import yaml
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kcheck.source.regex import regex
+from kcheck.source.steps import Json, MapName
 from kcheck.source.text import Edit
-from kcheck.source.values import Json, MapName
 from kcheck.syntax.insertion import sibling
 
 if TYPE_CHECKING:

@@ -130,7 +130,8 @@ class Week:
 
     `interval` is that of the kubelets and DCGM exporters, `facts` that of kube-state-metrics. `gaps` are times in
     which nothing was scraped. With `ids`, series of a container have its id, so that a restart begins a new one. What
-    `is_noisy` changes from scrape to scrape.
+    `is_noisy` changes from scrape to scrape. `honors_labels` is about the scrape of kube-state-metrics; all series have
+    the `external` labels.
     """
 
     begin: int
@@ -145,12 +146,15 @@ class Week:
     ids: bool = True
     sandboxes: bool = False
     is_noisy: bool = False
+    honors_labels: bool = True
+    external: dict[str, str] = field(default_factory=dict)
 
     @property
     def flags(self) -> list[str]:
-        """The flags of `kcheck usage record` that name its time."""
+        """The flags of `kcheck usage record` that name its time, and it among others."""
         end = datetime.fromtimestamp(self.end, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return ["--end", end, "--window", f"{(self.end - self.begin) // HOUR}h"]
+        matchers = [word for key, value in self.external.items() for word in ("--matcher", f'{key}="{value}"')]
+        return ["--end", end, "--window", f"{(self.end - self.begin) // HOUR}h", *matchers]
 
     def place(self) -> None:
         """Give each pod its GPUs, and see that they and its cores are there."""

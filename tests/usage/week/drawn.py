@@ -32,6 +32,8 @@ class _Draw:
         begin = END - hours * HOUR
         self.week = Week(begin, END, interval, self.by.choice([30, 60]))
         self.week.is_noisy = True
+        self.week.external = {"cluster": f"drawn-{seed}"}
+        self.week.honors_labels = self.by.random() < 0.5
         self.week.ids = self.by.random() < 0.5
         self.week.sandboxes = self.by.random() < 0.5
         for _ in range(2):

@@ -20,6 +20,8 @@ BLOCK = 54 * HOUR
 """Seconds of a block: one of the durations that a Prometheus merges blocks into."""
 PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 KSM = {"instance": "10.0.9.9:8080", "job": "kube-state-metrics"}
+KSM_POD = {"namespace": "monitoring", "pod": "kube-state-metrics-0", "container": "kube-state-metrics"}
+"""The target itself. What has such labels, too, has them as `exported_` where a scrape does not honor them."""
 BUCKETS = [1.0, *(2.5 * 2**power for power in range(13))]
 """The upper bounds of Kueue's histograms of time."""
 UNITS = {"cpu": "core", "memory": "byte"}
@@ -35,6 +37,8 @@ class Writer:
         self.paths = [folder / f"{start}.txt" for start in self.starts]
         self.files: list[TextIO] = [files.enter_context(path.open("w")) for path in self.paths]
         self._cuts: dict[int, list[int]] = {}
+        self._week = week
+        self._facts = clock(week, "kube-state-metrics", facts=True)
 
     def _pieces(self, ticks: Clock, first: int, last: int) -> list[tuple[TextIO, int, int]]:
         if id(ticks) not in self._cuts:
@@ -47,9 +51,17 @@ class Writer:
                 found.append((file, start, stop))
         return found
 
+    def fact(self, name: str, labels: dict[str, str], *spans: Span) -> None:
+        """A series of kube-state-metrics."""
+        if self._week.honors_labels:
+            own = {"container": KSM_POD["container"], **labels}
+        else:
+            own = {f"exported_{key}" if key in KSM_POD else key: value for key, value in labels.items()} | KSM_POD
+        self.constant(name, {**own, **KSM}, self._facts, *spans)
+
     def constant(self, name: str, labels: dict[str, str], ticks: Clock, *spans: Span) -> None:
         """A series that has one value for each span of time."""
-        series = _series(name, labels)
+        series = _series(name, {**labels, **self._week.external})
         for start, stop, value in spans:
             prefix = f"{series} {value:.15g} "
             for file, first, last in self._pieces(ticks, *ticks.span(start, stop)):
@@ -57,7 +69,7 @@ class Writer:
 
     def varying(self, name: str, labels: dict[str, str], ticks: Clock, first: int, values: list[float]) -> None:
         """A series that has these values from its first scrape on."""
-        prefix = _series(name, labels) + " "
+        prefix = _series(name, {**labels, **self._week.external}) + " "
         for file, start, stop in self._pieces(ticks, first, first + len(values)):
             pairs = zip(values[start - first : stop - first], ticks.text[start:stop], strict=True)
             file.write(prefix + prefix.join([f"{value:.12g} {at}" for value, at in pairs]))
@@ -80,9 +92,8 @@ def write(week: Week, folder: Path) -> list[Path]:
         write_gpus(writer, week)
         _owners(writer, week)
         _queues(writer, week)
-        facts = clock(week, "kube-state-metrics", facts=True)
         for name, labels in week.namespaces.items():
-            writer.constant("kube_namespace_labels", {"namespace": name, **_labels(labels), **KSM}, facts, (0, None, 1))
+            writer.fact("kube_namespace_labels", {"namespace": name, **_labels(labels)}, (0, None, 1))
         for file in writer.files:
             file.write("# EOF\n")
     return writer.paths
@@ -149,9 +160,7 @@ def _whole(values: list[float]) -> list[float]:
 
 def _facts(writer: Writer, week: Week, pod: Pod) -> None:
     """What kube-state-metrics says of a pod from its creation until it is deleted."""
-    ticks = clock(week, "kube-state-metrics", facts=True)
-    own = {"namespace": pod.namespace, "pod": pod.name, "uid": identity(pod.name)}
-    base = {**own, **KSM}
+    base = {"namespace": pod.namespace, "pod": pod.name, "uid": identity(pod.name)}
     life: Span = (pod.created, pod.deleted, 1)
     kind, name = pod.owners[0] if pod.owners else ("", "")
     info = {**base, "created_by_kind": kind, "created_by_name": name, "priority_class": pod.priority}
@@ -159,33 +168,31 @@ def _facts(writer: Writer, week: Week, pod: Pod) -> None:
     if pod.scheduled is not None and pod.node is not None:
         homes.append((pod.node.name, pod.scheduled, pod.deleted))
     for node, start, stop in homes:
-        # the exporter's own container label: kube_pod_info has none that the scrape could honor
-        labels = {**info, "node": node, "container": "kube-state-metrics"}
-        writer.constant("kube_pod_info", labels, ticks, (start, stop, 1))
+        writer.fact("kube_pod_info", {**info, "node": node}, (start, stop, 1))
         for box in pod.containers:
             for metric, amounts in (("requests", box.requests), ("limits", box.limits)):
                 for resource, amount in amounts.items():
                     more = {"container": box.name, "node": node, "resource": resource, "unit": UNITS.get(resource, "integer")}  # fmt: skip
                     name = f"kube_pod_container_resource_{metric}"
-                    writer.constant(name, {**base, **more}, ticks, (start, stop, amount))
+                    writer.fact(name, {**base, **more}, (start, stop, amount))
     owner = {"owner_kind": kind or "<none>", "owner_name": info["created_by_name"] or "<none>"}
     controlled = {"owner_is_controller": "true" if kind else "<none>"}
-    writer.constant("kube_pod_owner", {**base, **owner, **controlled}, ticks, life)
-    writer.constant("kube_pod_labels", {**base, **_labels(pod.labels)}, ticks, life)
-    writer.constant("kube_pod_created", base, ticks, (*life[:2], pod.created))
+    writer.fact("kube_pod_owner", {**base, **owner, **controlled}, life)
+    writer.fact("kube_pod_labels", {**base, **_labels(pod.labels)}, life)
+    writer.fact("kube_pod_created", base, (*life[:2], pod.created))
     for name, at in (
         ("kube_pod_status_scheduled_time", pod.scheduled),
         ("kube_pod_start_time", pod.scheduled),
         ("kube_pod_completion_time", pod.ended),
     ):
         if at is not None:
-            writer.constant(name, base, ticks, (at, pod.deleted, at))
-    _phases(writer, pod, base, ticks)
+            writer.fact(name, base, (at, pod.deleted, at))
+    _phases(writer, pod, base)
     for box in pod.containers:
-        _restarts(writer, pod, box, base, ticks)
+        _restarts(writer, pod, box, base)
 
 
-def _phases(writer: Writer, pod: Pod, base: dict[str, str], ticks: Clock) -> None:
+def _phases(writer: Writer, pod: Pod, base: dict[str, str]) -> None:
     last = "Failed" if pod.failed else "Succeeded"
     times = [("Pending", pod.created, pod.started or pod.deleted)]
     if pod.started is not None:
@@ -194,26 +201,25 @@ def _phases(writer: Writer, pod: Pod, base: dict[str, str], ticks: Clock) -> Non
         times.append((last, pod.ended, pod.deleted))
     for phase in PHASES:
         spans: list[Span] = [(start, stop, float(phase == now)) for now, start, stop in times]
-        writer.constant("kube_pod_status_phase", {**base, "phase": phase}, ticks, *spans)
+        writer.fact("kube_pod_status_phase", {**base, "phase": phase}, *spans)
 
 
-def _restarts(writer: Writer, pod: Pod, box: Container, base: dict[str, str], ticks: Clock) -> None:
+def _restarts(writer: Writer, pod: Pod, box: Container, base: dict[str, str]) -> None:
     if pod.started is None:
         return
     labels = {**base, "container": box.name}
     times = [pod.started, *box.restarts]
     stops = [*box.restarts, pod.deleted]
     spans: list[Span] = [(start, stop, number) for number, (start, stop) in enumerate(zip(times, stops, strict=True))]
-    writer.constant("kube_pod_container_status_restarts_total", labels, ticks, *spans)
+    writer.fact("kube_pod_container_status_restarts_total", labels, *spans)
     for start, stop in zip(times[1:], stops[1:], strict=True):
         reason = "OOMKilled" if start in box.kills else "Error"
         name = "kube_pod_container_status_last_terminated_reason"
-        writer.constant(name, {**labels, "reason": reason}, ticks, (start, stop, 1))
+        writer.fact(name, {**labels, "reason": reason}, (start, stop, 1))
 
 
 def _owners(writer: Writer, week: Week) -> None:
     """The owners of the ReplicaSets and Jobs of the pods, as long as there is one of these."""
-    ticks = clock(week, "kube-state-metrics", facts=True)
     found: dict[tuple[str, str, str], tuple[tuple[str, str] | None, int, int]] = {}
     for pod in week.pods:
         if not pod.owners or pod.owners[0][0] not in ("ReplicaSet", "Job"):
@@ -226,33 +232,31 @@ def _owners(writer: Writer, week: Week) -> None:
         metric, label = ("kube_job_owner", "job_name") if kind == "Job" else ("kube_replicaset_owner", "replicaset")
         owner = {"owner_kind": above[0] if above else "<none>", "owner_name": above[1] if above else "<none>"}
         controlled = {"owner_is_controller": "true" if above else "<none>"}
-        labels = {"namespace": namespace, label: name, **owner, **controlled, **KSM}
-        writer.constant(metric, labels, ticks, (start, stop, 1))
+        labels = {"namespace": namespace, label: name, **owner, **controlled}
+        writer.fact(metric, labels, (start, stop, 1))
 
 
 def _node(writer: Writer, week: Week, node: Node) -> None:
-    ticks = clock(week, "kube-state-metrics", facts=True)
     labels = {
         "eks.amazonaws.com/nodegroup": node.pool,
         "eks.amazonaws.com/capacityType": "ON_DEMAND",
         "node.kubernetes.io/instance-type": node.type,
         "topology.kubernetes.io/zone": "us-east-1a",
     }
-    own = {"node": node.name, **KSM}
-    writer.constant("kube_node_labels", {**own, **_labels(labels)}, ticks, (node.first, node.last, 1))
+    own = {"node": node.name}
+    writer.fact("kube_node_labels", {**own, **_labels(labels)}, (node.first, node.last, 1))
     info = {"provider_id": f"aws:///us-east-1a/i-{identity(node.name)}", "kubelet_version": "v1.35.2"}
-    writer.constant("kube_node_info", {**own, **info}, ticks, (node.first, node.last, 1))
+    writer.fact("kube_node_info", {**own, **info}, (node.first, node.last, 1))
     amounts = {"cpu": node.cores, "memory": node.memory}
     if node.gpus:
         amounts[node.gpus.resource] = node.gpus.count
     for resource, amount in amounts.items():
         more = {"resource": resource, "unit": UNITS.get(resource, "integer")}
-        writer.constant("kube_node_status_allocatable", {**own, **more}, ticks, (node.first, node.last, amount))
-    kubelet_ticks = kubelet(week, node)
+        writer.fact("kube_node_status_allocatable", {**own, **more}, (node.first, node.last, amount))
     for name, value in (("container_memory_working_set_bytes", 900 * MIB), ("container_cpu_usage_seconds_total", 5000)):
         # the cgroup of all pods, of which nobody may think that it is one
         labels = {"id": "/kubepods", "node": node.name, "job": "kubelet"}
-        writer.constant(name, labels, kubelet_ticks, (node.first, node.last, value))
+        writer.constant(name, labels, kubelet(week, node), (node.first, node.last, value))
 
 
 def _queues(writer: Writer, week: Week) -> None:

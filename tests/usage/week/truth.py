@@ -59,7 +59,7 @@ class GpuTruth:
 
 @dataclass
 class PodTruth:
-    """Seconds that a pod ran in the week and was pending in it; its containers and GPUs.
+    """Seconds that a pod ran in the week and was pending in it, and had a node; its containers and GPUs.
 
     `lives` is how many pods had its name; `pod` is the last of them.
     """
@@ -67,6 +67,7 @@ class PodTruth:
     pod: Pod
     running: int
     waiting: int
+    held: int
     containers: dict[str, ContainerTruth]
     gpus: dict[str, list[GpuTruth]]
     lives: int = 1
@@ -76,6 +77,7 @@ class PodTruth:
         self.pod = later.pod
         self.running += later.running
         self.waiting += later.waiting
+        self.held += later.held
         self.lives += 1
         for name, box in later.containers.items():
             self.containers[name].lives += box.lives
@@ -85,7 +87,7 @@ class PodTruth:
     @property
     def gpu_hours(self) -> float:
         """GPUs times hours."""
-        return self.pod.gpus * self.running / HOUR
+        return self.pod.gpus * self.held / HOUR
 
 
 @dataclass
@@ -103,8 +105,8 @@ class JobTruth:
 
     @property
     def idle_gpu_hours(self) -> float:
-        """GPU-hours in which the GPU was not busy."""
-        hours = 0.0
+        """GPU-hours in which the GPU was not busy, such as those before its pod ran."""
+        hours = sum(one.pod.gpus * (one.held - one.running) / HOUR for one in self.pods)
         for one in self.pods:
             for gpus in one.gpus.values():
                 hours += sum((1 - mean(gpu.busy) / 100) * one.running / HOUR for gpu in gpus if gpu.busy)
@@ -118,7 +120,7 @@ class JobTruth:
     @property
     def core_hours(self) -> tuple[float, float]:
         """Hours of cores requested, and used."""
-        requested = sum(one.running * box.requests.get("cpu", 0) for one in self.pods for box in one.pod.containers)
+        requested = sum(one.held * box.requests.get("cpu", 0) for one in self.pods for box in one.pod.containers)
         used = 0.0
         for one in self.pods:
             for box in one.containers.values():
@@ -169,8 +171,9 @@ def _within(week: Week, start: int | None, stop: int | None) -> int:
 def _pod(week: Week, pod: Pod) -> PodTruth:
     running = _within(week, pod.started, pod.ended)
     waiting = _within(week, pod.created, pod.started or pod.deleted)
+    held = _within(week, pod.scheduled, pod.ended)
     boxes = {box.name: _container(week, pod, box) for box in pod.containers}
-    return PodTruth(pod, running, waiting, boxes, {box.name: _gpus(week, pod, box) for box in pod.containers})
+    return PodTruth(pod, running, waiting, held, boxes, {box.name: _gpus(week, pod, box) for box in pod.containers})
 
 
 def _container(week: Week, pod: Pod, box: Container) -> ContainerTruth:
