@@ -193,8 +193,8 @@ def test_mistakes_of_the_command_line(fake: FakePrometheus, arguments: list[str]
 def test_samples_have_time_to_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", lambda: END + 239.0)
     network = Network("http://localhost", 7 * 86_400, 60, None, (), None, None, None, (), 60)  # fmt: skip
-    assert question(network).end == END
-    assert question(network._replace(end=END + 10_000)).end == END + 180
+    assert question(network, "").end == END
+    assert question(network._replace(end=END + 10_000), "").end == END + 180
 
 
 def test_without_an_address_nothing_is_asked() -> None:
