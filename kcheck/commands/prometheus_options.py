@@ -28,6 +28,9 @@ _EPOCH = regex(r"\d{9,10}")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 30 * 86_400
 _WINDOW = "7d"
+_LATE = 180
+"""Seconds until what was scraped has arrived, at a managed service too."""
+
 _STEPS = range(10, 3601)
 _MATCHER = regex(r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*(=~|!~|!=|=)\s*"([^"\\\n]|\\.)*"\s*')
 
@@ -96,7 +99,7 @@ _OPTIONS = (
     click.option(
         "--step", default="1m", show_default=True, callback=_seconds, metavar="TIME", help="Time between two samples."
     ),
-    click.option("--end", callback=_moment, metavar="TIME", help="Look back from this time, UTC.  [default: now]"),
+    click.option("--end", callback=_moment, metavar="TIME", help="Look back from this time, UTC.  [default: 3m ago]"),
     click.option(
         "--matcher", "matchers", multiple=True, callback=_selecting, metavar="MATCHER",
         help="Only series with this label, such as cluster=\"prod\"; may be repeated.",
@@ -177,7 +180,7 @@ def question(network: Network, window: str) -> Question:
     if not 2 * step <= length <= _LONGEST:
         raise click.UsageError("--window: expected two steps at least, and 30d at most")
     now = int(time.time())
-    end = min(network.end or now, now) // step * step
+    end = min(network.end or now - _LATE, now) // step * step
     return Question(length // step * step, step, end, network.matchers)
 
 

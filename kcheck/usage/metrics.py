@@ -105,7 +105,14 @@ class Metric(Struct, frozen=True):
 
     def meanings(self, labels: Mapping[str, str]) -> tuple[str, ...]:
         """What the labels of a series say, in the order of `labels`; empty texts for those that it has not."""
-        return tuple(next((text for name in names if (text := labels.get(name))), "") for names in self.labels)
+        found = []
+        for names in self.labels:  # a loop, as it is run for each series of each answer
+            text = ""
+            for name in names:
+                if text := labels.get(name, ""):
+                    break
+            found.append(text)
+        return tuple(found)
 
     def is_of(self, pod: str) -> bool:
         """Whether a series is of a pod, and not of an exporter that nobody is the user of."""

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.cli import cli
+from kcheck.commands.prometheus_options import Network, question
 from kcheck.usage.recording import HOUR, read
 from tests.usage.fake_prometheus import FakePrometheus, Reply, Request, failure, serving
 from tests.usage.test_recorder import END, GIB, MAIN
@@ -187,6 +188,13 @@ def test_mistakes_of_the_command_line(fake: FakePrometheus, arguments: list[str]
     Path("token").write_text("abcdefgh")
     assert said in " ".join(run(fake, *arguments, status=2).split())
     assert fake.asked == []
+
+
+def test_samples_have_time_to_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: END + 239.0)
+    network = Network("http://localhost", 7 * 86_400, 60, None, (), None, None, None, (), 60)  # fmt: skip
+    assert question(network, "").end == END
+    assert question(network._replace(end=END + 10_000), "").end == END + 180
 
 
 def test_without_an_address_nothing_is_asked() -> None:
