@@ -35,7 +35,7 @@ _LIGHT = usage_plots.COLORS
 _STYLE = """\
 :root{color-scheme:light dark;--page:#fff;--text:#18181b;--soft:#f4f4f5;LIGHT}
 @media screen and (prefers-color-scheme:dark){:root{--page:#18181b;--text:#fafafa;--soft:#27272a;DARK}}
-body{font:15px/1.5 system-ui,sans-serif;max-width:68rem;margin:2rem auto;padding:0 1rem}
+body{font:15px/1.5 system-ui,sans-serif;max-width:74rem;margin:2rem auto;padding:0 1rem}
 body{background:var(--page);color:var(--text)}
 h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.4rem 0}
 .numbers{display:flex;flex-wrap:wrap;gap:.8rem;margin:1.2rem 0;padding:0;list-style:none}
@@ -45,7 +45,7 @@ h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}caption{text-align:left}
 td,th{padding:.3rem .45rem;text-align:right;border-bottom:1px solid var(--soft);white-space:nowrap}
 tfoot th{white-space:nowrap!important}
-td:first-child,th:first-child{text-align:left;white-space:normal;overflow-wrap:anywhere;font-weight:normal}
+td:first-child,th:first-child{text-align:left;min-width:13rem;white-space:normal;overflow-wrap:anywhere;font-weight:normal}
 thead th{border-bottom:2px solid var(--grid);font-weight:600!important;vertical-align:bottom}
 tfoot td,tfoot th{font-weight:600!important}tfoot tr:first-child>*{border-top:2px solid var(--grid)}
 figure{margin:1.5rem 0}.plot{width:100%;height:auto;stroke-linejoin:round}
@@ -55,11 +55,11 @@ figure{margin:1.5rem 0}.plot{width:100%;height:auto;stroke-linejoin:round}
 _SECURITY = "default-src 'none'; style-src 'unsafe-inline'"
 _MEANING = """\
 GPU-hours: GPUs that pods requested, times the hours for which they had their nodes.
-Busy: the mean utilisation of these GPUs while their pods ran, as NVIDIA's DCGM measures it.
-Paid: the price of a node, shared by its pods: on nodes with GPUs by the GPUs that they request; on other nodes by the \
+Busy: The mean utilisation of these GPUs while their pods ran, as NVIDIA's DCGM measures it.
+Paid: The price of a node, shared by its pods: on nodes with GPUs by the GPUs that they request; on other nodes by the \
 larger of their shares of cores and memory, requested or used, whichever is more, as OpenCost does.
-Idle: what was paid for GPUs while they were not busy, or for cores and memory that were requested and not used.
-Not requested: what the nodes cost beyond what their pods requested. With it, the rows add up to the bill."""
+Idle: What was paid for GPUs while they were not busy, or for cores and memory that were requested and not used.
+Not requested: What the nodes cost beyond what their pods requested. With it, the rows add up to the bill."""
 
 
 def render(bill: Bill) -> str:

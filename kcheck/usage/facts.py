@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.usage.metrics import window
-from kcheck.usage.recording import Owner
+from kcheck.usage.recording import NOBODY, Owner
 from kcheck.usage.slices import sanitized_labels
 
 if TYPE_CHECKING:
@@ -158,10 +158,9 @@ class Facts(Struct):
             for metric, labels, _ in self._rows(role, found):
                 namespace, name = metric.meanings(labels)
                 kind, owner = labels.get("owner_kind", ""), labels.get("owner_name", "")
-                if kind not in ("", "<none>"):
-                    controls = labels.get("owner_is_controller") == "true"
-                    if (namespace, name) not in best or controls >= best[namespace, name][0]:
-                        best[namespace, name] = (controls, Owner(kind, owner))
+                controls = labels.get("owner_is_controller") == "true"
+                if (namespace, name) not in best or controls >= best[namespace, name][0]:
+                    best[namespace, name] = (controls, NOBODY if kind in ("", "<none>") else Owner(kind, owner))
             for key, (_, one) in best.items():
                 add(key, one)
 

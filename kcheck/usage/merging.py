@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.usage.facts import set_time
-from kcheck.usage.recording import HOUR, Container, Gpu, Node, Pod
+from kcheck.usage.recording import HOUR, NOBODY, Container, Gpu, Node, Pod
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -157,8 +157,10 @@ def finished(pod: Pod, recording: Recording) -> Pod:
 
 def _chain(owner: Owner, namespace: str, found: Slice) -> list[Owner]:
     """An owner and the owners of it, from the pod outwards."""
+    if owner == NOBODY:
+        return [owner]
     above = {"ReplicaSet": found.replica_sets, "Job": found.jobs}.get(owner.kind, {}).get((namespace, owner.name))
-    return [owner, above] if above else [owner]
+    return [owner, above] if above and above != NOBODY else [owner]
 
 
 def _add_histogram(into: Histogram, new: Histogram) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.source.regex import regex
-from kcheck.usage.recording import Owner
+from kcheck.usage.recording import NOBODY, Owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,16 +21,13 @@ _OF_RUN = regex(r"(.+)-[0-9]{8,10}")
 _INDEX = regex(r"(.+)-[0-9]{1,6}")
 _STEP = regex(r"(.+)-[^-]+")
 
-NOBODY = ("", "<none>")
-"""How kube-state-metrics says that there is no owner."""
-
 
 def chain(pod: Pod) -> list[Owner]:
     """The owners of a pod from its own controller outwards: those recorded, and what the name of the last one shows.
 
     Empty where nothing was recorded.
     """
-    found = [owner for owner in pod.owners if owner.kind not in NOBODY]
+    found = [owner for owner in pod.owners if owner != NOBODY]
     if not found:
         return []
     last = found[-1]

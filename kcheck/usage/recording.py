@@ -42,6 +42,10 @@ class Owner(Struct, frozen=True):
     name: str
 
 
+NOBODY = Owner("", "")
+"""What made a pod that nothing made, as was recorded; without any owner in a recording nobody knows."""
+
+
 class Gpu(Struct):
     """A GPU, or a MIG slice of one (`profile`), as a container of a pod used it.
 

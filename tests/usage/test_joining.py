@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-NOBODY = Owner("<none>", "<none>")
-"""What kube-state-metrics has for the owner of a pod that nothing made."""
-
 
 def workload(kind: str, name: str, spec: str, *, api: str = "batch/v1", namespace: str | None = "ml") -> str:
     """A manifest; the spec holds POD for a pod template of one container `main`."""
@@ -77,7 +74,7 @@ CASES = {
     "kind that nobody described": (
         workload("Pipeline", "etl", "{stage: {template: POD}}", api="example.com/v1"), "etl-0", [("StatefulSet", "etl")], "",
     ),
-    "pod alone": (workload("Pod", "debug", "{containers: [{name: main, image: quay.io/a/b:1}]}", api="v1"), "debug", [("<none>", "<none>")], ""),
+    "pod alone": (workload("Pod", "debug", "{containers: [{name: main, image: quay.io/a/b:1}]}", api="v1"), "debug", [("", "")], ""),
     "no owners recorded, Deployment": (workload("Deployment", "api", JOB, api="apps/v1"), "api-7d9f8b6c5d-x2k9p", [], ""),
     "no owners recorded, role": (workload("PyTorchJob", "train", ROLES, api="kubeflow.org/v1"), "train-worker-3", [], "Worker"),
     "no owners recorded, CronJob": (workload("CronJob", "report", JOBS), "report-29400120-x2k9p", [], ""),
@@ -113,7 +110,7 @@ STRANGERS = {
     "other kind": ("shard-0", [("StatefulSet", "shard")], "ml"),
     "name that only begins alike": ("sharding-x2k9p", [("Job", "sharding")], "ml"),
     "longer name": ("shard-all-x2k9p", [("Job", "shard-all")], "ml"),
-    "owner that is known to be none": ("shard", [("<none>", "<none>")], "ml"),
+    "owner that is known to be none": ("shard", [("", "")], "ml"),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from kcheck.usage.http import Access, HttpError
 from kcheck.usage.prometheus import Prometheus
 from kcheck.usage.recorder import Question, Recorder
-from kcheck.usage.recording import HOUR, Lack, Owner, QueueWait, as_bytes, decoded
+from kcheck.usage.recording import HOUR, NOBODY, Lack, Owner, QueueWait, as_bytes, decoded
 from tests.usage.fake_prometheus import FakePrometheus, serving
 
 if TYPE_CHECKING:
@@ -144,6 +144,13 @@ def test_owners_labels_and_times(fake: FakePrometheus) -> None:
     assert pod.labels == {"team": "vision", "app_kubernetes_io_name": "a"}
     assert recording.namespaces == {"ml": {"team": "ml"}}
     assert (pod.created, pod.scheduled, pod.started, pod.ended) == (BEGIN - 90, BEGIN - 80, BEGIN - 70, None)
+
+
+def test_that_nothing_made_a_pod_is_recorded(fake: FakePrometheus) -> None:
+    """Else its name would tell."""
+    runs(fake)
+    fake.add("kube_pod_owner", WHOLE, 1, **A, owner_kind="<none>", owner_name="<none>", owner_is_controller="<none>")
+    assert only(recorded(fake)).owners == [NOBODY]
 
 
 def test_the_controller_is_the_owner(fake: FakePrometheus) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcheck.usage import histogram
+from kcheck.usage.recording import NOBODY
 from tests.usage.week.cluster import MIB
 from tests.usage.week.dcgm import RESERVED
 from tests.usage.week.measured import Life
@@ -92,7 +93,7 @@ class Comparison:
         if true is None:
             return
         what, plan = f"{pod.namespace}/{pod.name}", true.pod
-        yield from _same(f"{what} owners", [(one.kind, one.name) for one in pod.owners], plan.owners)
+        yield from _same(f"{what} owners", [(one.kind, one.name) for one in pod.owners if one != NOBODY], plan.owners)
         labels = {key.replace(".", "_").replace("/", "_"): value for key, value in plan.labels.items()}
         yield from _same(f"{what} labels", pod.labels, labels)
         yield from _same(f"{what} priority", pod.priority, plan.priority)
