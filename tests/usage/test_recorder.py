@@ -192,6 +192,27 @@ def test_a_kill_before_the_recording_is_none(fake: FakePrometheus) -> None:
     assert (main.restarts, main.kills, main.killed) == (0, 0, 0)
 
 
+def test_a_kill_before_the_first_scrape_is_none(fake: FakePrometheus) -> None:
+    """Data begins in the window, and kube-state-metrics is scraped some seconds after the kubelet."""
+    runs(fake, range(BEGIN + 60, END + 1, 60))
+    late = range(BEGIN + 97, END + 1, 60)
+    fake.add("kube_pod_container_status_restarts_total", late, lambda at: 3 + (at > END - HOUR), **MAIN)
+    fake.add("kube_pod_container_status_last_terminated_reason", late, 1, **MAIN, reason="OOMKilled")
+    main = only(recorded(fake)).containers["main"]
+    assert (main.restarts, main.kills) == (1, 1)
+
+
+@pytest.mark.parametrize("interval", [45, 90, 180, 240])
+def test_a_pod_that_waits_is_seen_by_rare_scrapes(fake: FakePrometheus, interval: int) -> None:
+    """Ten minutes have two or three samples of an exporter that is scraped every four."""
+    runs(fake, pod="other")
+    fake.add("kube_pod_status_phase", range(BEGIN + 11, BEGIN + 7211, interval), 1, **A, phase="Pending")
+    fake.add(
+        "kube_pod_status_phase", range(BEGIN - 3589, END + 1, interval), 0, **A | {"pod": "other"}, phase="Pending"
+    )
+    assert recorded(fake).pods[0].waiting == pytest.approx(7200, abs=interval)
+
+
 def test_a_pod_that_waits(fake: FakePrometheus) -> None:
     runs(fake, pod="other")
     fake.add("kube_pod_status_phase", range(BEGIN + 30, BEGIN + 1800, 60), 1, **A, phase="Pending")
