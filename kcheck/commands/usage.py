@@ -77,8 +77,6 @@ def command(
     from kcheck.usage.bill import bill
     from kcheck.usage.recording import RecordingError, read
 
-    if network.prometheus is not None or form == "html":  # a page depends on whether matplotlib is installed
-        system.cannot_repeat()
     if measured is None and network.prometheus is None:
         measured = config.usage.recording or None
     found = recording_of(measured, network, config.usage.window)

@@ -61,9 +61,10 @@ def joined(recording: Recording, world: World | None) -> Joined:
     strangers: dict[tuple[str, tuple[str, str]], int] = {}
     doubtful: dict[tuple[str, tuple[str, str]], list[Workload]] = {}
     seen: set[Workload] = set()
-    for pod in recording.pods:
-        meant = code.workloads(pod)
-        job = _job(pod, meant)
+    every = [(pod, meant := code.workloads(pod), _job(pod, meant)) for pod in recording.pods]
+    runs = owners.generated((pod.namespace, *job) for pod, meant, job in every if not meant)
+    for pod, meant, (kind, name) in every:
+        job = kind, runs.get((pod.namespace, kind, name), name)
         key = (pod.namespace, job)
         seen.update(meant)
         if len(meant) == 1:

@@ -8,7 +8,7 @@ from kcheck.source.regex import regex
 from kcheck.usage.recording import NOBODY, Owner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.usage.recording import Pod
 
@@ -50,6 +50,20 @@ def guessed(name: str) -> Iterator[str]:
     while match := _STEP.fullmatch(short):  # such as a role: train-worker-0
         short = match[1]
         yield short
+
+
+def generated(names: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
+    """What names made by generateName begin with, by namespace, kind and name: those of which there are several."""
+    begins: dict[tuple[str, str, str], set[str]] = {}
+    for namespace, kind, name in names:
+        if match := _OF_POD.fullmatch(name):
+            begins.setdefault((namespace, kind, f"{match[1]}-"), set()).add(name)
+    return {
+        (namespace, kind, name): begin
+        for (namespace, kind, begin), found in begins.items()
+        if len(found) > 1
+        for name in found
+    }
 
 
 def job(pod: Pod) -> tuple[str, str]:

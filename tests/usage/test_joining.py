@@ -164,6 +164,15 @@ def test_containers_tell_templates_apart(write: Callable[[Mapping[str, str]], Pa
     assert [match.template and match.template.role for match in matches] == ["Worker", None]
 
 
+def test_runs_of_one_generated_name_are_one_job() -> None:
+    pods = [
+        seen(f"{name}-main", [("Workflow", name)]) for name in ("report-7nsbs", "report-8lzkg", "tune-x2k9p", "large")
+    ]
+    found = joined(recording(pods), None)
+    assert [match.job[1] for match in found.matches] == ["report-", "report-", "tune-x2k9p", "large"]
+    assert sorted(one[2] for one in found.strangers) == [1, 1, 2]
+
+
 def test_without_code_pods_belong_to_their_outermost_owner() -> None:
     pods = [
         seen("report-29400120-x2k9p", [("Job", "report-29400120")]),
