@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Recordings = Callable[[str, list[Week]], list[Path]]
 
-SEEDS = range(20 if LONG else 2)
+SEEDS = range(8 if LONG else 2)
 NEAR = 0.02
 
 

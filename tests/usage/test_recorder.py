@@ -192,6 +192,25 @@ def test_a_kill_before_the_recording_is_none(fake: FakePrometheus) -> None:
     assert (main.restarts, main.kills, main.killed) == (0, 0, 0)
 
 
+def test_a_kill_before_the_first_scrape_is_none(fake: FakePrometheus) -> None:
+    """Data begins in the window, and kube-state-metrics is scraped some seconds after the kubelet."""
+    runs(fake, range(BEGIN + 60, END + 1, 60))
+    late = range(BEGIN + 97, END + 1, 60)
+    fake.add("kube_pod_container_status_restarts_total", late, lambda at: 3 + (at > END - HOUR), **MAIN)
+    fake.add("kube_pod_container_status_last_terminated_reason", late, 1, **MAIN, reason="OOMKilled")
+    main = only(recorded(fake)).containers["main"]
+    assert (main.restarts, main.kills) == (1, 1)
+
+
+@pytest.mark.parametrize("interval", [180, 240])
+def test_a_pod_that_waits_is_seen_by_rare_scrapes(fake: FakePrometheus, interval: int) -> None:
+    """Ten minutes may have three samples of an exporter that is scraped every four: that is not every 200 seconds."""
+    runs(fake)
+    scrapes = range(BEGIN - 3631, END + 1, interval)
+    fake.add("kube_pod_status_phase", scrapes, lambda at: BEGIN - 60 < at < BEGIN + 7140, **A, phase="Pending")
+    assert only(recorded(fake)).waiting == pytest.approx(7200, abs=interval)
+
+
 def test_a_pod_that_waits(fake: FakePrometheus) -> None:
     runs(fake, pod="other")
     fake.add("kube_pod_status_phase", range(BEGIN + 30, BEGIN + 1800, 60), 1, **A, phase="Pending")

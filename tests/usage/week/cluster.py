@@ -130,8 +130,8 @@ class Week:
 
     `interval` is that of the kubelets and DCGM exporters, `facts` that of kube-state-metrics. `gaps` are times in
     which nothing was scraped. With `ids`, series of a container have its id, so that a restart begins a new one. What
-    `is_noisy` changes from scrape to scrape. `honors_labels` is about the scrape of kube-state-metrics; all series have
-    the `external` labels.
+    `is_noisy` changes from scrape to scrape. `honors_labels` is about the scrape of kube-state-metrics, which runs in
+    `copies`; all series have the `external` labels.
     """
 
     begin: int
@@ -147,6 +147,7 @@ class Week:
     sandboxes: bool = False
     is_noisy: bool = False
     honors_labels: bool = True
+    copies: int = 1
     external: dict[str, str] = field(default_factory=dict)
 
     @property

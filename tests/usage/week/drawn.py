@@ -34,6 +34,7 @@ class _Draw:
         self.week.is_noisy = True
         self.week.external = {"cluster": f"drawn-{seed}"}
         self.week.honors_labels = self.by.random() < 0.5
+        self.week.copies = self.by.choice([1, 1, 2])
         self.week.ids = self.by.random() < 0.5
         self.week.sandboxes = self.by.random() < 0.5
         for _ in range(2):
@@ -128,7 +129,11 @@ class _Draw:
     def _schedule(self, pod: Pod) -> None:
         """Add a pod where there is room for it; one for which there is none never was."""
         for node in self.week.nodes:
-            here = [one for one in self.week.pods if one.node is node and (one.ended or END) > (pod.scheduled or 0)]
+            here = [
+                one
+                for one in self.week.pods
+                if one.node is node and (one.ended is None or one.ended > (pod.scheduled or 0))
+            ]
             cores = sum(box.requests["cpu"] for one in [*here, pod] for box in one.containers)
             slices = any("_mig_" in key for box in pod.containers for key in box.limits)
             fits = pod.gpus == 0 or (node.gpus is not None and bool(node.gpus.mig) == slices)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BLOCK = 54 * HOUR
 """Seconds of a block: one of the durations that a Prometheus merges blocks into."""
 PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
-KSM = {"instance": "10.0.9.9:8080", "job": "kube-state-metrics"}
+KSM = {"job": "kube-state-metrics"}
 KSM_POD = {"namespace": "monitoring", "pod": "kube-state-metrics-0", "container": "kube-state-metrics"}
 """The target itself. What has such labels, too, has them as `exported_` where a scrape does not honor them."""
 BUCKETS = [1.0, *(2.5 * 2**power for power in range(13))]
@@ -57,7 +57,8 @@ class Writer:
             own = {"container": KSM_POD["container"], **labels}
         else:
             own = {f"exported_{key}" if key in KSM_POD else key: value for key, value in labels.items()} | KSM_POD
-        self.constant(name, {**own, **KSM}, self._facts, *spans)
+        for number in range(self._week.copies):
+            self.constant(name, {**own, **KSM, "instance": f"10.0.9.{number}:8080"}, self._facts, *spans)
 
     def constant(self, name: str, labels: dict[str, str], ticks: Clock, *spans: Span) -> None:
         """A series that has one value for each span of time."""
