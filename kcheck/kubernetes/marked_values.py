@@ -79,9 +79,12 @@ class Marks:
         if isinstance(values, yaml.Mapping):
             self._look(values, (), absent=absent)
 
-    def as_json(self) -> str:
-        """All values, with marks."""
-        return json.dumps(_plain(self.values, self._changes))
+    def as_json(self) -> str | None:
+        """All values, with marks; None if there are none, or too many values."""
+        try:
+            return json.dumps(_Data().of(self.values, self._changes)) if self.marks else None
+        except OverflowError:
+            return None
 
     # --- what is marked
 
@@ -170,18 +173,31 @@ class Marks:
         return replace(mark.origin, why=f"the chart uses the value {'.'.join(mark.path)} for more than this")
 
 
-def _plain(node: yaml.Node | None, changes: _Changes | str | int) -> object:
-    """Values as data, with what is changed in them."""
-    if not isinstance(changes, dict):
-        return changes
-    target = yaml.resolve(node) if node is not None else None
-    if isinstance(target, yaml.Sequence):
-        return [_plain(item, changes.get(str(i), {})) for i, item in enumerate(target.items)]
-    if isinstance(target, yaml.Mapping) or changes:
-        own = yaml.entries(target) if isinstance(target, yaml.Mapping) else {}
-        found = {key: _plain(entry.value, changes.get(key, {})) for key, entry in own.items()}
-        return found | {key: _plain(None, below) for key, below in changes.items() if key not in own}
-    return yaml.value(target) if isinstance(target, yaml.Scalar) else None
+class _Data:
+    """Makes data of values; aliases of aliases can stand for more than anybody writes."""
+
+    def __init__(self) -> None:
+        self._left = MOST_VALUES
+
+    def of(self, node: yaml.Node | None, changes: _Changes | str | int, depth: int = 0) -> object:
+        """Values as data, with what is changed in them.
+
+        Raises:
+            OverflowError: they are too many.
+        """
+        self._left -= 1
+        if self._left < 0 or depth > MAX_DEPTH:
+            raise OverflowError
+        if not isinstance(changes, dict):
+            return changes
+        target = yaml.resolve(node) if node is not None else None
+        if isinstance(target, yaml.Sequence):
+            return [self.of(item, changes.get(str(i), {}), depth + 1) for i, item in enumerate(target.items)]
+        if isinstance(target, yaml.Mapping) or changes:
+            own = yaml.entries(target) if isinstance(target, yaml.Mapping) else {}
+            found = {key: self.of(entry.value, changes.get(key, {}), depth + 1) for key, entry in own.items()}
+            return found | {key: self.of(None, below, depth + 1) for key, below in changes.items() if key not in own}
+        return yaml.value(target) if isinstance(target, yaml.Scalar) else None
 
 
 def _may_hold(node: yaml.Node | None) -> bool:
@@ -256,7 +272,8 @@ def traced(
     amounts = {text for item in objects for _, text in _amounts(item.root, ())}
     for absent in (True, False):
         marks = Marks(values, output, amounts, absent=absent)
-        again = render(marks.as_json()) if marks.marks else ""
+        text = marks.as_json()
+        again = render(text) if text is not None else None
         if again is not None:
             marks.read(again)
             return [marks.applied(item) for item in objects]

@@ -209,7 +209,7 @@ class _Template:
                 continue
             if "{{" in text:
                 head, path = _head(text), _VALUE.findall(text) if len(_ACTION.findall(text)) == 1 else []
-                pattern = "(.*?)".join(map(re.escape, _ACTION.split(text)))
+                pattern = _pattern(_ACTION.split(text))
                 if head:
                     made = (re.compile(pattern), span, path[0] if path else "")
                     self.made.setdefault(head, []).append(made)
@@ -237,6 +237,12 @@ class _Template:
         value = match[1].strip("\"'") if path else ""
         given = isinstance(node, yaml.Scalar) and node.text == value and value
         return _Filled(match, span, node.span if given and node is not None else None)
+
+
+def _pattern(parts: list[str]) -> str:
+    """What a line with actions between some parts looks like; the first place of each part is the right one."""
+    first, *between, last = map(re.escape, parts)
+    return f"{first}{''.join(f'(?>.*?{part})' for part in between)}(.*){last}"
 
 
 class _Filled(NamedTuple):

@@ -258,3 +258,12 @@ def test_items_of_a_list_have_values_of_their_own(write: Write) -> None:
     files = chart("", values)
     files["train/templates/job.yaml"] = f" {{{{- range .Values.workers }}}}\n ---\n{pods} {{{{- end }}}}\n"
     fixed(write, files, RENDER)
+
+
+@pytest.mark.usefixtures("helm")
+def test_values_that_stand_for_too_many_are_not_marked(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marked_values, "MOST_VALUES", 500)
+    lines = [" train: {cpu: 4, memory: 16Gi}", " a0: &a0 {x: 1}"]
+    lines += [f" a{i}: &a{i} [*a{i - 1}, *a{i - 1}, *a{i - 1}]" for i in range(1, 9)]
+    (left,) = fixed(write, chart(SCALARS, "".join(f"{line}\n" for line in lines)), RENDER).remaining
+    assert left.help == "set cpu_request: 1500m; `cpu: {{ .Values.train.cpu }}` gives it now"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -573,6 +574,18 @@ def test_a_slow_helm_is_stopped(check: Check, monkeypatch: pytest.MonkeyPatch) -
     result = check({**ONE, "train/values.yaml": "sleep: 5\n"}, RENDER)
     (found,) = [f for f in result.findings if f.rule == "unreadable-file"]
     assert "the chart train could not be rendered: helm template took more than 1 s" in found.message
+
+
+@pytest.mark.usefixtures("helm")
+def test_a_line_of_many_actions_is_found_in_no_time(check: Check) -> None:
+    many = "name: " + "{{ .Values.hub.tag }}-" * 40 + "x\n"
+    files = {
+        "train/templates/job.yaml": f"{JOB}{{{{ .Values.long }}}}\n{many}",
+        "train/values.yaml": f"{ONE['train/values.yaml']}long: 'name: {'c-' * 60}'\n",
+    }
+    start = time.monotonic()
+    assert not check({**ONE, **files}, RENDER).bugs
+    assert time.monotonic() - start < 20
 
 
 def test_without_helm_it_is_wrong_use(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
