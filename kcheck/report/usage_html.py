@@ -109,7 +109,7 @@ def _plots(bill: Bill) -> Iterator[str]:
     try:
         found = usage_plots.plots(bill)
     except ImportError:
-        yield "<p class=note>For plots, install matplotlib: pip install 'kcheck[plots]'.</p>"
+        yield "<p class=note>For plots, install matplotlib beside kcheck, such as by its extra plots.</p>"
         return
     for plot in found:
         yield (
