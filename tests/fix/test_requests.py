@@ -16,7 +16,7 @@ from kcheck.source.findings import SAFETIES
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from kcheck.fix.fix import FixResult
@@ -34,10 +34,10 @@ def side(diff: str, sign: str) -> str:
     return "".join(line[1:] or line for line in lines if line[:1] in (sign, " ", "\n"))
 
 
-def fixed(write: Write, files: Mapping[str, str], config: Config = CONFIG) -> FixResult:
+def fixed(write: Write, files: Mapping[str, str], config: Config = CONFIG, paths: Sequence[str] = (".",)) -> FixResult:
     """What a fix of the files before makes of them: those after."""
     folder = write({name: side(diff, "-") for name, diff in files.items()})
-    outcome = fix.fix(["."], config, safeties=SAFETIES)
+    outcome = fix.fix(list(paths), config, safeties=SAFETIES)
     save.save(outcome.files)
     assert not outcome.refused
     for name, diff in files.items():

@@ -116,6 +116,12 @@ def test_an_inline_patch_gets_it_too(write: Write) -> None:
     fixed(write, overlays(inline), ONE)
 
 
+def test_a_base_that_was_not_given_stays(write: Write) -> None:
+    """As `kcheck fix prod` may write to prod only."""
+    patch = PATCH + PATCHES["its requests"]
+    fixed(write, overlays(" patches: [{path: patch.yaml}]\n", patch=patch), ONE, ["prod"])
+
+
 def test_the_later_of_two_patches_decides(write: Write) -> None:
     first = PATCH + "           resources: {requests: {memory: 64Gi}}\n"
     changed = """\
