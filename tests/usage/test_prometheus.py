@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 SEEDS = range(8 if LONG else 2)
 NEAR = 0.02
+GENERATED = ("probe-", "report-")
+"""Names that the API server completes for each run."""
 
 
 @cache
@@ -103,7 +105,7 @@ def test_each_pod_finds_its_workload_in_the_code(found: Joined) -> None:
         else:
             assert match.workload is not None, plan.name
             name = known(match.workload.name) or ""
-            assert name == plan.job[1] or (name == "probe-" and plan.job[1].startswith(name))
+            assert name == plan.job[1] or (name in GENERATED and plan.job[1].startswith(name))
             assert match.workload.kind == plan.job[0]
     assert {job for _, job, _ in found.strangers} >= {("StatefulSet", "redis"), ("Pod", "debug-shell")}
     assert {(one.kind, known(one.name)) for one in found.unseen} == set(code.NEVER)
@@ -116,8 +118,8 @@ def billed(found: Joined, world: World, by: By) -> Bill:
 def test_the_bill_of_jobs_is_that_of_their_truth(found: Joined, world: World) -> None:
     rows = {tuple(row.name.replace("/", " ").split()): row.amounts for row in billed(found, world, "job").rows}
     for (namespace, (kind, name)), job in standard_jobs().items():
-        if name.startswith("probe-"):
-            continue  # five Jobs of one name to generate: one row
+        if name.startswith(GENERATED):
+            continue  # runs of one generated name are one row
         amounts = rows[kind, namespace, name]
         assert amounts.gpu_hours == pytest.approx(job.gpu_hours, rel=NEAR)
         assert amounts.gpu_idle == pytest.approx(job.idle_gpu_hours, rel=NEAR, abs=0.01 * job.gpu_hours)
