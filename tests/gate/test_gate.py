@@ -354,7 +354,7 @@ def test_more_of_what_cannot_be_told_apart_is_new(write: Write) -> None:
 def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All examples, with a baseline of what is found there."""
     examples = ROOT / "examples"
-    files = {str(p.relative_to(examples)): p.read_text() for p in examples.rglob("*") if p.is_file()}
+    files = {str(p.relative_to(examples)): p.read_bytes() for p in examples.rglob("*") if p.is_file()}
     settings = {"kcheck.yaml": "baseline: kcheck-baseline.json\n", ".git/HEAD": ""}
     top = written(tmp_path_factory.mktemp("examples"), {**files, **settings})
     with contextlib.chdir(top):
