@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kcheck.source.values import known
 from kcheck.usage import histogram, joining, recording
+from kcheck.usage.nodes import devices
 from kcheck.usage.recording import Container, Pod, RecordingError
 
 if TYPE_CHECKING:
@@ -110,17 +111,23 @@ def gpus(found: Joined) -> dict[PodTemplate, GpuUse]:
 
 
 def _together(pods: list[Pod]) -> GpuUse:
-    each = [(pod, gpu) for pod in pods for one in pod.containers.values() for gpu in one.gpus]
-    first = max((gpu for _, gpu in each), key=lambda gpu: gpu.memory)
-    samples = sum(gpu.power_samples for _, gpu in each)
+    each = [gpu for pod in pods for one in pod.containers.values() for gpu in one.gpus]
+    first = max(each, key=lambda gpu: gpu.memory)
+    samples = sum(gpu.power_samples for gpu in each)
     return GpuUse(
         pods=len(pods),
-        seconds=sum(pod.running for pod, _ in each),
+        seconds=round(sum(pod.running * _held(pod) for pod in pods)),
         model=first.model,
         profile=first.profile,
-        busy=histogram.merged(gpu.busy for _, gpu in each),
-        tensor=histogram.merged(gpu.tensor for _, gpu in each),
+        busy=histogram.merged(gpu.busy for gpu in each),
+        tensor=histogram.merged(gpu.tensor for gpu in each),
         memory=round(first.memory),
         memory_total=round(first.memory_total),
-        power=round(sum(gpu.power for _, gpu in each) / samples) if samples else None,
+        power=round(sum(gpu.power for gpu in each) / samples) if samples else None,
     )
+
+
+def _held(pod: Pod) -> float:
+    """How many GPUs a pod held: those it asked for, as one that comes back gets others; else those that were seen."""
+    asked = sum(devices(one.limits | one.requests) for one in pod.containers.values())
+    return asked or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})

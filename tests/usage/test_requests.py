@@ -184,6 +184,15 @@ def test_gpus(write: Write, main: Container, expected: str) -> None:
     assert [rule for rule, _ in told(result) if rule.endswith("idle")] == ([expected] if expected else [])
 
 
+def test_a_pod_that_came_back_on_another_gpu_held_one_at_a_time(write: Write) -> None:
+    main = cards({0: 300}, count=2)
+    main.requests = {"nvidia_com_gpu": 1}
+    result = checked(write, job("{limits: {nvidia.com/gpu: 1}}"), ran(main))
+    assert [one.message for one in result.findings if one.rule == "gpu-idle"] == [
+        "Job sum held GPUs for 10 GPU-hours and used 0% of them"
+    ]
+
+
 def test_gpus_of_a_job_that_asks_for_none_any_more_are_not_judged(write: Write) -> None:
     assert told(checked(write, job("{requests: {cpu: 1}}"), ran(cards({0: 600})))) == []
 

@@ -67,6 +67,12 @@ def test_a_drawn_week_is_the_same_each_time(seed: int) -> None:
     }
 
 
+def test_the_example_is_the_code_of_the_standard_week() -> None:
+    """scripts/prometheus --week --code examples/usage writes it; its recording is of that week."""
+    for name, text in code.files().items():
+        assert (ROOT / "examples/usage" / name).read_text() == text
+
+
 def test_the_code_has_the_workloads_of_the_standard_week(read: Callable[[Mapping[str, str]], Inventory]) -> None:
     found = read(code.files())
     assert {known(pool.name) for pool in found.pools} == {node.pool for node in standard.standard().nodes}
