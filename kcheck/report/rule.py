@@ -72,7 +72,7 @@ def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
     yield Prose(f"{rule.summary}.")
     rows: list[tuple[str, Line]] = [
         ("severity", (_severity(rule),)),
-        ("fix", (_CLASSES[rule.safety],)),
+        ("fix", (_CLASSES[rule.safety] + ("; or unsafe, as said below" if rule.unsafe else ""),)),
         ("judges", ("each ", Name(rule.subject, f"docs/words.md#{rule.subject}"))),
         ("group", (Name(rule.group, f"{INDEX}#{rule.group}" if url(rule) else "", code=False),)),
     ]
@@ -105,6 +105,7 @@ def _conditions(rule: Rule) -> Iterator[str]:
             (f"{of}, a warning past", rule.grade.recommended or ""),
         ]
     parts += [(_CAPPED[cap.severity], cap.where) for cap in rule.at_most]
+    parts.append(("its fix is unsafe where", rule.unsafe))
     for comment, text in parts:
         if text:
             yield f"// {comment}"

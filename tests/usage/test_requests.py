@@ -125,6 +125,33 @@ def test_requests_and_limits(write: Write, resources: str, expected: list[tuple[
     assert told(checked(write, job(resources), ran(STEADY))) == expected
 
 
+def test_little_that_nobody_uses_is_for_those_who_look(write: Write) -> None:
+    main = Container(cpu={90: 1000}, memory={GIB: 1000}, memory_peak=GIB)
+    for cpu, word in (("300m", "info"), ("900m", "warning")):
+        result = checked(write, job(f"{{requests: {{cpu: {cpu}, memory: 1200Mi}}}}"), ran(main))
+        assert [one.severity.word for one in result.findings if one.rule == "requests-above-usage"] == [word]
+
+
+def test_the_rule_says_where_its_fix_is_unsafe() -> None:
+    run = CliRunner().invoke(cli, ["explain", "requests-above-usage"])
+    assert "// its fix is unsafe where" in run.output
+    assert "costs: the bill or the behaviour changes; or unsafe, as said below" in run.output
+
+
+def test_equal_findings_at_one_place_have_the_worst_class(write: Write) -> None:
+    """Two containers have their request from one anchor; one of them has no more than that."""
+    code = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: sum, namespace: ml}\nspec: {template: {spec: {containers: [\n"
+        "  {name: main, image: quay.io/a/b:1, resources: {requests: {cpu: &cpu 32}}},\n"
+        "  {name: side, image: quay.io/a/b:1, resources: {requests: {cpu: *cpu}, limits: {cpu: 32}}}]}}}\n"
+    )
+    steady = Container(cpu={4000: 1000}, memory={GIB: 1000}, memory_peak=GIB)
+    pod = Pod("ml", "sum-x", [Owner("Job", "sum")], running=36_000, containers={"main": steady, "side": steady})
+    result = checked(write, code, recording([pod]))
+    found = [one for one in result.findings if one.rule == "requests-above-usage"]
+    assert [(one.fix.safety, one.fix.title) for one in found if one.fix] == [("unsafe", "set cpu: 4600m")]
+
+
 def test_classes_of_fixes(write: Write) -> None:
     """Less memory may kill the next run; less CPU makes it slower at worst, unless nothing above the request is left."""
     result = checked(write, job("{requests: {cpu: 32, memory: 64Gi}}"), ran(STEADY))
