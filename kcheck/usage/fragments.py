@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.usage import nodes as recorded
+from kcheck.usage.accounting import requested
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,12 +52,8 @@ class Fragments(Struct, frozen=True):
 
 def shape(pod: Pod) -> Shape:
     """What a pod asks for."""
-    found = [one.limits | one.requests for one in pod.containers.values()]
-    return Shape(
-        sum(recorded.gpus(one) for one in found),
-        sum(one.get("cpu", 0.0) for one in found),
-        sum(one.get("memory", 0.0) for one in found),
-    )
+    asked = requested(pod)
+    return Shape(recorded.gpus(asked), asked.get("cpu", 0.0), asked.get("memory", 0.0))
 
 
 def room(node: Node) -> Shape:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kcheck.source.values import known
 from kcheck.usage import histogram, joining, recording
+from kcheck.usage.accounting import requested
 from kcheck.usage.nodes import devices
 from kcheck.usage.recording import Container, Pod, RecordingError
 
@@ -129,5 +130,4 @@ def _together(pods: list[Pod]) -> GpuUse:
 
 def _held(pod: Pod) -> float:
     """How many GPUs a pod held: those it asked for, as one that comes back gets others; else those that were seen."""
-    asked = sum(devices(one.limits | one.requests) for one in pod.containers.values())
-    return asked or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})
+    return devices(requested(pod)) or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})
