@@ -9,14 +9,20 @@ from kcheck.usage import histogram
 from kcheck.usage.numbers import table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcheck.usage.measured import ContainerUse
     from kcheck.usage.numbers import Buffers
 
 _MI = 1 << 20
 _GI = 1 << 30
-_STEPS = (1, 2, 5)
-_FINEST = 20
-"""A step is at most this part of a number, so that rounding up adds at most 5 %."""
+_FINE = tuple(step * power for power in (100, 10, 1) for step in (5, 2, 1))
+_CPU_STEPS = (1000, *_FINE)
+_MEMORY_STEPS = (*(1024 * step for step in (16, 8, 4, 2, 1)), 512, *_FINE)
+"""Steps of numbers as people write them: millicores, and Mi."""
+
+_MOST = 1.04
+"""Rounding up adds 4 % at most."""
 
 
 def used_cpu(of: ContainerUse, percent: float, *, batch: bool) -> float | None:
@@ -47,22 +53,19 @@ def memory(of: ContainerUse, buffers: Buffers) -> int:
 
 
 def round_cpu(millicores: float) -> int:
-    """Millicores rounded up to a number as people write them: 35m, 1200m, 2500m, 14."""
-    return _rounded(millicores, [*(step * power for power in (1, 10, 100) for step in _STEPS), 1000])
+    """Millicores rounded up to a number as people write them: 35m, 1250m, 2500m, 14."""
+    return _rounded(millicores, _CPU_STEPS)
 
 
 def round_memory(count: float) -> int:
-    """Bytes rounded up to halves of Gi where one is near, below 10 Gi else to Mi: 350Mi, 1450Mi, 7Gi, 12.5Gi, 64Gi."""
-    half = math.ceil(count * 2 / _GI - 1e-9) * _GI // 2
-    if count < 10 * _GI:
-        steps = [step * power for power in (1, 10, 100) for step in _STEPS]
-        return half if (half - count) * _FINEST <= count else _rounded(count / _MI, steps) * _MI
-    return _rounded(count * 2 / _GI, [1, 2, 4, 8, 16]) * _GI // 2
+    """Bytes rounded up to a number as people write them: 350Mi, 1450Mi, 7Gi, 12.5Gi, 64Gi."""
+    return _rounded(count / _MI, _MEMORY_STEPS) * _MI
 
 
-def _rounded(number: float, steps: list[int]) -> int:
-    step = max((one for one in steps if one * _FINEST <= number), default=steps[0])
-    return math.ceil(number / step - 1e-9) * step
+def _rounded(number: float, steps: Sequence[int]) -> int:
+    """The next multiple of the largest step that adds little; of the smallest one where all add more."""
+    found = (math.ceil(number / step - 1e-9) * step for step in steps)
+    return next((one for one in found if one <= number * _MOST), math.ceil(number - 1e-9))
 
 
 def cpu_text(millicores: int) -> str:
