@@ -47,7 +47,8 @@ class Intent(Struct, frozen=True):
     `nodes` are for training: those that were `asked` for, or fewer where that is all the cloud has in a cluster, and
     some of it is for the cluster's own pods. `spot` is the percent of them that is bought as spot, for at most
     `price_cap` thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods
-    get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch.
+    get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch. `api_ranges` reach
+    the API server from outside, none where there are none. `installer` is empty where the cloud sets the cluster up.
     """
 
     cloud: str
@@ -73,6 +74,8 @@ class Intent(Struct, frozen=True):
     mode: str
     range: str
     in_use: tuple[str, ...]
+    api_ranges: tuple[str, ...] = ()
+    installer: str = ""
 
     @property
     def machine(self) -> str:
@@ -154,6 +157,8 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         tiers=tuple(given.get("tiers") or _listed(usual["intent.tiers"])), scheduler=chosen("scheduler"),
         autoscaler=chosen("autoscaler"), registry=str(given.get("registry", registry)), image=chosen("image"),
         mode=mode, range=own, in_use=tuple(network.get("in_use") or ()),
+        api_ranges=tuple(network.get("api_ranges") or ()),
+        installer=str(given.get("installer", usual.get("intent.installer", ""))),
     )  # fmt: skip
     _check(intent, usual)
     return intent
@@ -190,6 +195,10 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
         if chosen not in able:
             field = f"network.{name}" if name == "mode" else name
             raise ConfigError(f"{field}: {chosen} is not for {intent.cloud}; {nearest(chosen, tuple(able))}")
+    able = _listed(usual.get("intent.installers", ""))
+    if intent.installer not in able:
+        told = nearest(intent.installer, tuple(able)) if able != [""] else "the cloud sets its clusters up"
+        raise ConfigError(f"installer: {intent.installer} is not for {intent.cloud}; {told}")
     oldest = str(usual["intent.oldest"])
     if intent.minor < int(oldest.partition(".")[2]):
         raise ConfigError(f"kubernetes: {intent.kubernetes} is too old; {oldest} is the oldest that is supported")
@@ -202,7 +211,7 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
             raise ConfigError(
                 f"machines: {name} has {counted(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
             )
-    for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use)):
+    for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use), ("api_ranges", intent.api_ranges)):
         wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
         if wrong is not None:
             raise ConfigError(f"network.{field}: {wrong} is not an IPv4 range")

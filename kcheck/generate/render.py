@@ -7,6 +7,7 @@ import re
 from functools import cache
 from itertools import count
 from math import prod
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from kcheck.numbers.clouds import folder
@@ -33,6 +34,7 @@ def _environment() -> Environment:
     environment.filters["product"] = prod
     environment.filters["yaml"] = lambda values: ", ".join(map(yaml.literal, values))
     environment.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:]}."
+    environment.filters["inset"] = lambda text, width: indent(text, " " * width)
     environment.filters["numbered"] = _numbered
     environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
     return environment
