@@ -49,6 +49,7 @@ class Intent(Struct, frozen=True):
     `price_cap` thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods
     get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch. `api_ranges` reach
     the API server from outside, none where there are none. `installer` is empty where the cloud sets the cluster up.
+    `assumed` says what of it nobody has said, and what was left out of the code that it was read from.
     """
 
     cloud: str
@@ -76,6 +77,7 @@ class Intent(Struct, frozen=True):
     in_use: tuple[str, ...]
     api_ranges: tuple[str, ...] = ()
     installer: str = ""
+    assumed: tuple[str, ...] = ()
 
     @property
     def machine(self) -> str:
@@ -137,7 +139,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     share = int(spot.get("share", 0))
     cap = spot.get("price_cap")
     letters = _listed(usual["intent.zones"])
-    zones = given.get("zones") or [str(usual["intent.zone"]).format(region=region, zone=one) for one in letters]
+    zones = given.get("zones") or [_zone(str(usual["intent.zone"]), region, one) for one in letters]
     most = max(nodes - nodes * share // 100, nodes * share // 100)
     names = {"short": letters_of(str(given.get("name", usual["intent.name"]))), "unique": letters_of(account)[:8]}
     registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
@@ -159,9 +161,15 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         mode=mode, range=own, in_use=tuple(network.get("in_use") or ()),
         api_ranges=tuple(network.get("api_ranges") or ()),
         installer=str(given.get("installer", usual.get("intent.installer", ""))),
+        assumed=tuple(given.get("assumed") or ()),
     )  # fmt: skip
     _check(intent, usual)
     return intent
+
+
+def _zone(form: str, region: str, letter: str) -> str:
+    """The name of a zone; a `joint` stands where the region does not end with a digit: cn-beijing-a, us-east-1a."""
+    return form.format(region=region, zone=letter, joint="" if region[-1].isdigit() else "-")
 
 
 def letters_of(name: str) -> str:
@@ -211,7 +219,11 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
             raise ConfigError(
                 f"machines: {name} has {counted(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
             )
-    for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use), ("api_ranges", intent.api_ranges)):
+    for field, cidrs in (
+        ("range", [intent.range] if intent.range else []),
+        ("in_use", intent.in_use),
+        ("api_ranges", intent.api_ranges),
+    ):
         wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
         if wrong is not None:
             raise ConfigError(f"network.{field}: {wrong} is not an IPv4 range")
