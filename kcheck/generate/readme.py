@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.generate.start_price import start_price
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.clouds import folder
 from kcheck.numbers.profiles import limits
@@ -53,6 +54,7 @@ def context(world: World, intent: Intent, top: str) -> dict[str, object]:
         "walls": _wall_distances(world, cluster, top),
         "sentence": summary_sentence(cluster, world),
         "run": _run(intent),
+        "start": start_price(world, intent),
         "other_findings": other_findings(intent.cloud),
     }
 
