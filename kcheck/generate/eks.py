@@ -64,6 +64,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "repository": _repository(intent),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
+        "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
         "plane_tier": _tier(intent),
     }  # fmt: skip
 
