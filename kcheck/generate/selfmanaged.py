@@ -6,6 +6,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
+from kcheck.config.config import ConfigError
 from kcheck.generate import recommended
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
@@ -38,7 +39,12 @@ class Neighbours(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """The ranges of pods and of Services; both are known inside the cluster only."""
+    """The ranges of pods and of Services; both are known inside the cluster only.
+
+    Raises:
+        ConfigError: two fields that do not go together.
+    """
+    _check(intent)
     return [Slot("pods", routed=False, least=22), Slot("services", prefix=_SERVICES, routed=False)]
 
 
@@ -68,6 +74,22 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "own_etcd": True,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
     }
+
+
+def _check(intent: Intent) -> None:
+    """Refuse what an installer or a network between GPUs cannot do.
+
+    Raises:
+        ConfigError: there is something.
+    """
+    if intent.autoscaler != "none" and intent.installer != "cluster-api":
+        raise ConfigError(f"autoscaler: {intent.installer} adds no machines; use installer: cluster-api, or none")
+    if intent.fabric != "none" and not intent.gpus:
+        raise ConfigError(f"network.fabric: {intent.fabric} is for machines with GPUs; use none")
+    if intent.cards and intent.fabric == "none":
+        raise ConfigError("network.cards: they are of a network between GPUs; say which one with network.fabric")
+    if intent.fabric in ("roce", "infiniband-sriov") and not intent.cards:
+        raise ConfigError(f"network.cards: {intent.fabric} takes the cards that are named; there are others")
 
 
 def exceeded_limit(target: int) -> dict[str, str]:
