@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -98,6 +99,11 @@ class Intent(Struct, frozen=True):
         return self.nodes * self.spot // 100
 
     @property
+    def unique(self) -> str:
+        """Letters and digits that no cluster of another name, region or account has."""
+        return unique(self.account, self.region, self.name)
+
+    @property
     def minor(self) -> int:
         """The minor version of Kubernetes."""
         return int(self.kubernetes.partition(".")[2])
@@ -144,7 +150,8 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     letters = _listed(usual["intent.zones"])
     zones = given.get("zones") or [_zone(str(usual["intent.zone"]), region, one) for one in letters]
     most = max(nodes - nodes * share // 100, nodes * share // 100)
-    names = {"short": letters_of(str(given.get("name", usual["intent.name"]))), "unique": letters_of(account)[:8]}
+    name = str(given.get("name", usual["intent.name"]))
+    names = {"short": letters_of(name), "unique": unique(account, region, name)}
     registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
     teams = [Team(team["name"], team["share"]) for team in given.get("teams") or ()]
     mode, own = str(network.get("mode", usual["intent.mode"])), str(network.get("range", ""))
@@ -179,6 +186,11 @@ def _zone(form: str, region: str, letter: str) -> str:
 def letters_of(name: str) -> str:
     """The lower-case letters and digits of a name, where nothing else is allowed."""
     return re.sub("[^a-z0-9]", "", name.lower())
+
+
+def unique(*parts: str) -> str:
+    """Eight letters and digits that stand for some words, in names that are unique in a whole cloud."""
+    return hashlib.sha256("/".join(parts).encode()).hexdigest()[:8]
 
 
 def _listed(text: object) -> list[str]:
