@@ -211,7 +211,11 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
             raise ConfigError(
                 f"machines: {name} has {counted(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
             )
-    for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use), ("api_ranges", intent.api_ranges)):
+    for field, cidrs in (
+        ("range", [intent.range] if intent.range else []),
+        ("in_use", intent.in_use),
+        ("api_ranges", intent.api_ranges),
+    ):
         wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
         if wrong is not None:
             raise ConfigError(f"network.{field}: {wrong} is not an IPv4 range")
