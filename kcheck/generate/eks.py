@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, ranges, recommended
+from kcheck.generate.eks_lustre import lustre
 from kcheck.generate.intent import label
 from kcheck.generate.manifests import PROVISIONING
 from kcheck.generate.pools import system_nodes
@@ -60,10 +61,11 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "dns_autoscaler": False,
         "vpc_cni": True,
         "charts": True,
-        "docker_hub": f"{_registry(intent)}/docker-hub",
+        "docker_hub": f"{_registry(intent)}/{intent.name}-hub",
         "repository": _repository(intent),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
+        "lustre": lustre(intent, pools),
         "plane_tier": _tier(intent),
     }  # fmt: skip
 

@@ -139,7 +139,8 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     letters = _listed(usual["intent.zones"])
     zones = given.get("zones") or [str(usual["intent.zone"]).format(region=region, zone=one) for one in letters]
     most = max(nodes - nodes * share // 100, nodes * share // 100)
-    names = {"short": letters_of(str(given.get("name", usual["intent.name"]))), "unique": letters_of(account)[:8]}
+    name = str(given.get("name", usual["intent.name"]))
+    names = {"name": name, "short": letters_of(name), "unique": letters_of(account)[:8]}
     registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
     teams = [Team(team["name"], team["share"]) for team in given.get("teams") or ()]
     mode, own = str(network.get("mode", usual["intent.mode"])), str(network.get("range", ""))
@@ -148,7 +149,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         return str(given.get(key, usual[f"intent.{key}"]))
 
     intent = Intent(
-        cloud=cloud, name=chosen("name"), account=account, region=region, zones=tuple(zones),
+        cloud=cloud, name=name, account=account, region=region, zones=tuple(zones),
         kubernetes=chosen("kubernetes"), nodes=nodes, asked=asked, machines=types,
         gpus=int(gpus or 0), spot=share, price_cap=None if cap is None else round(cap * 1000),
         job_nodes=int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
