@@ -151,7 +151,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     zones = given.get("zones") or [_zone(str(usual["intent.zone"]), region, one) for one in letters]
     most = max(nodes - nodes * share // 100, nodes * share // 100)
     name = str(given.get("name", usual["intent.name"]))
-    names = {"short": letters_of(name), "unique": unique(account, region, name)}
+    names = {"name": name, "short": letters_of(name), "unique": unique(account, region, name)}
     registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
     teams = [Team(team["name"], team["share"]) for team in given.get("teams") or ()]
     mode, own = str(network.get("mode", usual["intent.mode"])), str(network.get("range", ""))
@@ -160,7 +160,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         return str(given.get(key, usual[f"intent.{key}"]))
 
     intent = Intent(
-        cloud=cloud, name=chosen("name"), account=account, region=region, zones=tuple(zones),
+        cloud=cloud, name=name, account=account, region=region, zones=tuple(zones),
         kubernetes=chosen("kubernetes"), nodes=nodes, asked=asked, machines=types,
         gpus=int(gpus or 0), spot=share, price_cap=None if cap is None else round(cap * 1000),
         job_nodes=int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
