@@ -566,4 +566,4 @@ def test_a_trainjob_says_otherwise_than_its_runtime(read: Read) -> None:
 
 def test_a_trainjob_without_its_runtime_leaves_the_pods_open(read: Read) -> None:
     (job,) = read({"one.yaml": RUNTIME.replace("name: whole", "name: other") + TRAIN_JOB}).workloads
-    assert not isinstance(job.templates[0].selection, Known)
+    assert isinstance(job.templates[0].selection, Unknown)
