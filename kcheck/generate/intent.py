@@ -222,12 +222,13 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
     if other is not None:
         raise ConfigError(f"machines: the accelerators of {other} are not NVIDIA's; kcheck generates for those only")
     for name in intent.machines:
-        own = machines.gpus(intent.cloud, name)
-        if own and own != intent.gpus:
+        gpus = machines.gpus(intent.cloud, name)
+        if gpus and gpus != intent.gpus:
             raise ConfigError(
-                f"machines: {name} has {counted(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
+                f"machines: {name} has {counted(gpus, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
             )
-    for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use), ("api_ranges", intent.api_ranges)):
+    own = (intent.range,) if intent.range else ()
+    for field, cidrs in (("range", own), ("in_use", intent.in_use), ("api_ranges", intent.api_ranges)):
         wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
         if wrong is not None:
             raise ConfigError(f"network.{field}: {wrong} is not an IPv4 range")
