@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.registry import cloud
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
+from kcheck.generate.pools import in_scale_set
 from kcheck.numbers import fabrics, machines
 from kcheck.numbers.profiles import limits
 
@@ -76,6 +76,11 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
     )
 
 
+def scratch(gigabytes: int) -> int:
+    """GiB of a node's local disks that a pod of the sample job may fill."""
+    return gigabytes * 10**9 * int(recommended.values("any")["job.scratch"]) // 100 >> 30
+
+
 def vcpus(intent: Intent) -> int | None:
     """CPUs of the smallest machine for a pod; None if unknown."""
     found = [machines.machine(intent.cloud, name) for name in intent.machines]
@@ -129,13 +134,7 @@ def _grace(intent: Intent, *, on_spot: bool) -> int:
 
 def by_pool(intent: Intent) -> bool:
     """Whether fast networking is limited to a pool, like InfiniBand in an Azure scale set."""
-    known = "label.pool_name" in recommended.values(intent.cloud)
-    return (
-        known
-        and intent.job_nodes > 1
-        and intent.autoscaler == "managed"
-        and cloud(intent.cloud).joins_in_scale_set(intent.machine)
-    )
+    return intent.job_nodes > 1 and in_scale_set(intent)
 
 
 def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:
