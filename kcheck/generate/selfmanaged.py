@@ -77,6 +77,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "events_members": ",".join(f"{name}=https://{name}.{_domain(intent)}:2380" for name in _EVENTS_MEMBERS),
         "registry_host": host,
         "own_etcd": True,
+        "own_machines": True,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         **machine(intent),
@@ -145,11 +146,12 @@ def machine(intent: Intent) -> dict[str, object]:
     usual = recommended.values(_CLOUD)
     vcpus = jobs.vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     each = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
-    found = machines.memory(_CLOUD, intent.machine)
+    found, model = machines.memory(_CLOUD, intent.machine), machines.machine(_CLOUD, intent.machine)
     nodes = intent.nodes + system_nodes(intent)
     image = str(usual["capi.image"]).format(region=intent.region, name=intent.name, kubernetes=f"{intent.kubernetes}.0")
     return {
         "image": image,
+        "scratch": jobs.scratch(model.nvme) if model is not None else 0,
         "node_cpus": vcpus,
         "node_memory": found >> 30 if found else vcpus * each,
         "least": int(usual["capi.least"]) if jobs.interfaces(intent).number else 0,
