@@ -269,12 +269,11 @@ def bare(machine: str = "dgx-h100", config: str = "gpu", annotations: str = "") 
 
 def test_bare_metal_is_read_as_it_registers(read: Callable[..., dict[str, Any]]) -> None:
     data = read(a=bare())
-    (cluster,), (_, gpu) = data["clusters"], data["pools"]
+    (_, gpu) = data["pools"]
     fields = ("instance_types", "gpus", "taints", "neighbours")
     assert [of(gpu, name) for name in fields] == [
         ["dgx-h100"], 8, ["nvidia.com/gpu=true:NoSchedule"], 4096,
     ]  # fmt: skip
-    assert of(cluster, "serial_pulls") is False
 
 
 def test_machines_that_are_no_model_are_not_guessed(read: Callable[..., dict[str, Any]]) -> None:
@@ -282,7 +281,17 @@ def test_machines_that_are_no_model_are_not_guessed(read: Callable[..., dict[str
     assert [of(gpu, name) for name in ("instance_types", "gpus")] == [None, None]
     data = read(a=bare(config="elsewhere"))
     assert [of(data["pools"][1], name) for name in ("instance_types", "neighbours")] == [None, 1024]
-    assert of(data["clusters"][0], "serial_pulls") == "the kubelets' configuration is in patches or in the image"
+
+
+def test_the_kubelets_patch_says_how_images_are_pulled(write: Callable[[Mapping[str, str]], Path]) -> None:
+    def missing(text: str) -> list[str]:
+        write({"a.yaml": text})
+        result = linter.run(Tree(["."]), Config(nodes={"": 500}))
+        assert "serial-image-pulls" not in {found.rule for found in result.findings}
+        return [why for check in result.undecided if check.rule == "serial-image-pulls" for why in check.missing]
+
+    assert missing(bare()) == []
+    assert missing(bare(config="elsewhere")) == ["the kubelets' configuration is in patches or in the image"]
 
 
 def test_machines_of_ones_own_may_stay_on(write: Callable[[Mapping[str, str]], Path]) -> None:
