@@ -68,6 +68,8 @@ BASES: dict[str, dict[str, Any]] = {
     "aks": {"nodes": 1000, "spot": {"share": 30}},
     "aks small": {"nodes": 100, "scheduler": "none"},
     "selfmanaged": {"nodes": 1000},
+    "selfmanaged kubespray": {"nodes": 1200, "installer": "kubespray"},
+    "selfmanaged cluster-api": {"nodes": 1200, "installer": "cluster-api"},
 }
 
 JOB, TFVARS, POOLS = "jobs/sample.yaml", "terraform.tfvars", "node_pools.tf"
@@ -737,10 +739,43 @@ AKS = [
     ),
     mistake("quota-needed", "aks", drop("kcheck.yaml", "aks.quota.spot:")),
 ]
+SPRAY = "group_vars/k8s_cluster/k8s-cluster.yml"
 ADMIN = "kubeadm.yaml"
 SELF = [
     mistake(
         "apiserver-inflight-default", "selfmanaged", drop(ADMIN, "name: max-(mutating-)?requests-inflight", times=2)
+    ),
+    mistake("fabric-not-requested", "selfmanaged", drop("jobs/sample.yaml", "rdma/ib:")),
+    mistake("fabric-not-requested", "selfmanaged kubespray", drop("jobs/sample.yaml", "rdma/ib:")),
+    mistake("fabric-not-requested", "selfmanaged cluster-api", drop("jobs/sample.yaml", "rdma/ib:")),
+    mistake(
+        "apiserver-inflight-default", "selfmanaged kubespray", drop(SPRAY, "max-(mutating-)?requests-inflight", times=2)
+    ),
+    mistake("controller-manager-qps-default", "selfmanaged kubespray", drop(SPRAY, "kube-api-(qps|burst)", times=2)),
+    mistake("etcd-not-on-ssd", "selfmanaged kubespray", drop("group_vars/all/etcd.yml", "etcd_data_dir:")),
+    mistake("etcd-quota-default", "selfmanaged kubespray", drop("group_vars/all/etcd.yml", "etcd_quota_backend")),
+    mistake(
+        "events-in-main-etcd", "selfmanaged kubespray", drop("group_vars/all/etcd.yml", "etcd_events_cluster_enabled")
+    ),
+    mistake("serial-image-pulls", "selfmanaged kubespray", drop(SPRAY, "serializeImagePulls:")),
+    mistake("pod-range-too-small", "selfmanaged kubespray", swap(SPRAY, r"(kube_pods_subnet: .*)/\d+", r"\1/18")),
+    mistake("arp-cache-too-small", "selfmanaged kubespray", drop("group_vars/all/all.yml", "gc_thresh3")),
+    mistake(
+        "apiserver-inflight-default",
+        "selfmanaged cluster-api",
+        drop("cluster.yaml", "name: max-(mutating-)?requests", times=2),
+    ),
+    mistake("etcd-quota-default", "selfmanaged cluster-api", drop("cluster.yaml", "name: quota-backend-bytes")),
+    mistake("events-in-main-etcd", "selfmanaged cluster-api", drop("cluster.yaml", "name: etcd-servers-overrides")),
+    mistake(
+        "serial-image-pulls",
+        "selfmanaged cluster-api",
+        swap("machines.yaml", "serializeImagePulls: false", "serializeImagePulls: true", times=2),
+    ),
+    mistake(
+        "pod-range-too-small",
+        "selfmanaged cluster-api",
+        swap("cluster.yaml", r"(cidrBlocks: \[10.0.0.0)/\d+", r"\1/18"),
     ),
     mistake("controller-manager-qps-default", "selfmanaged", drop(ADMIN, "name: kube-api-(qps|burst)", times=2)),
     mistake("etcd-not-on-ssd", "selfmanaged", drop(ADMIN, "dataDir:")),
