@@ -12,7 +12,7 @@ from kcheck.clouds.registry import cloud
 from kcheck.config.config import ConfigError
 from kcheck.generate import gke_networks, recommended
 from kcheck.generate.intent import label
-from kcheck.generate.pools import system_nodes
+from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
@@ -105,6 +105,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "parallel_upgrades": limits(intent.cloud)["pool.parallel_upgrades"].number,
         "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
         "gpu_networks": gke_networks.networks(intent), "gpu_bits": gke_networks.subnet_bits(intent),
+        "gpu_cards": gke_networks.of_node(intent), "subnet_reserved": limits(intent.cloud)["subnet.reserved"].number,
         "vpcs": gke_networks.vpcs(intent), "tested_with": gke_networks.tested_with(intent),
         "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
         "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
@@ -169,18 +170,24 @@ def quota(code: str) -> Quota:
 
 
 def _own_pools(intent: Intent, pools: list[Pool]) -> list[TrainingPool]:
-    """A pool for each machine type, any of which may be available, and for each zone where its networks are zonal."""
+    """A pool for each machine type, any of which may be available, and of one zone where its networks are.
+
+    Spot nodes are then in no more zones than the usual job fits in whole.
+    """
     zonal = any(one.zone for one in gke_networks.networks(intent))
-    return [one for pool in pools for one in _divided(pool, zonal=zonal)]
+    used = max(1, min(len(intent.zones), intent.spot_nodes // intent.job_nodes)) if zonal else 0
+    return [one for pool in pools for one in _divided(pool, used if pool.spot else 0)]
 
 
-def _divided(pool: Pool, *, zonal: bool) -> list[TrainingPool]:
+def _divided(pool: Pool, zones: int) -> list[TrainingPool]:
+    """The pools of a pool: by machine type, and evenly over that many zones; 0 leaves them together."""
     found = []
     for machine in pool.machines:
         name = f"{pool.name}-{machine}" if len(pool.machines) > 1 else pool.name
-        for zones in [(zone,) for zone in pool.zones] if zonal else [pool.zones]:
-            own = f"{name}-{label(zones[0])}" if len(zones) < len(pool.zones) else name
-            found.append(TrainingPool(own, zones, pool.nodes, pool.spot, machine))
+        if not zones:
+            found.append(TrainingPool(name, pool.zones, pool.nodes, pool.spot, machine))
+        for zone, nodes in zip(pool.zones, evenly(pool.nodes, zones) if zones else [], strict=False):
+            found.append(TrainingPool(f"{name}-{label(zone)}", (zone,), nodes, pool.spot, machine))
     return found
 
 

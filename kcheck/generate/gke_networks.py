@@ -63,6 +63,11 @@ def networks(intent: Intent) -> list[Network]:
     return found
 
 
+def of_node(intent: Intent) -> int:
+    """How many of these networks a node joins: those of all zones and of its own."""
+    return sum(one.zone in ("", intent.zones[0]) for one in networks(intent))
+
+
 def subnet_bits(intent: Intent) -> int:
     """By how many bits the prefix of a subnet is longer than that of the range for all of them."""
     return (len({one.subnet for one in networks(intent)}) - 1).bit_length()
