@@ -6,11 +6,11 @@ import re
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.gke import machines as own
+from kcheck.clouds.gke import machines as own_machines
 from kcheck.clouds.gke import outbound
 from kcheck.clouds.registry import cloud
 from kcheck.config.config import ConfigError
-from kcheck.generate import gke_networks, recommended
+from kcheck.generate import gke_networks, jobs, recommended
 from kcheck.generate.intent import label
 from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
@@ -115,6 +115,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
         "docker_hub": f"{host}{intent.name}-docker-hub",
         "quota_of": quota, "direct_source": recommended.entries(intent.cloud)["pools.direct"].sources[0],
+        "scratch": jobs.scratch(min(own_machines.local_ssd(name) for name in intent.machines)),
         "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False,
     }  # fmt: skip
 
@@ -201,9 +202,9 @@ def _machine(name: str, intent: Intent) -> Machine:
     usual = recommended.values(intent.cloud)
     if re.search(str(usual["pools.racks"]), name):
         raise ConfigError(f"machines: {name}: {recommended.reasons(intent.cloud)['pools.racks']}")
-    ssds = own.local_ssds(name)
+    ssds = own_machines.local_ssds(name)
     count = machines.gpus(intent.cloud, name) or intent.gpus
-    accelerator = own.accelerator(name) or ""
+    accelerator = own_machines.accelerator(name) or ""
     if count and not accelerator:
         raise ConfigError(f"machines: {name} has no built-in GPUs; kcheck does not generate attached ones")
     hyperdisk = re.search(str(limits(intent.cloud)["disk.not_for"].value), name)

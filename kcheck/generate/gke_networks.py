@@ -25,8 +25,8 @@ _BLUEPRINTS = {
 class Network(NamedTuple):
     """A network of a node beside its first one, as a Network object of the cluster has it.
 
-    `vpc` and `subnet` are what their names have after the name of the cluster. `interface` is that of a pod, empty where
-    pods do not join. `zone` is where it is, empty for all zones.
+    `vpc` and `subnet` are what their names have after the name of the cluster. `interface` is that of a pod, empty
+    where pods do not join. `zone` is where it is, empty for all zones.
     """
 
     name: str
@@ -56,11 +56,12 @@ def networks(intent: Intent) -> list[Network]:
     if fabric.joins == "region":
         names = [f"gpu-{i}" for i in range(fabric.interfaces)]
         return [Network(name, name, name, "NetDevice", f"eth{i}") for i, name in enumerate(names, 1)]
-    found = [Network("gvnic", "gvnic", "gvnic", "NetDevice")]
-    for zone in intent.zones:
-        for i in range(fabric.interfaces):
-            found.append(Network(f"rdma-{zone}-{i}", f"rdma-{zone}", f"rdma-{zone}-{i}", "RDMA", f"eth{i + 2}", zone))
-    return found
+    zonal = [
+        Network(f"rdma-{zone}-{i}", f"rdma-{zone}", f"rdma-{zone}-{i}", "RDMA", f"eth{i + 2}", zone)
+        for zone in intent.zones
+        for i in range(fabric.interfaces)
+    ]
+    return [Network("gvnic", "gvnic", "gvnic", "NetDevice"), *zonal]
 
 
 def of_node(intent: Intent) -> int:
