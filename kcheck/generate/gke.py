@@ -126,7 +126,7 @@ def lustre(intent: Intent) -> Checkpoints | None:
     if intent.job_nodes < 2 or not re.search(str(usual["storage.lustre"]), intent.machine):
         return None
     tier, step = int(usual["storage.speed"]), int(usual["storage.step"])
-    wanted = intent.job_nodes * int(usual["storage.write"])
+    wanted = intent.job_nodes * int(usual["storage.each"])
     size = ceil(wanted * 1024 / tier / step) * step
     if size > int(usual["storage.small"]):
         step = int(usual["storage.large_step"])
@@ -137,11 +137,8 @@ def lustre(intent: Intent) -> Checkpoints | None:
 def _checkpoint_reason(intent: Intent, found: Checkpoints | None) -> str:
     if found is None:
         return ""
-    write = int(recommended.values(intent.cloud)["storage.write"])
-    return (
-        f"{found.speed:,} MB/s, for {intent.job_nodes:,} nodes that write {write:,} MB/s each: "
-        f"{recommended.reasons(intent.cloud)['storage.write']}"
-    )
+    each = int(recommended.values(intent.cloud)["storage.each"])
+    return f"{found.speed:,} MB/s, of which {intent.job_nodes:,} nodes get {each:,} each"
 
 
 def _sample_zone(intent: Intent, pools: list[Pool]) -> str:
