@@ -33,11 +33,12 @@ class TrainingPool(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Template values of a machine type; `accelerator` is empty without GPUs."""
+    """Template values of a machine type; `accelerator` is empty without GPUs, `joins` the networks between them."""
 
     name: str
     accelerator: str
     gpus: int
+    joins: bool
     local_ssds: int
     disk_type: str
     disk_size: int
@@ -105,6 +106,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "parallel_upgrades": limits(intent.cloud)["pool.parallel_upgrades"].number,
         "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
         "gpu_networks": gke_networks.networks(intent), "gpu_bits": gke_networks.subnet_bits(intent),
+        "some_join": fabric is not None and not gke_networks.of_all(intent),
         "gpu_cards": gke_networks.of_node(intent), "subnet_reserved": limits(intent.cloud)["subnet.reserved"].number,
         "vpcs": gke_networks.vpcs(intent), "tested_with": gke_networks.tested_with(intent),
         "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
@@ -174,19 +176,23 @@ def _own_pools(intent: Intent, pools: list[Pool]) -> list[TrainingPool]:
     """
     zonal = any(one.zone for one in gke_networks.networks(intent))
     used = max(1, min(len(intent.zones), intent.spot_nodes // intent.job_nodes)) if zonal else 0
-    return [one for pool in pools for one in _divided(pool, used if pool.spot else 0)]
+    return [
+        one
+        for pool in pools
+        for machine in pool.machines
+        for one in _divided(pool, machine, used if pool.spot and gke_networks.has_fabric(intent, machine) else 0)
+    ]
 
 
-def _divided(pool: Pool, zones: int) -> list[TrainingPool]:
-    """The pools of a pool: by machine type, and evenly over that many zones; 0 leaves them together."""
-    found = []
-    for machine in pool.machines:
-        name = f"{pool.name}-{machine}" if len(pool.machines) > 1 else pool.name
-        if not zones:
-            found.append(TrainingPool(name, pool.zones, pool.nodes, pool.spot, machine))
-        for zone, nodes in zip(pool.zones, evenly(pool.nodes, zones) if zones else [], strict=False):
-            found.append(TrainingPool(f"{name}-{label(zone)}", (zone,), nodes, pool.spot, machine))
-    return found
+def _divided(pool: Pool, machine: str, zones: int) -> list[TrainingPool]:
+    """The pools of a pool for a machine type, evenly over that many zones; 0 leaves them together."""
+    name = f"{pool.name}-{machine}" if len(pool.machines) > 1 else pool.name
+    if not zones:
+        return [TrainingPool(name, pool.zones, pool.nodes, pool.spot, machine)]
+    return [
+        TrainingPool(f"{name}-{label(zone)}", (zone,), nodes, pool.spot, machine)
+        for zone, nodes in zip(pool.zones, evenly(pool.nodes, zones), strict=False)
+    ]
 
 
 def _machine(name: str, intent: Intent) -> Machine:
@@ -207,4 +213,4 @@ def _machine(name: str, intent: Intent) -> Machine:
     hyperdisk = re.search(str(limits(intent.cloud)["disk.not_for"].value), name)
     disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
     size = int(usual["disk.beside" if ssds else "disk.alone"])
-    return Machine(name, accelerator, count, ssds, disk, size)
+    return Machine(name, accelerator, count, gke_networks.has_fabric(intent, name), ssds, disk, size)

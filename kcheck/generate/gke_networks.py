@@ -38,11 +38,26 @@ class Network(NamedTuple):
 
 
 def fabric_of(intent: Intent) -> Fabric | None:
-    """The fabric that all machines have, for jobs of several nodes; None where jobs do without."""
-    found = {fabrics.fabric(intent.cloud, machine) for machine in intent.machines}
-    names = {one.name for one in found if one is not None}
-    alike = None not in found and len(names) == 1
-    return next(iter(found)) if alike and intent.gpus and intent.job_nodes > 1 else None
+    """The fabric over which the usual job talks: that of its machines; None where it has one node, or does without.
+
+    A job on demand is on the first machine type, one on spot nodes on any of them, so that all must have it.
+    """
+    first = fabrics.fabric(intent.cloud, intent.machine)
+    on_spot = intent.job_nodes > intent.nodes - intent.spot_nodes
+    if first is None or not intent.gpus or intent.job_nodes < 2 or (on_spot and not of_all(intent)):
+        return None
+    return first
+
+
+def has_fabric(intent: Intent, machine: str) -> bool:
+    """Whether a machine type has the fabric of the first one."""
+    first, own = fabrics.fabric(intent.cloud, intent.machine), fabrics.fabric(intent.cloud, machine)
+    return first is not None and own is not None and own.name == first.name
+
+
+def of_all(intent: Intent) -> bool:
+    """Whether all machine types have the same fabric."""
+    return all(has_fabric(intent, machine) for machine in intent.machines)
 
 
 def networks(intent: Intent) -> list[Network]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -39,10 +40,6 @@ def test_gateway_has_ports_for_all_nodes_and_growth() -> None:
 
 def test_nodes_of_spot_only_need_no_zone_of_their_own() -> None:
     assert all(pool.spot for pool in split(with_defaults("gke", {"nodes": 100, "spot": {"share": 100}})))
-
-
-ALIKE_ONLY = {"fabric-not-enabled"}
-"""Machines of which only some have a network between GPUs: the README says so."""
 
 
 def made(**given: Any) -> dict[str, bytes]:
@@ -102,6 +99,22 @@ def test_rdma_has_a_network_in_each_zone_and_the_job_is_in_one() -> None:
     ]
     assert term["matchExpressions"][0]["values"] == ["us-central1-a"]
     assert b"nccl-plugin-gib" in files["kubernetes/gpu-plugin.yaml"]
+
+
+def test_a_job_stays_off_spot_machines_without_its_networks() -> None:
+    files = made(machines=["a3-highgpu-8g", "a2-ultragpu-8g"], spot={"share": 50})
+    (term,) = sample(files)["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
+    assert term["matchExpressions"] == [{"key": "training/market", "operator": "In", "values": ["on-demand"]}]
+    assert b"values: [nvidia-h100-80gb]" in files["kubernetes/gpu-plugin.yaml"]
+    assert len(re.findall(rb"joins += (true|false)", files["terraform.tfvars"])) == 2
+
+
+def test_jobs_on_spot_machines_that_differ_use_the_ordinary_network() -> None:
+    files = made(machines=["a3-highgpu-8g", "a2-ultragpu-8g"], spot={"share": 100})
+    assert "kubernetes/gpu-networks.yaml" not in files
+    assert b"GPUDirect** is not set up" in files["README.md"]
 
 
 def test_rdma_in_one_zone_leaves_the_job_where_it_is() -> None:
@@ -187,9 +200,7 @@ def test_clusters_of_a_project_have_repositories_of_their_own() -> None:
 )
 def test_kinds_of_machines_come_out_clean(given: dict[str, Any]) -> None:
     made = assembly.generate(with_defaults("gke", given))
-    assert {finding.rule for finding in made.result.findings} <= (
-        ALIKE_ONLY if len(given.get("machines", [])) == 3 else set()
-    )
+    assert [finding.rule for finding in made.result.findings] == []
     assert made.result.undecided == []
     for path, data in made.files.items():
         if path.endswith(".tf"):
