@@ -561,6 +561,13 @@ GKE = [
     mistake("gpu-pool-never-empty", "gke", swap(POOLS, "total_min_node_count = 0", "total_min_node_count = 4")),
     mistake("quota-needed", "gke", drop("kcheck.yaml", "gke.quota.h100_gpus:")),
     mistake("spot-location-policy", "gke", swap(POOLS, '"ANY"', '"BALANCED"')),
+    mistake("fabric-not-enabled", "gke", drop(POOLS, r"network_config \{")),
+    mistake("fabric-not-requested", "gke", drop(JOB, r"networking\.gke\.io/", times=2)),
+    mistake(
+        "fabric-switched-off",
+        "gke",
+        swap(JOB, r'(- name: )NCCL_SOCKET_IFNAME\n( +)value: "eth0"', r"\1NCCL_NET\n\2value: Socket"),
+    ),
     mistake(
         "docker-hub-image", "gke", swap("kubernetes/prepull.yaml", r"image: .*train:.*", "image: pytorch/pytorch:2.9.0")
     ),
