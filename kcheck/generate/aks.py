@@ -113,6 +113,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "docker_hub": f"{intent.registry}/docker-hub" if _is_new(intent.registry) else "",
         "vault": f"{short[: _VAULT - 1 - len(intent.unique)]}-{intent.unique}",
         "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
+        "nodes_at_most": nodes,
         "deletion": deleted,
         "pause_percentage": share,
         "pause_nodes": unready.tolerated(nodes, deleted, share),
