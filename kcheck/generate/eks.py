@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, ranges, recommended
+from kcheck.generate.eks_lustre import lustre
 from kcheck.generate.intent import label
 from kcheck.generate.manifests import PROVISIONING
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers import flags, machines
+from kcheck.numbers import fabrics, flags, machines
 from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
@@ -53,17 +54,19 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
             for zone in intent.zones
         ],
         "ami": _ami(intent),
-        "interfaces": interfaces(jobs.efa(intent)),
+        "interfaces": interfaces(intent),
         "node_pools": node_pools(pools),
         "autoscaler_chart": _chart(intent),
         **_most(intent),
         "dns_autoscaler": False,
         "vpc_cni": True,
         "charts": True,
-        "docker_hub": f"{_registry(intent)}/docker-hub",
+        "docker_hub": f"{_registry(intent)}/{intent.name}-hub",
         "repository": _repository(intent),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
+        "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
+        "lustre": lustre(intent, pools),
         "plane_tier": _tier(intent),
     }  # fmt: skip
 
@@ -82,12 +85,15 @@ def _repository(intent: Intent) -> str:
     return path.rpartition(":")[0] if host == _registry(intent) else ""
 
 
-def interfaces(efa: int) -> list[Interface]:
-    """One interface for addresses, and an EFA-only one on each card.
+def interfaces(intent: Intent) -> list[Interface]:
+    """One interface for addresses, and an EFA-only one on each card that has EFA; none where no node has EFA.
 
+    The first card has it, too, unless it is slower than the others, as that of P6-B300.
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
     """
-    only = [Interface(card, 0 if card else 1, "efa-only") for card in range(efa)]
+    number, fabric = jobs.efa(intent), fabrics.fabric(intent.cloud, intent.machine)
+    first = 1 if fabric is not None and fabric.ordinary != fabric.each else 0
+    only = [Interface(card, 0 if card else 1, "efa-only") for card in range(first, first + number)]
     return [Interface(0, 0, "interface"), *only] if only else []
 
 

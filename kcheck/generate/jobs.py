@@ -76,6 +76,11 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
     )
 
 
+def scratch(gigabytes: int) -> int:
+    """GiB of a node's local disks that a pod of the sample job may fill."""
+    return gigabytes * 10**9 * int(recommended.values("any")["job.scratch"]) // 100 >> 30
+
+
 def vcpus(intent: Intent) -> int | None:
     """CPUs of the smallest machine for a pod; None if unknown."""
     found = [machines.machine(intent.cloud, name) for name in intent.machines]
@@ -97,21 +102,26 @@ def efa(intent: Intent) -> int:
 
 
 class Interfaces(NamedTuple):
-    """The interfaces of a fast network that a pod asks for: the resource, and all that a node has of it."""
+    """The interfaces of a fast network that a pod asks for: the resource, all that a node has of it, and its name."""
 
     resource: str = ""
     number: int = 0
+    network: str = ""
 
 
 def interfaces(intent: Intent) -> Interfaces:
     """The resource by which pods on on-demand nodes get their fast network; none where there is no such resource."""
     if efa(intent):
-        return Interfaces(EFA, efa(intent))
+        return Interfaces(EFA, efa(intent), "EFA")
+    if intent.fabric not in ("", "none"):
+        name = f"fabric.{intent.fabric.replace('-', '_')}"
+        number = len(intent.cards) if "sriov" in intent.fabric else intent.gpus
+        return Interfaces(str(recommended.values(intent.cloud)[name]), number, recommended.reasons(intent.cloud)[name])
     found = [fabrics.fabric(intent.cloud, name) for name in intent.machines]
     known = [one for one in found if one is not None]
     if not by_pool(intent) or not intent.gpus or intent.spot_nodes == intent.nodes or len(known) < len(found):
         return Interfaces()
-    return Interfaces(known[0].resource, min(one.interfaces for one in known))
+    return Interfaces(known[0].resource, min(one.interfaces for one in known), known[0].name)
 
 
 def _grace(intent: Intent, *, on_spot: bool) -> int:
