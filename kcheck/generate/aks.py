@@ -131,7 +131,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 def scratch(intent: Intent, found: list[Group]) -> int:
     """GiB of the local disk that a pod may fill: it is the boot disk, with all emptyDirs; 0 where it is not known."""
-    share = int(recommended.values("aks")["scratch.share"])
+    share = int(recommended.values("aks")["job.scratch"])
     if intent.autoscaler != "managed" or not all(group.ephemeral for group in found):
         return 0
     return min(sizes.temporary(machine) for machine in intent.machines) * share // 100
