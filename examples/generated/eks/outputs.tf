@@ -10,5 +10,5 @@ output "connect" {
 
 output "docker_hub" {
   description = "What stands for docker.io in the names of images."
-  value       = "111122223333.dkr.ecr.us-east-2.amazonaws.com/docker-hub"
+  value       = "111122223333.dkr.ecr.us-east-2.amazonaws.com/train-hub"
 }
