@@ -12,5 +12,17 @@ terraform {
 provider "azurerm" {
   subscription_id = var.subscription_id
 
+  # From version 5 on azurerm registers none by itself, and a new subscription has few.
+  resource_providers_to_register = [
+    "Microsoft.Compute",
+    "Microsoft.ContainerRegistry",
+    "Microsoft.ContainerService",
+    "Microsoft.KeyVault",
+    "Microsoft.ManagedIdentity",
+    "Microsoft.Network",
+    "Microsoft.Storage",
+    "Microsoft.StorageCache",
+  ]
+
   features {}
 }
