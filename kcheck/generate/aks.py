@@ -99,6 +99,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "setup_source": entries["pools.feature"].sources[0],
         "sources_of": {key: entry.sources for key, entry in entries.items()},
         "scale_set": limits("aks")["pool.quota"].number,
+        "largest": max(pool.nodes for pool in pools),
         "topology": aks_fabric.topology(intent.machine) if jobs.interfaces(intent).number else None,
         "lustre": aks_fabric.lustre(intent),
         "private": private,
