@@ -49,8 +49,8 @@ def test_a_job_over_infiniband_fits_into_a_pool(nodes: int, job: int, sizes: lis
 
 
 def test_spot_pools_with_infiniband_are_no_larger_than_a_scale_set() -> None:
-    made = pools.split(wanted(nodes=600, spot={"share": 50}, job={"nodes": 64}))
-    assert max(pool.nodes for pool in made) <= 100
+    made = pools.split(wanted(nodes=600, spot={"share": 50}, job={"nodes": 128}))
+    assert [(pool.nodes, pool.spot) for pool in made] == [(128, False), (22, False)] * 2 + [(100, True)] * 3
 
 
 def test_pools_without_infiniband_are_as_everywhere() -> None:
@@ -125,8 +125,9 @@ def test_lustre_beyond_its_largest_size_says_so() -> None:
     assert "That would be more than 128 TiB" in files(nodes=900, job={"nodes": 128})["README.md"]
 
 
-def test_jobs_without_infiniband_keep_checkpoints_in_shares() -> None:
-    made = files(nodes=16, machines=["Standard_D16ds_v5"])
+@pytest.mark.parametrize("machine", ["Standard_D16ds_v5", "Standard_HB176rs_v4", ORDINARY])
+def test_jobs_of_other_machines_keep_checkpoints_in_shares(machine: str) -> None:
+    made = files(nodes=16, machines=[machine])
     assert "storage.tf" not in made
     assert "file.csi.azure.com" in made["kubernetes/storage-class.yaml"]
 
