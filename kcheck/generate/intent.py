@@ -50,8 +50,8 @@ class Intent(Struct, frozen=True):
     `price_cap` thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods
     get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch. `api_ranges` reach
     the API server from outside, none where there are none. `installer` is empty where the cloud sets the cluster up,
-    `fabric` where its machine types say what is between GPUs; `cards` are the interfaces of that network. `assumed` says
-    what of it nobody has said, and what was left out of the code that it was read from.
+    `fabric` where its machine types say what is between GPUs; `cards` are the interfaces of that network. `assumed`
+    says what of it nobody has said, and what was left out of the code that it was read from.
     """
 
     cloud: str

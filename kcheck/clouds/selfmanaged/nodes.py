@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.clouds.reader import taints_of
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, Machine, Scheduling, System
-from kcheck.numbers import machines, profiles
+from kcheck.numbers import machines
 from kcheck.numbers.fields import Fields
 from kcheck.source.text import Source
 from kcheck.source.values import Known, Origin, Unset, Value
@@ -58,9 +58,7 @@ def machine(found: dict[str, str], origin: Origin) -> Machine:
     known = machines.machine(CLOUD, name)
     if known is None:
         return Machine()
-    return Machine(
-        Known((name,), origin), gpu=Known(bool(known.gpus), origin), gpus=Known(known.gpus or 0, origin)
-    )
+    return Machine(Known((name,), origin), gpu=Known(bool(known.gpus), origin), gpus=Known(known.gpus or 0, origin))
 
 
 class File(NamedTuple):
