@@ -97,7 +97,7 @@ def topology(machine: str) -> Topology | None:
 
 
 def lustre(intent: Intent) -> Lustre | None:
-    """The file system for checkpoints of GPUs that InfiniBand joins: fast enough for a job, with room for the claims."""
+    """The file system for checkpoints over InfiniBand: fast enough for a job of GPUs, with room for all claims."""
     if not intent.gpus or not jobs.by_pool(intent):
         return None
     usual = recommended.values(intent.cloud)

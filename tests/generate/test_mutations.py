@@ -708,7 +708,9 @@ AKS = [
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3900"),
         also=(*GROWN[:2], QUOTA, "unready-tolerance-low"),
     ),
-    mistake("single-large-pool", "aks without InfiniBand", every(TFVARS, r"nodes = 2\d\d", "nodes = 400"), also=(QUOTA,)),
+    mistake(
+        "single-large-pool", "aks without InfiniBand", every(TFVARS, r"nodes = 2\d\d", "nodes = 400"), also=(QUOTA,)
+    ),
     mistake(
         "pool-over-quota",
         "aks",
