@@ -78,9 +78,10 @@ def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
         found[quota.code] = QuotaRequest(key, quota.code, quota.name, one.amount, quotas.unit(one.need))
     for wall in walls.find_walls(cluster, world):
         if wall.short and wall.kind == "quota" and not wall.limit.startswith("quota."):
-            entry, key = limits(cluster.cloud)[wall.limit], f"{cluster.cloud}.{wall.limit}"
+            entries, key = limits(cluster.cloud), f"{cluster.cloud}.{wall.limit}"
+            entry, named = entries[wall.limit], entries.get(f"{wall.limit}_name")
             amount = max(wall.needed or 0, found[key].amount if key in found else 0)
-            found[key] = QuotaRequest(key, entry.code, wall.what, amount, entry.unit)
+            found[key] = QuotaRequest(key, entry.code, named.text if named else wall.what, amount, entry.unit)
     return list(found.values())
 
 

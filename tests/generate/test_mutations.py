@@ -66,6 +66,12 @@ BASES: dict[str, dict[str, Any]] = {
     "ack": {"nodes": 1950, "spot": {"share": 30}, "machines": ["ecs.gn8v-8x.48xlarge", "ecs.ebmgn8v.48xlarge"]},
     "ack flannel": {"nodes": 450, "network": {"mode": "flannel"}, "scheduler": "none"},
     "aks": {"nodes": 1000, "spot": {"share": 30}},
+    "aks without InfiniBand": {
+        "nodes": 1000,
+        "spot": {"share": 30},
+        "machines": ["Standard_NC80adis_H100_v5"],
+        "job": {"nodes": 160},
+    },
     "aks small": {"nodes": 100, "scheduler": "none"},
     "selfmanaged": {"nodes": 1000},
     "selfmanaged kubespray": {"nodes": 1200, "installer": "kubespray"},
@@ -698,24 +704,33 @@ AKS = [
     ),
     mistake(
         "upgrade-blocked-by-limit",
-        "aks",
+        "aks without InfiniBand",
         every(TFVARS, r"nodes = 2\d\d", "nodes = 1000"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3313"),
         swap(POOLS, "max_unavailable +=.*", 'max_surge = "33%"'),
-        also=(*GROWN, QUOTA, "unready-tolerance-low"),
+        also=(*GROWN[:2], QUOTA, "unready-tolerance-low"),
     ),
     mistake(
         "pool-over-limit",
-        "aks",
+        "aks without InfiniBand",
         every(TFVARS, r"nodes = 2\d\d", "nodes = 1200"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3900"),
-        also=(*GROWN, QUOTA, "unready-tolerance-low"),
+        also=(*GROWN[:2], QUOTA, "unready-tolerance-low"),
     ),
-    mistake("single-large-pool", "aks", every(TFVARS, r"nodes = 2\d\d", "nodes = 400"), also=(QUOTA,)),
+    mistake(
+        "single-large-pool", "aks without InfiniBand", every(TFVARS, r"nodes = 2\d\d", "nodes = 400"), also=(QUOTA,)
+    ),
+    mistake(
+        "pool-over-quota",
+        "aks",
+        every(TFVARS, r"nodes = \d+", "nodes = 120"),
+        swap("kcheck.yaml", r"nodes: \d+", "nodes: 1440"),
+        also=(QUOTA, "slow-node-deletion", "unready-tolerance-low"),
+    ),
     mistake("slow-boot-disk", "aks", every(POOLS, '"Ephemeral"', '"Managed"')),
     mistake(
         "arp-cache-too-small",
-        "aks",
+        "aks without InfiniBand",
         after(
             POOLS,
             "max_pods +=",
