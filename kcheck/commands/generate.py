@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,27 +15,38 @@ if TYPE_CHECKING:
     from kcheck.files.save import File
     from kcheck.generate.assembly import Output
     from kcheck.generate.intent import Intent
+    from kcheck.generate.intent_from_code import Source
 
 
 @click.command("generate", short_help="Generate a cluster for N nodes, each number with its reason.")
 @click.argument("cloud", required=False, type=click.Choice(tuple(CLOUDS)))
 @click.option("--nodes", type=click.IntRange(min=1), default=None, help="Training nodes at peak.")
 @click.option("--intent", "file", metavar="FILE", default=None, help="Intent file; --show-intent prints one.")
-@click.option("--from", "source", metavar="PATH", default=None, help="Derive the intent from existing code.")
+@click.option(
+    "--from", "sources", metavar="PATH", multiple=True, help="Derive the intent from existing code; may be repeated."
+)
+@click.option("--cluster", metavar="NAME", default="", help="The cluster of that code, if there are several.")
+@options.var_files
+@options.variables
+@options.workspace
+@options.env_vars
 @click.option("--show-intent", is_flag=True, help="Print the complete intent; write no cluster.")
 @click.option("--output", metavar="DIR", default=None, help="Output folder.  [default: the cluster's name]")
 @click.option("--diff", is_flag=True, help="Print the changes as a diff; write nothing.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
 def command(
-    cloud: str | None, nodes: int | None, file: str | None, source: str | None, show_intent: bool, output: str | None,
-    diff: bool, overwrite: bool,
+    cloud: str | None, nodes: int | None, file: str | None, sources: tuple[str, ...], cluster: str, show_intent: bool,
+    output: str | None, diff: bool, overwrite: bool, **reading: object,
 ) -> None:  # fmt: skip
     """Generate Terraform and manifests of a training cluster on CLOUD, with a README that explains each choice.
 
     Asks the cloud nothing, and changes existing files only with --overwrite. Exits with 0, with 1 if kcheck check
     reports something in the result, with 2 if no configuration meets the intent.
     """
-    intent = options.with_usage_errors(lambda: _intent(cloud, nodes, file, source))
+    code = options.with_usage_errors(lambda: _source(sources, cluster, reading))
+    intent = options.with_usage_errors(lambda: _intent(cloud, nodes, file, code))
+    for line in intent.assumed:
+        printing.note(f"kcheck: assumed: {line}")
     if show_intent:
         from kcheck.generate import intent_file
 
@@ -64,29 +75,41 @@ def command(
     _tell(intent, made, changed, folder, left, diff=diff)
 
 
-def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str | None) -> Intent:
-    """What is wanted: the file, or what is read out of a tree, with the flags over it.
+def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, Any]) -> Source | None:
+    """The code to read the intent from, and how it is read.
 
     Raises:
-        ConfigError: the two are given together, no cloud is known, or they say what cannot be.
+        ConfigError: there is nothing to be read, or the settings make no sense.
+    """
+    from kcheck.config.config import ConfigError
+    from kcheck.generate.intent_from_code import Source
+
+    if not paths:
+        unused = [options.flag(name) for name, value in {"cluster": cluster, **reading}.items() if value]
+        if unused:
+            raise ConfigError(f"{unused[0]} needs --from")
+        return None
+    return Source(paths, options.effective_config(paths, None, reading), cluster)
+
+
+def _intent(cloud: str | None, nodes: int | None, file: str | None, code: Source | None) -> Intent:
+    """What is wanted: what is read out of code, with the file and the flags over it.
+
+    Raises:
+        ConfigError: no cloud is known, or they say what cannot be.
     """
     from kcheck.config.config import ConfigError
     from kcheck.generate import intent
 
-    if file and source:
-        raise ConfigError("use either --intent or --from")
     given: dict[str, object] = intent.load(file) if file else {}
-    if source:
-        from kcheck.generate import intent_from_code
-
-        found, given = intent_from_code.read(source)
-        if cloud and cloud != found:
-            raise ConfigError(f"{source} is a cluster on {found}, not on {cloud}")
-        cloud = found
-    if cloud is None:
-        raise ConfigError(f"no cloud given; use kcheck generate {'|'.join(CLOUDS)}")
     if nodes is not None:
         given["nodes"] = nodes
+    if code:
+        from kcheck.generate import intent_from_code
+
+        return intent_from_code.intent_of(code, cloud, given)
+    if cloud is None:
+        raise ConfigError(f"no cloud given; use kcheck generate {'|'.join(CLOUDS)}")
     return intent.with_defaults(cloud, given)
 
 
@@ -145,7 +168,9 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: 
     result = made.result
     verb = "would be written" if diff else "written"
     files = counted(len(changed), "file")
-    where = f"{folder}: {files} {verb}, for {intent.nodes:,} nodes" if changed else f"{folder}: nothing to change"
+    where = (
+        f"{folder}: {files} {verb}, for {counted(intent.nodes, 'node')}" if changed else f"{folder}: nothing to change"
+    )
     printing.note(f"kcheck: {where}; README.md says what to do first.")
     for path in left:
         printing.note(f"kcheck: {path}: not part of this cluster; remove it if an earlier run wrote it")

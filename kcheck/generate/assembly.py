@@ -23,6 +23,7 @@ from kcheck.reading import inventory
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
 from kcheck.scale.world import World
+from kcheck.source.units import counted
 from kcheck.source.values import Unknown, known
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def check_files(files: dict[str, bytes]) -> Result:
     """The findings of `kcheck check` on files that are not written yet."""
     from kcheck.engine import linter
 
-    return linter.run(*_tree(files))
+    return linter.run(*as_tree(files))
 
 
 def folder() -> str:
@@ -104,7 +105,14 @@ def folder() -> str:
     return next(path for i in count() if not os.path.lexists(path := f"{name}{i or ''}"))
 
 
-def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
+def drafted(intent: Intent) -> dict[str, bytes] | None:
+    """The files of an intent without the README; None if it is impossible."""
+    made = _assemble(intent)
+    return None if isinstance(made, str) else made.files
+
+
+def as_tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
+    """Files that are not written, as a tree, with its settings."""
     top = folder()
     overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
     config = settings.load([], os.path.join(os.path.relpath(top), _SETTINGS), Disk(overlay))  # roots are relative too
@@ -143,7 +151,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
     context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
     files = render.files(intent.cloud, context)
-    tree, config = _tree(files)
+    tree, config = as_tree(files)
     return _Assembled(files, context, config, World(inventory.read(tree, config).inventory, config))
 
 
@@ -198,8 +206,9 @@ def _explain_refusal(intent: Intent, why: str) -> str:
     nearest, mode = _most_possible_nodes(intent), ""
     if intent.mode != usual and (other := _most_possible_nodes(replace(intent, mode=usual))) > nearest:
         nearest, mode = other, f" with network.mode: {usual}"
-    told = f"the nearest possible is {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
-    return f"{intent.nodes:,} nodes are impossible: {why}; {told}"
+    told = f"the nearest possible is {counted(nearest, 'node')}{mode}" if nearest else "not even one node is possible"
+    verb = "is" if intent.nodes == 1 else "are"
+    return f"{counted(intent.nodes, 'node')} {verb} impossible: {why}; {told}"
 
 
 def _most_possible_nodes(intent: Intent) -> int:

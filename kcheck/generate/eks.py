@@ -66,6 +66,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
         "lustre": lustre(intent, pools),
+        "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
         "plane_tier": _tier(intent),
     }  # fmt: skip
 

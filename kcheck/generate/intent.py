@@ -49,6 +49,7 @@ class Intent(Struct, frozen=True):
     `price_cap` thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods
     get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch. `api_ranges` reach
     the API server from outside, none where there are none. `installer` is empty where the cloud sets the cluster up.
+    `assumed` says what of it nobody has said, and what was left out of the code that it was read from.
     """
 
     cloud: str
@@ -76,6 +77,7 @@ class Intent(Struct, frozen=True):
     in_use: tuple[str, ...]
     api_ranges: tuple[str, ...] = ()
     installer: str = ""
+    assumed: tuple[str, ...] = ()
 
     @property
     def machine(self) -> str:
@@ -137,7 +139,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     share = int(spot.get("share", 0))
     cap = spot.get("price_cap")
     letters = _listed(usual["intent.zones"])
-    zones = given.get("zones") or [str(usual["intent.zone"]).format(region=region, zone=one) for one in letters]
+    zones = given.get("zones") or [_zone(str(usual["intent.zone"]), region, one) for one in letters]
     most = max(nodes - nodes * share // 100, nodes * share // 100)
     name = str(given.get("name", usual["intent.name"]))
     names = {"name": name, "short": letters_of(name), "unique": letters_of(account)[:8]}
@@ -160,9 +162,15 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         mode=mode, range=own, in_use=tuple(network.get("in_use") or ()),
         api_ranges=tuple(network.get("api_ranges") or ()),
         installer=str(given.get("installer", usual.get("intent.installer", ""))),
+        assumed=tuple(given.get("assumed") or ()),
     )  # fmt: skip
     _check(intent, usual)
     return intent
+
+
+def _zone(form: str, region: str, letter: str) -> str:
+    """The name of a zone; a `joint` stands where the region does not end with a digit: cn-beijing-a, us-east-1a."""
+    return form.format(region=region, zone=letter, joint="" if region[-1].isdigit() else "-")
 
 
 def letters_of(name: str) -> str:

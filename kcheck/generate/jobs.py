@@ -76,6 +76,11 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
     )
 
 
+def scratch(gigabytes: int) -> int:
+    """GiB of a node's local disks that a pod of the sample job may fill."""
+    return gigabytes * 10**9 * int(recommended.values("any")["job.scratch"]) // 100 >> 30
+
+
 def vcpus(intent: Intent) -> int | None:
     """CPUs of the smallest machine for a pod; None if unknown."""
     found = [machines.machine(intent.cloud, name) for name in intent.machines]

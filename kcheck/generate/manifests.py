@@ -120,6 +120,7 @@ FLAGS: dict[str, object] = {
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
     "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
     "own_etcd": False,  # whether those of etcd are
+    "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }
 """What a cloud has, where its module does not say it."""
 

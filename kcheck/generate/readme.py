@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.numbers import machines
+from kcheck.generate.start_price import start_price
+from kcheck.numbers import machines, profiles
+from kcheck.numbers.clouds import folder
 from kcheck.numbers.profiles import limits
 from kcheck.report.capacity import summary_sentence
 from kcheck.scale import quotas, walls
@@ -52,6 +54,8 @@ def context(world: World, intent: Intent, top: str) -> dict[str, object]:
         "walls": _wall_distances(world, cluster, top),
         "sentence": summary_sentence(cluster, world),
         "run": _run(intent),
+        "start": start_price(world, intent),
+        "other_findings": other_findings(intent.cloud),
     }
 
 
@@ -92,6 +96,23 @@ def place(span: Span, top: str) -> str:
     """A file below a folder, and a line of it."""
     path = os.path.relpath(span.source.path, top).replace(os.sep, "/")
     return f"{path}:{span.begin.line}"
+
+
+class OtherFinding(NamedTuple):
+    """A finding of another linter that stays, and why."""
+
+    linter: str
+    check: str
+    reason: str
+
+
+def other_findings(cloud: str) -> list[OtherFinding]:
+    """What other linters report on a cloud's generated files, by linter and check: `other_linters.yaml`."""
+    found = []
+    for owner in ("any", cloud):
+        tables: dict[str, dict[str, str]] = profiles.load_table(os.path.join(folder(owner), "other_linters.yaml"))
+        found += [OtherFinding(linter, *entry) for linter, checks in tables.items() for entry in checks.items()]
+    return sorted(found)
 
 
 class Run(NamedTuple):
