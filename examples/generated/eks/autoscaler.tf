@@ -21,7 +21,7 @@ resource "aws_eks_pod_identity_association" "cluster_autoscaler" {
 }
 
 resource "aws_iam_role" "cluster_autoscaler" {
-  name               = "${var.name}-cluster-autoscaler"
+  name_prefix        = "${var.name}-autoscaler-"
   assume_role_policy = data.aws_iam_policy_document.pods.json
 }
 
