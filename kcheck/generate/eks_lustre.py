@@ -18,7 +18,7 @@ _GIB_IN_TIB = 1024
 
 
 class Lustre(NamedTuple):
-    """A file system in one zone, with its `capacity` in GiB: MB/s that the job needs and that it has, US dollars a month.
+    """A file system in one zone with its `capacity` in GiB: MB/s that the job needs and that it has, dollars a month.
 
     `quota` is the code of the account's quota of capacity if a new account has less; else empty. `price` is of a GiB.
     """
