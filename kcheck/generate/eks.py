@@ -45,7 +45,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
     """The blocks of the VPC, and which zone of its list each pool is in."""
     inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
-    machine = machines.machine(intent.cloud, intent.machine)
+    machine, files = machines.machine(intent.cloud, intent.machine), lustre(intent, pools)
     return {
         "blocks": ranges.parts(layout.networks["the VPC"], _BLOCK, inner),
         "zones": [
@@ -67,7 +67,9 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "repository": _repository(intent),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
-        "lustre": lustre(intent, pools),
+        "lustre": files,
+        "checkpoint_size": files.capacity if files else 0,
+        "checkpoint_reason": "the whole file system, which all teams share" if files else "",
         "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
         "plane_tier": _tier(intent),
     }  # fmt: skip

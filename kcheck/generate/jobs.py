@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.registry import cloud
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
+from kcheck.generate.pools import in_scale_set
 from kcheck.numbers import fabrics, machines
 from kcheck.numbers.profiles import limits
 
@@ -102,21 +102,26 @@ def efa(intent: Intent) -> int:
 
 
 class Interfaces(NamedTuple):
-    """The interfaces of a fast network that a pod asks for: the resource, and all that a node has of it."""
+    """The interfaces of a fast network that a pod asks for: the resource, all that a node has of it, and its name."""
 
     resource: str = ""
     number: int = 0
+    network: str = ""
 
 
 def interfaces(intent: Intent) -> Interfaces:
     """The resource by which pods on on-demand nodes get their fast network; none where there is no such resource."""
     if efa(intent):
-        return Interfaces(EFA, efa(intent))
+        return Interfaces(EFA, efa(intent), "EFA")
+    if intent.fabric not in ("", "none"):
+        name = f"fabric.{intent.fabric.replace('-', '_')}"
+        number = len(intent.cards) if "sriov" in intent.fabric else intent.gpus
+        return Interfaces(str(recommended.values(intent.cloud)[name]), number, recommended.reasons(intent.cloud)[name])
     found = [fabrics.fabric(intent.cloud, name) for name in intent.machines]
     known = [one for one in found if one is not None]
     if not by_pool(intent) or not intent.gpus or intent.spot_nodes == intent.nodes or len(known) < len(found):
         return Interfaces()
-    return Interfaces(known[0].resource, min(one.interfaces for one in known))
+    return Interfaces(known[0].resource, min(one.interfaces for one in known), known[0].name)
 
 
 def _grace(intent: Intent, *, on_spot: bool) -> int:
@@ -129,13 +134,7 @@ def _grace(intent: Intent, *, on_spot: bool) -> int:
 
 def by_pool(intent: Intent) -> bool:
     """Whether fast networking is limited to a pool, like InfiniBand in an Azure scale set."""
-    known = "label.pool_name" in recommended.values(intent.cloud)
-    return (
-        known
-        and intent.job_nodes > 1
-        and intent.autoscaler == "managed"
-        and cloud(intent.cloud).joins_in_scale_set(intent.machine)
-    )
+    return intent.job_nodes > 1 and in_scale_set(intent)
 
 
 def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:

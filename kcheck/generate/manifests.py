@@ -119,6 +119,8 @@ FLAGS: dict[str, object] = {
     "docker_hub": "",  # what stands for docker.io in the names of images
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
     "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
+    "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job
+    "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }

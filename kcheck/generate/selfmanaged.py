@@ -6,10 +6,13 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
-from kcheck.generate import recommended
+from kcheck.config.config import ConfigError
+from kcheck.generate import jobs, recommended
+from kcheck.generate.manifests import PROVISIONING
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.system_nodes import control_nodes
+from kcheck.numbers import flags, machines
 from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 _CLOUD = "selfmanaged"
 _SERVICES = 16
+_EVENTS_MEMBERS = ("events-1", "events-2", "events-3")
 
 
 class Control(NamedTuple):
@@ -38,7 +42,12 @@ class Neighbours(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """The ranges of pods and of Services; both are known inside the cluster only."""
+    """The ranges of pods and of Services; both are known inside the cluster only.
+
+    Raises:
+        ConfigError: two fields that do not go together.
+    """
+    _check(intent)
     return [Slot("pods", routed=False, least=22), Slot("services", prefix=_SERVICES, routed=False)]
 
 
@@ -51,7 +60,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "control": control(intent),
         "own_nodes": system_nodes(intent) - control(intent).nodes,
         "beyond": exceeded_limit(target),
-        "endpoint": f"api.{intent.name}.{intent.region}.internal",
+        "endpoint": f"api.{_domain(intent)}",
         "node_mask": cloud("selfmanaged").pod_block(int(usual["kubelet.max_pods"])),
         "inflight": inflight(target),
         "controller": {"qps": entries["controller.qps"].number, "burst": entries["controller.burst"].number},
@@ -64,10 +73,61 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "neighbours": neighbours(target),
         "backlog": backlog(target),
         "coredns": int(usual["dns.least"]) + ceil(target / int(usual["dns.cached"])),
+        "events_url": _events(intent),
+        "events_members": ",".join(f"{name}=https://{name}.{_domain(intent)}:2380" for name in _EVENTS_MEMBERS),
         "registry_host": host,
         "own_etcd": True,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
+        "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
+        **machine(intent),
     }
+
+
+def machine(intent: Intent) -> dict[str, object]:
+    """What Cluster API and the autoscaler know of a training machine: its image, and at least its CPUs and GiB."""
+    usual = recommended.values(_CLOUD)
+    vcpus = jobs.vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
+    each = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
+    found = machines.memory(_CLOUD, intent.machine)
+    nodes = intent.nodes + system_nodes(intent)
+    image = str(usual["capi.image"]).format(region=intent.region, name=intent.name, kubernetes=f"{intent.kubernetes}.0")
+    return {
+        "image": image,
+        "node_cpus": vcpus,
+        "node_memory": found >> 30 if found else vcpus * each,
+        "least": int(usual["capi.least"]) if jobs.interfaces(intent).number else 0,
+        "autoscaler_chart": flags.chart_of(intent.minor) if intent.autoscaler == "cluster-autoscaler" else "",
+        "most_cores": nodes * max(vcpus, control(intent).vcpus),
+        "most_memory": nodes * int(usual["autoscaler.memory_each"]),
+    }
+
+
+def _domain(intent: Intent) -> str:
+    """The domain of the control plane's names."""
+    return f"{intent.name}.{intent.region}.internal"
+
+
+def _events(intent: Intent) -> str:
+    """Where the etcd of events is: beside each API server, or on machines that outlive those of Cluster API."""
+    if intent.installer == "cluster-api":
+        return ";".join(f"https://{name}.{_domain(intent)}:2379" for name in _EVENTS_MEMBERS)
+    return "https://127.0.0.1:2382"
+
+
+def _check(intent: Intent) -> None:
+    """Refuse what an installer or a network between GPUs cannot do.
+
+    Raises:
+        ConfigError: there is something.
+    """
+    if intent.autoscaler != "none" and intent.installer != "cluster-api":
+        raise ConfigError(f"autoscaler: {intent.installer} adds no machines; use installer: cluster-api, or none")
+    if intent.fabric != "none" and not intent.gpus:
+        raise ConfigError(f"network.fabric: {intent.fabric} is for machines with GPUs; use none")
+    if intent.cards and intent.fabric == "none":
+        raise ConfigError("network.cards: they are of a network between GPUs; say which one with network.fabric")
+    if intent.fabric in ("roce", "infiniband-sriov") and not intent.cards:
+        raise ConfigError(f"network.cards: {intent.fabric} takes the cards that are named; there are others")
 
 
 def exceeded_limit(target: int) -> dict[str, str]:

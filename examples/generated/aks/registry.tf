@@ -13,7 +13,7 @@ resource "azurerm_role_assignment" "pull" {
 }
 
 # Docker Hub allows 100 pulls in six hours from an address, which 1,000 nodes behind 2 addresses use up within
-# seconds. train00000000.azurecr.io/docker-hub pulls each image once, with the account below.
+# seconds. train57be9df9.azurecr.io/docker-hub pulls each image once, with the account below.
 resource "azurerm_container_registry_cache_rule" "docker_hub" {
   name                  = "dockerhub"
   container_registry_id = azurerm_container_registry.main.id

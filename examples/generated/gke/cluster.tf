@@ -57,8 +57,8 @@ resource "google_container_cluster" "main" {
       enabled = true
     }
 
-    # Shared volumes: Filestore as in kubernetes/storage-class.yaml, and buckets.
-    gcp_filestore_csi_driver_config {
+    # Shared volumes: Managed Lustre as in kubernetes/storage-class.yaml, and buckets.
+    lustre_csi_driver_config {
       enabled = true
     }
 

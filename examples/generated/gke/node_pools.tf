@@ -27,6 +27,11 @@ resource "google_container_node_pool" "system" {
       enabled = true
     }
 
+    shielded_instance_config {
+      enable_secure_boot          = true
+      enable_integrity_monitoring = true
+    }
+
     workload_metadata_config {
       mode = "GKE_METADATA"
     }
@@ -95,6 +100,17 @@ resource "google_container_node_pool" "training" {
       }
     }
 
+    # Where you have a reservation. Without one, nodes are on demand, from any open reservation first.
+    dynamic "reservation_affinity" {
+      for_each = each.value.spot ? [] : compact([lookup(var.reservations, each.value.zones[0], "")])
+
+      content {
+        consume_reservation_type = "SPECIFIC_RESERVATION"
+        key                      = "compute.googleapis.com/reservation-name"
+        values                   = [reservation_affinity.value]
+      }
+    }
+
     # The local SSDs as one disk for images and scratch data.
     ephemeral_storage_local_ssd_config {
       local_ssd_count = var.training_machines[each.value.machine].local_ssds
@@ -108,6 +124,11 @@ resource "google_container_node_pool" "training" {
     # Google's own network card, faster than virtio.
     gvnic {
       enabled = true
+    }
+
+    shielded_instance_config {
+      enable_secure_boot          = true # Google signs the drivers that GKE installs
+      enable_integrity_monitoring = true
     }
 
     workload_metadata_config {
