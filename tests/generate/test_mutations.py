@@ -276,7 +276,7 @@ EKS = [
     mistake("retries-run-out", "eks", add(ADDED, job(64).replace("backoffLimit: 20", "suspend: false"))),
     mistake("two-gang-schedulers", "eks", after(JOB, "restartPolicy: Never", "schedulerName: volcano")),
     # network
-    mistake("efa-across-zones", "eks", swap(POOLS, "enable_efa_support = !pool.spot", "enable_efa_support = true")),
+    mistake("efa-across-zones", "eks", swap(POOLS, "one if !pool.spot", "one")),
     mistake(
         "prefix-delegation-off",
         "eks",
@@ -310,8 +310,8 @@ EKS = [
     ),
     mistake(
         "too-many-pools",
-        "eks",
-        swap(TFVARS, r"(  )(gpu-a1) +(=.*nodes =) \d+ (.*)", "".join(rf"\1\2-{i} \3 5 \4\n" for i in range(30))),
+        "eks spot",
+        swap(TFVARS, r"(  )(gpu-spot1) +(=.*nodes =) \d+(.*)", "".join(rf"\1\2-{i} \3 5\4\n" for i in range(30))),
         also=(QUOTA,),
     ),
     # quotas
