@@ -6,7 +6,7 @@ from ipaddress import ip_network
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.generate import jobs, recommended
+from kcheck.generate import jobs, monitoring, recommended
 from kcheck.numbers import flags
 from kcheck.numbers.profiles import limits
 from kcheck.scale import unready
@@ -96,6 +96,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "ready_minutes": _ready(intent, target),
         "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
+        **monitoring.context(intent, target),
         **deletion,
         **_unready(target, deletion["deletion_batch"], len(intent.zones)),
         "spot_pools": [pool for pool in pools if pool.spot],
@@ -123,6 +124,7 @@ FLAGS: dict[str, object] = {
     "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job
     "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are
+    "dcgm": {"namespace": "kube-system", "name": "dcgm-exporter", "ours": True},  # of the cloud, where it brings one
     "own_machines": False,  # whether nodes cost the same when they are switched off
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }
