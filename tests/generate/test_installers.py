@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
+from kcheck.config import settings
 from kcheck.config.config import ConfigError
-from kcheck.generate import intent, selfmanaged
+from kcheck.generate import intent, intent_from_code, selfmanaged
 from kcheck.generate.assembly import Output, generate
 from kcheck.source.values import known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
 CARDS = ["ibp24s0", "ibp64s0"]
 
@@ -186,3 +191,19 @@ def test_groups_of_kubespray_are_read_as_they_are_written() -> None:
     assert known(training.machine.gpus) == 8
     assert known(training.scheduling.taints) == ("nvidia.com/gpu=true:NoSchedule",)
     assert known(training.system.neighbours) == 20544
+
+
+# --- read back
+
+
+@pytest.mark.parametrize("given", [
+    {"nodes": 450}, {"nodes": 450, "installer": "kubespray", "machines": ["own-box"], "network": {"fabric": "none"}},
+    {"nodes": 450, "installer": "cluster-api"}, {"nodes": 450, "installer": "cluster-api", "autoscaler": "cluster-autoscaler"},
+], ids=str)  # fmt: skip
+def test_code_says_its_installer(given: dict[str, Any], write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({path: text for path, text in files(**given).items() if path != "intent.yaml"})
+    found = intent_from_code.read(intent_from_code.Source((".",), settings.load(["."])))
+    own = {"installer": "kubeadm", "autoscaler": "none", **given, **given.get("network", {})}
+    own = {name.replace("fabric", "network.fabric"): value for name, value in own.items()}
+    names = ("nodes", "installer", "autoscaler", *(["network.fabric"] if "network" in given else []))
+    assert {name: found.fields[name] for name in names} == {name: own[name] for name in names}
