@@ -174,15 +174,16 @@ class CodeReader:
     def _autoscaler(self) -> Value[object]:
         tool = self.world.autoscaling.tool(self.cluster)
         able = str(self.usual["intent.autoscalers"]).split(", ")
-        if isinstance(tool, Unset):
-            bounds = [pool.size for pool in self.world.pools.of_cluster(self.cluster) if known(pool.size.autoscaled)]
-            grown = any(known(one.max_nodes) is not None for one in bounds)
-            return _plain("cluster-autoscaler" if grown and "none" in able else "none" if "none" in able else None)
         if not isinstance(tool, Known):
-            return tool
+            return tool if isinstance(tool, Unknown) else _plain("none" if "none" in able else None)
         if tool.value == self.cluster.cloud:
-            return _plain("managed" if "managed" in able else able[0])
+            return _plain("managed" if "managed" in able else "cluster-autoscaler" if self._grows() else able[0])
         return _plain(tool.value) if tool.value in able else Unknown(f"{tool.value} is not generated", tool.origin)
+
+    def _grows(self) -> bool:
+        """Whether an installer that can add machines gives pools bounds."""
+        sizes = [pool.size for pool in self.world.pools.of_cluster(self.cluster) if known(pool.size.autoscaled)]
+        return self._installer() == "cluster-api" and any(known(size.max_nodes) is not None for size in sizes)
 
     def _installer(self) -> str | None:
         """What sets the cluster up, by what it is written in."""
