@@ -86,6 +86,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "taint": CARD if intent.gpus else str(usual["label.taint"]),
         "vcpus": jobs.vcpus(intent) or 0,
         "job": jobs.job(intent, pools),
+        "memory_known": jobs.memory_left(intent) is not None,
         "flavors": flavors,
         "by_pool": jobs.by_pool(intent),
         "queues": _queues(intent, flavors, covered),

@@ -66,6 +66,12 @@ BASES: dict[str, dict[str, Any]] = {
     "ack": {"nodes": 1950, "spot": {"share": 30}, "machines": ["ecs.gn8v-8x.48xlarge", "ecs.ebmgn8v.48xlarge"]},
     "ack flannel": {"nodes": 450, "network": {"mode": "flannel"}, "scheduler": "none"},
     "aks": {"nodes": 1000, "spot": {"share": 30}},
+    "aks without InfiniBand": {
+        "nodes": 1000,
+        "spot": {"share": 30},
+        "machines": ["Standard_NC80adis_H100_v5"],
+        "job": {"nodes": 160},
+    },
     "aks small": {"nodes": 100, "scheduler": "none"},
     "selfmanaged": {"nodes": 1000},
     "selfmanaged kubespray": {"nodes": 1200, "installer": "kubespray"},
@@ -270,7 +276,7 @@ EKS = [
     mistake("retries-run-out", "eks", add(ADDED, job(64).replace("backoffLimit: 20", "suspend: false"))),
     mistake("two-gang-schedulers", "eks", after(JOB, "restartPolicy: Never", "schedulerName: volcano")),
     # network
-    mistake("efa-across-zones", "eks", swap(POOLS, "enable_efa_support = !pool.spot", "enable_efa_support = true")),
+    mistake("efa-across-zones", "eks", swap(POOLS, "one if !pool.spot", "one")),
     mistake(
         "prefix-delegation-off",
         "eks",
@@ -304,8 +310,8 @@ EKS = [
     ),
     mistake(
         "too-many-pools",
-        "eks",
-        swap(TFVARS, r"(  )(gpu-a1) +(=.*nodes =) \d+ (.*)", "".join(rf"\1\2-{i} \3 5 \4\n" for i in range(30))),
+        "eks spot",
+        swap(TFVARS, r"(  )(gpu-spot1) +(=.*nodes =) \d+(.*)", "".join(rf"\1\2-{i} \3 5\4\n" for i in range(30))),
         also=(QUOTA,),
     ),
     # quotas
@@ -561,6 +567,13 @@ GKE = [
     mistake("gpu-pool-never-empty", "gke", swap(POOLS, "total_min_node_count = 0", "total_min_node_count = 4")),
     mistake("quota-needed", "gke", drop("kcheck.yaml", "gke.quota.h100_gpus:")),
     mistake("spot-location-policy", "gke", swap(POOLS, '"ANY"', '"BALANCED"')),
+    mistake("fabric-not-enabled", "gke", drop(POOLS, r"network_config \{")),
+    mistake("fabric-not-requested", "gke", drop(JOB, r"networking\.gke\.io/", times=2)),
+    mistake(
+        "fabric-switched-off",
+        "gke",
+        swap(JOB, r'(- name: )NCCL_SOCKET_IFNAME\n( +)value: "eth0"', r"\1NCCL_NET\n\2value: Socket"),
+    ),
     mistake(
         "docker-hub-image", "gke", swap("kubernetes/prepull.yaml", r"image: .*train:.*", "image: pytorch/pytorch:2.9.0")
     ),
@@ -691,24 +704,33 @@ AKS = [
     ),
     mistake(
         "upgrade-blocked-by-limit",
-        "aks",
+        "aks without InfiniBand",
         every(TFVARS, r"nodes = 2\d\d", "nodes = 1000"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3313"),
         swap(POOLS, "max_unavailable +=.*", 'max_surge = "33%"'),
-        also=(*GROWN, QUOTA, "unready-tolerance-low"),
+        also=(*GROWN[:2], QUOTA, "unready-tolerance-low"),
     ),
     mistake(
         "pool-over-limit",
-        "aks",
+        "aks without InfiniBand",
         every(TFVARS, r"nodes = 2\d\d", "nodes = 1200"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3900"),
-        also=(*GROWN, QUOTA, "unready-tolerance-low"),
+        also=(*GROWN[:2], QUOTA, "unready-tolerance-low"),
     ),
-    mistake("single-large-pool", "aks", every(TFVARS, r"nodes = 2\d\d", "nodes = 400"), also=(QUOTA,)),
+    mistake(
+        "single-large-pool", "aks without InfiniBand", every(TFVARS, r"nodes = 2\d\d", "nodes = 400"), also=(QUOTA,)
+    ),
+    mistake(
+        "pool-over-quota",
+        "aks",
+        every(TFVARS, r"nodes = \d+", "nodes = 120"),
+        swap("kcheck.yaml", r"nodes: \d+", "nodes: 1440"),
+        also=(QUOTA, "slow-node-deletion", "unready-tolerance-low"),
+    ),
     mistake("slow-boot-disk", "aks", every(POOLS, '"Ephemeral"', '"Managed"')),
     mistake(
         "arp-cache-too-small",
-        "aks",
+        "aks without InfiniBand",
         after(
             POOLS,
             "max_pods +=",
