@@ -89,6 +89,7 @@ def test_without_a_network_nobody_asks_for_one() -> None:
     ({"autoscaler": "cluster-autoscaler"}, "autoscaler: kubeadm adds no machines; use installer: cluster-api, or none"),
     ({"installer": "kubespray", "autoscaler": "cluster-autoscaler"}, "autoscaler: kubespray adds no machines"),
     ({"installer": "kubespray", "kubernetes": "1.36"}, "kubernetes: kubespray v2.31.0 has 1.33.11, 1.34.7, 1.35.4"),
+    ({"installer": "cluster-api", "autoscaler": "cluster-autoscaler", "kubernetes": "1.37"}, "kubernetes: kcheck knows no chart of the cluster autoscaler for 1.37"),
     ({"network": {"fabric": "roce"}}, "network.cards: roce takes the cards that are named"),
     ({"network": {"fabric": "infiniband-sriov"}}, "network.cards: infiniband-sriov takes the cards"),
     ({"network": {"fabric": "none", "cards": CARDS}}, "network.cards: they are of a network between GPUs"),
