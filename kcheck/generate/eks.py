@@ -45,7 +45,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
     """The blocks of the VPC, and which zone of its list each pool is in."""
     inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
-    machine = machines.machine(intent.cloud, intent.machine)
+    machine, files = machines.machine(intent.cloud, intent.machine), lustre(intent, pools)
     return {
         "blocks": ranges.parts(layout.networks["the VPC"], _BLOCK, inner),
         "zones": [
@@ -54,7 +54,9 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
             for zone in intent.zones
         ],
         "ami": _ami(intent),
-        "interfaces": interfaces(intent),
+        "efa_cards": efa_cards(intent),
+        "interfaces": interfaces(efa_cards(intent)),
+        "node_addresses": 1 + int(recommended.values(intent.cloud)["cni.minimum"]),
         "node_pools": node_pools(pools),
         "autoscaler_chart": _chart(intent),
         **_most(intent),
@@ -65,8 +67,10 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "repository": _repository(intent),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
+        "lustre": files,
+        "checkpoint_size": files.capacity if files else 0,
+        "checkpoint_reason": "the whole file system, which all teams share" if files else "",
         "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
-        "lustre": lustre(intent, pools),
         "plane_tier": _tier(intent),
     }  # fmt: skip
 
@@ -85,15 +89,19 @@ def _repository(intent: Intent) -> str:
     return path.rpartition(":")[0] if host == _registry(intent) else ""
 
 
-def interfaces(intent: Intent) -> list[Interface]:
-    """One interface for addresses, and an EFA-only one on each card that has EFA; none where no node has EFA.
-
-    The first card has it, too, unless it is slower than the others, as that of P6-B300.
-    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
-    """
+def efa_cards(intent: Intent) -> range:
+    """The network cards of an on-demand node that have EFA: all, or all but a first one that is slower (P6-B300)."""
     number, fabric = jobs.efa(intent), fabrics.fabric(intent.cloud, intent.machine)
     first = 1 if fabric is not None and fabric.ordinary != fabric.each else 0
-    only = [Interface(card, 0 if card else 1, "efa-only") for card in range(first, first + number)]
+    return range(first, first + number)
+
+
+def interfaces(cards: range) -> list[Interface]:
+    """One interface for addresses, and an EFA-only one on each card with EFA; none without such cards.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
+    """
+    only = [Interface(card, 0 if card else 1, "efa-only") for card in cards]
     return [Interface(0, 0, "interface"), *only] if only else []
 
 

@@ -18,29 +18,24 @@ _GIB_IN_TIB = 1024
 
 
 class Lustre(NamedTuple):
-    """A file system in one zone: what the job needs of it in MB/s, and its capacity in GiB.
+    """A file system in one zone with its `capacity` in GiB: MB/s that the job needs and that it has, dollars a month.
 
-    `quota` is the code of the account's quota of capacity if a new account has less; else empty.
+    `quota` is the code of the account's quota of capacity if a new account has less; else empty. `price` is of a GiB.
     """
 
     zone: str
     needed: int
     capacity: int
+    throughput: int
     efa: bool
     quota: str
+    price: str
+    dollars: int
 
     @property
     def tebibytes(self) -> str:
         """The capacity in TiB."""
         return f"{self.capacity / _GIB_IN_TIB:.1f}"
-
-    def throughput(self, each: int) -> int:
-        """MB/s of the whole file system, with so much for each TiB."""
-        return self.capacity * each // _GIB_IN_TIB
-
-    def dollars(self, mills: int) -> int:
-        """US dollars a month, at so many thousandths for each GiB."""
-        return self.capacity * mills // 1000
 
 
 def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
@@ -51,10 +46,18 @@ def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
     if not intent.gpus or fabrics.fabric(intent.cloud, intent.machine) is None:
         return None
     usual, known = recommended.values(intent.cloud), limits(intent.cloud)
-    needed = intent.job_nodes * int(usual["storage.each"])
+    needed, each = intent.job_nodes * int(usual["storage.each"]), int(usual["storage.throughput"])
     efa = needed >= int(usual["storage.efa_from"])
     step = known["fsx.step_efa" if efa else "fsx.step"].number
-    least = max(ceil(needed * _GIB_IN_TIB / int(usual["storage.throughput"])), int(usual["storage.size"]))
-    capacity = ceil(least / step) * step
-    quota = known["fsx.capacity"]
-    return Lustre(label(pools[0].zones[0]), needed, capacity, efa, quota.code if capacity > quota.number else "")
+    capacity = ceil(max(needed * _GIB_IN_TIB / each, int(usual["storage.size"])) / step) * step
+    quota, mills = known["fsx.capacity"], int(usual["storage.price"])
+    return Lustre(
+        zone=label(pools[0].zones[0]),
+        needed=needed,
+        capacity=capacity,
+        throughput=capacity * each // _GIB_IN_TIB,
+        efa=efa,
+        quota=quota.code if capacity > quota.number else "",
+        price=f"{mills / 1000:.2f}",
+        dollars=capacity * mills // 1000,
+    )

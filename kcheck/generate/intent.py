@@ -24,7 +24,7 @@ from kcheck.source.values import plain
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _RESERVED = regex(r"(kube-.*|.*-system|default|root|shared)")
 """What no team can be called: namespaces that are there, queues of Volcano, and the queue of what no team has.
@@ -176,6 +176,11 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     )  # fmt: skip
     _check(intent, usual)
     return intent
+
+
+def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:
+    """An intent that lists what was assumed, each line once."""
+    return replace(intent, assumed=tuple(dict.fromkeys(lines)))
 
 
 def _zone(form: str, region: str, letter: str) -> str:

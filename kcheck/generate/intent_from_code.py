@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from kcheck.config import schemas
 from kcheck.config.config import Config, ConfigError
@@ -126,7 +125,7 @@ def _with_assumptions(
     now = [f"{name}: {value}; {unclear[name]}" for name, value in usual.items() if name in unclear]
     if not found.recorded and (absent := [f"{name} {value}" for name, value in usual.items() if name not in unclear]):
         now.append(f"{_ABSENT}: {'; '.join(absent)}")
-    return replace(made, assumed=tuple(dict.fromkeys([*before, *now, *found.left_out])))
+    return intents.with_assumed(made, [*before, *now, *found.left_out])
 
 
 def _values(made: Intent) -> dict[str, str]:

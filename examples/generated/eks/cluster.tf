@@ -15,6 +15,7 @@ module "eks" {
   endpoint_public_access_cidrs             = var.api_ranges
   enable_cluster_creator_admin_permissions = true
   deletion_protection                      = true # terraform destroy ends here until this is false
+  enabled_log_types                        = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
   security_group_additional_rules = {
     vpc = {

@@ -38,4 +38,8 @@ resource "aws_secretsmanager_secret_version" "docker_hub" {
 resource "aws_ecr_repository" "train" {
   name                 = "train/train"
   image_tag_mutability = "IMMUTABLE" # a tag stays what it was when a job was started
+
+  image_scanning_configuration {
+    scan_on_push = true
+  }
 }

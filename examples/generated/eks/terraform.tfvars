@@ -31,5 +31,5 @@ training_pools = {
 # 3: one in each of three zones; and one more node for the cluster's own pods for each 100 training nodes.
 system_nodes = 13
 
-# 1,000 MB/s for each TiB, and 0.6 US dollars for each GiB and month, used or not. Nodes of other zones reach it, too, and pay for traffic.
+# 1,000 MB/s for each TiB, and 0.60 US dollars for each GiB and month, used or not. Nodes of other zones reach it, too, and pay for traffic.
 checkpoints = { zone = "a", capacity = 62400 }

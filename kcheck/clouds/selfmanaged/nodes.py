@@ -25,7 +25,7 @@ _TYPE = "node.kubernetes.io/instance-type"
 _VARIABLES = ("$", "{{")
 """What values have that differ by node."""
 _MIRROR = "/certs.d/docker.io/hosts.toml"
-_NEIGHBOURS = "net.ipv4.neigh.default.gc_thresh3"
+NEIGHBOURS = "net.ipv4.neigh.default.gc_thresh3"
 
 
 def labels(registration: yaml.Node | None) -> dict[str, str]:
@@ -86,7 +86,7 @@ def system(config: yaml.Node | None) -> System:
     neighbours: Value[int] = NOTHING
     mirror: Value[bool] = NOTHING
     for file in files(config):
-        for span in sysctl.numbers_set(file.text, _NEIGHBOURS):
+        for span in sysctl.numbers_set(file.text, NEIGHBOURS):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
         if file.path.endswith(_MIRROR):
             mirror = Known(value=True, origin=Origin((file.place,)))

@@ -48,7 +48,9 @@ run "pools" {
   }
 
   assert {
-    condition     = alltrue([for pool in google_container_node_pool.training : length(pool.network_config[0].additional_node_network_configs) == 4])
+    condition = alltrue([
+      for key, pool in google_container_node_pool.training : length(pool.network_config[0].additional_node_network_configs) == 4
+    ])
     error_message = "Each training pool needs 4 networks beside the ordinary one."
   }
 }
