@@ -99,6 +99,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "setup_source": entries["pools.feature"].sources[0],
         "sources_of": {key: entry.sources for key, entry in entries.items()},
         "scale_set": limits("aks")["pool.quota"].number,
+        "largest": max(pool.nodes for pool in pools),
         "topology": aks_fabric.topology(intent.machine) if jobs.interfaces(intent).number else None,
         "lustre": aks_fabric.lustre(intent),
         "private": private,
@@ -113,6 +114,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "docker_hub": f"{intent.registry}/docker-hub" if _is_new(intent.registry) else "",
         "vault": f"{short[: _VAULT - 1 - len(intent.unique)]}-{intent.unique}",
         "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
+        "nodes_at_most": nodes,
         "deletion": deleted,
         "pause_percentage": share,
         "pause_nodes": unready.tolerated(nodes, deleted, share),
@@ -130,7 +132,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 def scratch(intent: Intent, found: list[Group]) -> int:
     """GiB of the local disk that a pod may fill: it is the boot disk, with all emptyDirs; 0 where it is not known."""
-    share = int(recommended.values("aks")["scratch.share"])
+    share = int(recommended.values("aks")["job.scratch"])
     if intent.autoscaler != "managed" or not all(group.ephemeral for group in found):
         return 0
     return min(sizes.temporary(machine) for machine in intent.machines) * share // 100

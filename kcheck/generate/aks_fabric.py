@@ -97,8 +97,8 @@ def topology(machine: str) -> Topology | None:
 
 
 def lustre(intent: Intent) -> Lustre | None:
-    """The file system for checkpoints of jobs over InfiniBand: fast enough for one, with room for the teams' claims."""
-    if not jobs.by_pool(intent):
+    """The file system for checkpoints over InfiniBand: fast enough for a job of GPUs, with room for all claims."""
+    if not intent.gpus or not jobs.by_pool(intent):
         return None
     usual = recommended.values(intent.cloud)
     speed, step, most = (int(usual[f"lustre.{key}"]) for key in ("speed", "step", "most"))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
+    from kcheck.generate.readme import Facts
     from kcheck.model import Cluster, PodRange, Subnet
     from kcheck.scale.walls.model import Wall
 
@@ -56,11 +57,12 @@ class ImpossibleError(Exception):
 
 
 class Output(Struct):
-    """The files of a cluster by path, and the findings of `kcheck check` on them."""
+    """The files of a cluster by path, the findings of `kcheck check` on them, and the facts that the README tells."""
 
     files: dict[str, bytes]
     result: Result
     top: str
+    facts: Facts
 
 
 class _Assembled(Struct):
@@ -85,11 +87,13 @@ def generate(intent: Intent) -> Output:
     made = _assemble(intent)
     if isinstance(made, str):
         raise ImpossibleError(_explain_refusal(intent, made))
-    context = made.context | {"requests": readme.quota_requests(made.world, made.cluster)}
+    requests = readme.quota_requests(made.world, made.cluster)
+    context = made.context | {"requests": requests}
     files = render.files(intent.cloud, context)
     result, top = check_files(files), os.path.relpath(folder())
-    context |= readme.context(result.world, intent, top)
-    return Output(files | {_README: render.text(_ABOUT, context).encode()}, result, top)
+    facts = readme.facts(result.world, intent, top, requests)
+    text = render.text(_ABOUT, context | {name: getattr(facts, name) for name in facts._fields})
+    return Output(files | {_README: text.encode()}, result, top, facts)
 
 
 def check_files(files: dict[str, bytes]) -> Result:

@@ -6,13 +6,13 @@ import re
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.gke import machines as own
+from kcheck.clouds.gke import machines as own_machines
 from kcheck.clouds.gke import outbound
 from kcheck.clouds.registry import cloud
 from kcheck.config.config import ConfigError
-from kcheck.generate import gke_networks, recommended
+from kcheck.generate import gke_networks, jobs, recommended
 from kcheck.generate.intent import label
-from kcheck.generate.pools import system_nodes
+from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
@@ -33,11 +33,12 @@ class TrainingPool(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Template values of a machine type; `accelerator` is empty without GPUs."""
+    """Template values of a machine type; `accelerator` is empty without GPUs, `joins` the networks between them."""
 
     name: str
     accelerator: str
     gpus: int
+    joins: bool
     local_ssds: int
     disk_type: str
     disk_size: int
@@ -105,6 +106,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "parallel_upgrades": limits(intent.cloud)["pool.parallel_upgrades"].number,
         "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
         "gpu_networks": gke_networks.networks(intent), "gpu_bits": gke_networks.subnet_bits(intent),
+        "some_join": fabric is not None and not gke_networks.of_all(intent),
+        "gpu_cards": gke_networks.of_node(intent), "subnet_reserved": limits(intent.cloud)["subnet.reserved"].number,
         "vpcs": gke_networks.vpcs(intent), "tested_with": gke_networks.tested_with(intent),
         "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
         "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
@@ -114,6 +117,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
         "docker_hub": f"{host}{intent.name}-docker-hub",
         "quota_of": quota, "direct_source": recommended.entries(intent.cloud)["pools.direct"].sources[0],
+        "scratch": jobs.scratch(min(own_machines.local_ssd(name) for name in intent.machines)),
         "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False,
     }  # fmt: skip
 
@@ -124,7 +128,7 @@ def lustre(intent: Intent) -> Checkpoints | None:
     if intent.job_nodes < 2 or not re.search(str(usual["storage.lustre"]), intent.machine):
         return None
     tier, step = int(usual["storage.speed"]), int(usual["storage.step"])
-    wanted = intent.job_nodes * int(usual["storage.write"])
+    wanted = intent.job_nodes * int(usual["storage.each"])
     size = ceil(wanted * 1024 / tier / step) * step
     if size > int(usual["storage.small"]):
         step = int(usual["storage.large_step"])
@@ -135,11 +139,8 @@ def lustre(intent: Intent) -> Checkpoints | None:
 def _checkpoint_reason(intent: Intent, found: Checkpoints | None) -> str:
     if found is None:
         return ""
-    write = int(recommended.values(intent.cloud)["storage.write"])
-    return (
-        f"{found.speed:,} MB/s, for {intent.job_nodes:,} nodes that write {write:,} MB/s each: "
-        f"{recommended.reasons(intent.cloud)['storage.write']}"
-    )
+    each = int(recommended.values(intent.cloud)["storage.each"])
+    return f"{found.speed:,} MB/s, of which {intent.job_nodes:,} nodes get {each:,} each"
 
 
 def _sample_zone(intent: Intent, pools: list[Pool]) -> str:
@@ -169,19 +170,29 @@ def quota(code: str) -> Quota:
 
 
 def _own_pools(intent: Intent, pools: list[Pool]) -> list[TrainingPool]:
-    """A pool for each machine type, any of which may be available, and for each zone where its networks are zonal."""
+    """A pool for each machine type, any of which may be available, and of one zone where its networks are.
+
+    Spot nodes are then in no more zones than the usual job fits in whole.
+    """
     zonal = any(one.zone for one in gke_networks.networks(intent))
-    return [one for pool in pools for one in _divided(pool, zonal=zonal)]
+    used = max(1, min(len(intent.zones), intent.spot_nodes // intent.job_nodes)) if zonal else 0
+    return [
+        one
+        for pool in pools
+        for machine in pool.machines
+        for one in _divided(pool, machine, used if pool.spot and gke_networks.has_fabric(intent, machine) else 0)
+    ]
 
 
-def _divided(pool: Pool, *, zonal: bool) -> list[TrainingPool]:
-    found = []
-    for machine in pool.machines:
-        name = f"{pool.name}-{machine}" if len(pool.machines) > 1 else pool.name
-        for zones in [(zone,) for zone in pool.zones] if zonal else [pool.zones]:
-            own = f"{name}-{label(zones[0])}" if len(zones) < len(pool.zones) else name
-            found.append(TrainingPool(own, zones, pool.nodes, pool.spot, machine))
-    return found
+def _divided(pool: Pool, machine: str, zones: int) -> list[TrainingPool]:
+    """The pools of a pool for a machine type, evenly over that many zones; 0 leaves them together."""
+    name = f"{pool.name}-{machine}" if len(pool.machines) > 1 else pool.name
+    if not zones:
+        return [TrainingPool(name, pool.zones, pool.nodes, pool.spot, machine)]
+    return [
+        TrainingPool(f"{name}-{label(zone)}", (zone,), nodes, pool.spot, machine)
+        for zone, nodes in zip(pool.zones, evenly(pool.nodes, zones), strict=False)
+    ]
 
 
 def _machine(name: str, intent: Intent) -> Machine:
@@ -194,12 +205,12 @@ def _machine(name: str, intent: Intent) -> Machine:
     usual = recommended.values(intent.cloud)
     if re.search(str(usual["pools.racks"]), name):
         raise ConfigError(f"machines: {name}: {recommended.reasons(intent.cloud)['pools.racks']}")
-    ssds = own.local_ssds(name)
+    ssds = own_machines.local_ssds(name)
     count = machines.gpus(intent.cloud, name) or intent.gpus
-    accelerator = own.accelerator(name) or ""
+    accelerator = own_machines.accelerator(name) or ""
     if count and not accelerator:
         raise ConfigError(f"machines: {name} has no built-in GPUs; kcheck does not generate attached ones")
     hyperdisk = re.search(str(limits(intent.cloud)["disk.not_for"].value), name)
     disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
     size = int(usual["disk.beside" if ssds else "disk.alone"])
-    return Machine(name, accelerator, count, ssds, disk, size)
+    return Machine(name, accelerator, count, gke_networks.has_fabric(intent, name), ssds, disk, size)

@@ -25,8 +25,8 @@ _BLUEPRINTS = {
 class Network(NamedTuple):
     """A network of a node beside its first one, as a Network object of the cluster has it.
 
-    `vpc` and `subnet` are what their names have after the name of the cluster. `interface` is that of a pod, empty where
-    pods do not join. `zone` is where it is, empty for all zones.
+    `vpc` and `subnet` are what their names have after the name of the cluster. `interface` is that of a pod, empty
+    where pods do not join. `zone` is where it is, empty for all zones.
     """
 
     name: str
@@ -38,11 +38,26 @@ class Network(NamedTuple):
 
 
 def fabric_of(intent: Intent) -> Fabric | None:
-    """The fabric that all machines have, for jobs of several nodes; None where jobs do without."""
-    found = {fabrics.fabric(intent.cloud, machine) for machine in intent.machines}
-    names = {one.name for one in found if one is not None}
-    alike = None not in found and len(names) == 1
-    return next(iter(found)) if alike and intent.gpus and intent.job_nodes > 1 else None
+    """The fabric over which the usual job talks: that of its machines; None where it has one node, or does without.
+
+    A job on demand is on the first machine type, one on spot nodes on any of them, so that all must have it.
+    """
+    first = fabrics.fabric(intent.cloud, intent.machine)
+    on_spot = intent.job_nodes > intent.nodes - intent.spot_nodes
+    if first is None or not intent.gpus or intent.job_nodes < 2 or (on_spot and not of_all(intent)):
+        return None
+    return first
+
+
+def has_fabric(intent: Intent, machine: str) -> bool:
+    """Whether a machine type has the fabric of the first one."""
+    first, own = fabrics.fabric(intent.cloud, intent.machine), fabrics.fabric(intent.cloud, machine)
+    return first is not None and own is not None and own.name == first.name
+
+
+def of_all(intent: Intent) -> bool:
+    """Whether all machine types have the same fabric."""
+    return all(has_fabric(intent, machine) for machine in intent.machines)
 
 
 def networks(intent: Intent) -> list[Network]:
@@ -56,11 +71,17 @@ def networks(intent: Intent) -> list[Network]:
     if fabric.joins == "region":
         names = [f"gpu-{i}" for i in range(fabric.interfaces)]
         return [Network(name, name, name, "NetDevice", f"eth{i}") for i, name in enumerate(names, 1)]
-    found = [Network("gvnic", "gvnic", "gvnic", "NetDevice")]
-    for zone in intent.zones:
-        for i in range(fabric.interfaces):
-            found.append(Network(f"rdma-{zone}-{i}", f"rdma-{zone}", f"rdma-{zone}-{i}", "RDMA", f"eth{i + 2}", zone))
-    return found
+    zonal = [
+        Network(f"rdma-{zone}-{i}", f"rdma-{zone}", f"rdma-{zone}-{i}", "RDMA", f"eth{i + 2}", zone)
+        for zone in intent.zones
+        for i in range(fabric.interfaces)
+    ]
+    return [Network("gvnic", "gvnic", "gvnic", "NetDevice"), *zonal]
+
+
+def of_node(intent: Intent) -> int:
+    """How many of these networks a node joins: those of all zones and of its own."""
+    return sum(one.zone in ("", intent.zones[0]) for one in networks(intent))
 
 
 def subnet_bits(intent: Intent) -> int:

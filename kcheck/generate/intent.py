@@ -24,7 +24,7 @@ from kcheck.source.values import plain
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _RESERVED = regex(r"(kube-.*|.*-system|default|root|shared)")
 """What no team can be called: namespaces that are there, queues of Volcano, and the queue of what no team has.
@@ -50,8 +50,8 @@ class Intent(Struct, frozen=True):
     `price_cap` thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods
     get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch. `api_ranges` reach
     the API server from outside, none where there are none. `installer` is empty where the cloud sets the cluster up,
-    `fabric` where its machine types say what is between GPUs; `cards` are the interfaces of that network. `assumed` says
-    what of it nobody has said, and what was left out of the code that it was read from.
+    `fabric` where its machine types say what is between GPUs; `cards` are the interfaces of that network. `assumed`
+    says what of it nobody has said, and what was left out of the code that it was read from.
     """
 
     cloud: str
@@ -176,6 +176,11 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     )  # fmt: skip
     _check(intent, usual)
     return intent
+
+
+def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:
+    """An intent that lists what was assumed, each line once."""
+    return replace(intent, assumed=tuple(dict.fromkeys(lines)))
 
 
 def _zone(form: str, region: str, letter: str) -> str:

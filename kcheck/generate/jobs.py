@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.clouds.registry import cloud
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
 from kcheck.generate.pools import in_scale_set
 from kcheck.numbers import fabrics, machines
 from kcheck.numbers.profiles import limits
+from kcheck.numbers.reserved import GI, Node, taken
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -56,7 +58,6 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
     on_demand = [pool for pool in pools if not pool.spot]
     on_spot = intent.job_nodes > sum(pool.nodes for pool in on_demand)
     processes = intent.gpus or 1
-    memory = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
     return Job(
         team=intent.teams[0].name,
         tier=intent.tiers[len(intent.tiers) // 2],
@@ -64,7 +65,7 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
         least=max(1, intent.job_nodes * int(usual["job.least"]) // 100),
         processes=processes,
         cpu=cpus(intent),
-        memory=cpus(intent) * memory,
+        memory=memory_left(intent) or _least_memory(intent),
         shm=processes * int(usual["job.shm"]),
         deadline=intent.job_hours * _HOUR * int(usual["job.deadline"]) // 100,
         grace=_grace(intent, on_spot=on_spot),
@@ -93,6 +94,30 @@ def cpus(intent: Intent) -> int:
     usual = recommended.values(intent.cloud)
     of_node = vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     return max(1, of_node * int(usual["job.cpu"]) // 100)
+
+
+def memory_left(intent: Intent) -> int | None:
+    """Whole GiB of a node for a pod: what the kubelet leaves, without what DaemonSets take; None if unknown."""
+    usual, found = recommended.values(intent.cloud), []
+    for name in intent.machines:
+        machine, memory = machines.machine(intent.cloud, name), machines.memory(intent.cloud, name)
+        if machine is None or machine.vcpus is None or memory is None:
+            return None
+        node = Node(name, machine.vcpus * 1000, memory, None, intent.minor)
+        kept = cloud(intent.cloud).reserved(node)
+        if kept.memory.high is None or kept.eviction.high is None:
+            return None
+        hidden = taken(limits("any")["reserved.memory_overhead"].text, memory, GI)
+        found.append(memory - kept.memory.high - kept.eviction.high - hidden)
+    left = min(found) // GI - int(usual["job.agents"])
+    step = int(usual["job.step"])
+    return (left if left < step * step else left // step * step) if left > 0 else None
+
+
+def _least_memory(intent: Intent) -> int:
+    """GiB that machines of any type leave to a pod."""
+    each = recommended.values(intent.cloud)["job.memory_gpu" if intent.gpus else "job.memory_cpu"]
+    return cpus(intent) * int(each)
 
 
 def efa(intent: Intent) -> int:

@@ -36,7 +36,7 @@ def split(intent: Intent) -> list[Pool]:
     largest = _largest(intent)
     result = []
     for zone, nodes in zip(intent.zones, evenly(rest, used), strict=False):
-        for number, size in enumerate(_sizes(nodes, largest, intent), 1):
+        for number, size in enumerate(_sizes(nodes, largest, intent, intent.job_nodes), 1):
             result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
     for number, size in enumerate(_sizes(spot, largest, intent), 1):
         result.append(Pool(f"gpu-spot{number}", intent.zones, size, spot=True, machines=intent.machines))
@@ -69,11 +69,11 @@ def in_scale_set(intent: Intent) -> bool:
     return intent.autoscaler == "managed" and cloud(intent.cloud).joins_in_scale_set(intent.machine)
 
 
-def _sizes(nodes: int, largest: int, intent: Intent) -> list[int]:
-    """The sizes of the pools of that many nodes: even ones, or multiples of a job that must fit into one."""
+def _sizes(nodes: int, largest: int, intent: Intent, together: int = 1) -> list[int]:
+    """The sizes of the pools of that many nodes: even ones, or multiples of those that a fabric has to join."""
     if not in_scale_set(intent):
         return evenly(nodes, _count(nodes, largest, intent))
-    job = min(intent.job_nodes, nodes)
+    job = min(together, nodes)
     most = max(limits(intent.cloud)["pool.quota"].number, job)
     even = evenly(nodes, ceil(nodes / most))
     if not nodes or even[-1] >= job:

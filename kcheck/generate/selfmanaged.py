@@ -9,7 +9,7 @@ from kcheck.clouds.registry import cloud
 from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, recommended
 from kcheck.generate.manifests import PROVISIONING
-from kcheck.generate.pools import system_nodes
+from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.system_nodes import control_nodes
 from kcheck.numbers import flags, machines
@@ -77,10 +77,68 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "events_members": ",".join(f"{name}=https://{name}.{_domain(intent)}:2380" for name in _EVENTS_MEMBERS),
         "registry_host": host,
         "own_etcd": True,
+        "own_machines": True,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         **machine(intent),
+        **(_kubespray(intent) if intent.installer == "kubespray" else {}),
     }
+
+
+class Zone(NamedTuple):
+    """The hosts of a zone in an inventory of Ansible: a group, with ranges of names."""
+
+    group: str
+    name: str
+    hosts: list[str]
+
+
+class Hosts(NamedTuple):
+    """The hosts of an inventory, by what they are for and by where they are."""
+
+    control: list[str]
+    system: str
+    training: str
+    zones: list[Zone]
+
+
+def hosts(intent: Intent) -> Hosts:
+    """The machines of a cluster, in equal parts over its zones."""
+    members = control(intent).nodes
+    sizes = {"control": members, "system": system_nodes(intent) - members, "training": intent.nodes}
+    zones = [Zone(f"zone_{name.replace('-', '_')}", name, []) for name in intent.zones]
+    for role, size in sizes.items():
+        first = 1
+        for zone, count in zip(zones, evenly(size, len(zones)), strict=True):
+            if count:
+                zone.hosts.append(_range(intent, role, first, first + count - 1))
+            first += count
+    return Hosts(
+        [f"{intent.name}-control-{i + 1}" for i in range(members)],
+        _range(intent, "system", 1, sizes["system"]),
+        _range(intent, "training", 1, sizes["training"]),
+        zones,
+    )
+
+
+def _range(intent: Intent, role: str, first: int, last: int) -> str:
+    """Hosts of a role as Ansible writes them."""
+    return f"{intent.name}-{role}-{first}" if first == last else f"{intent.name}-{role}-[{first}:{last}]"
+
+
+def _kubespray(intent: Intent) -> dict[str, object]:
+    """The inventory, and what kubespray brings itself.
+
+    Raises:
+        ConfigError: it does not know the version of Kubernetes.
+    """
+    usual = recommended.values(_CLOUD)
+    known = str(usual["kubespray.versions"]).split(", ")
+    version = next((one for one in known if one.rpartition(".")[0] == intent.kubernetes), None)
+    if version is None:
+        release = usual["kubespray.release"]
+        raise ConfigError(f"kubernetes: kubespray {release} has {', '.join(known)}; another installer has others")
+    return {"hosts": hosts(intent), "kube_version": version, "node_local_dns": False, "dns_autoscaler": False}
 
 
 def machine(intent: Intent) -> dict[str, object]:
@@ -88,11 +146,12 @@ def machine(intent: Intent) -> dict[str, object]:
     usual = recommended.values(_CLOUD)
     vcpus = jobs.vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     each = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
-    found = machines.memory(_CLOUD, intent.machine)
+    found, model = machines.memory(_CLOUD, intent.machine), machines.machine(_CLOUD, intent.machine)
     nodes = intent.nodes + system_nodes(intent)
     image = str(usual["capi.image"]).format(region=intent.region, name=intent.name, kubernetes=f"{intent.kubernetes}.0")
     return {
         "image": image,
+        "scratch": jobs.scratch(model.nvme) if model is not None else 0,
         "node_cpus": vcpus,
         "node_memory": found >> 30 if found else vcpus * each,
         "least": int(usual["capi.least"]) if jobs.interfaces(intent).number else 0,

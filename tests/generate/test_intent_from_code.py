@@ -81,7 +81,7 @@ def test_all_that_an_example_does_not_say_is_listed(monkeypatch: pytest.MonkeyPa
         ),
         (
             "not in the code: account 111122223333; job.hours 24; teams research 60%, product 40%; tiers low, normal, "
-            "high; registry 111122223333.dkr.ecr.us-east-1.amazonaws.com; image train:1.0.0; network.range chosen by "
+            "high; registry 111122223333.dkr.ecr.us-east-1.amazonaws.com/train; image train:1.0.0; network.range chosen by "
             "size; network.api_ranges none"
         ),
         (
@@ -254,7 +254,7 @@ def test_code_alone_says_almost_all(cloud: str, tmp_path: Path, monkeypatch: pyt
     assert different == {"assumed"}
     unsaid = {"network.range", "network.api_ranges"}
     if cloud == "selfmanaged":
-        unsaid |= {"account", "region", "zones", "machines", "installer"}
+        unsaid |= {"account", "region", "zones", "installer", "network.fabric"}
     (line,) = found.assumed
     assert {part.split()[0] for part in line.removeprefix("not in the code: ").split("; ")} == unsaid
 

@@ -18,6 +18,8 @@ resource "azurerm_kubernetes_cluster" "main" {
   dns_prefix          = var.name
   kubernetes_version  = var.kubernetes_version
 
+  role_based_access_control_enabled = true
+
   # An API server that grows with the cluster, up to 5,000 nodes, and an SLA; Free is for tests with up to 10.
   sku_tier = "Standard"
 

@@ -5,6 +5,10 @@ resource "google_container_cluster" "main" {
   node_locations      = var.zones
   deletion_protection = true # terraform destroy ends here until this is false
 
+  resource_labels = {
+    cluster = var.name
+  }
+
   release_channel {
     channel = "REGULAR" # versions that others have run for some weeks
   }
@@ -64,6 +68,13 @@ resource "google_container_cluster" "main" {
 
     gcs_fuse_csi_driver_config {
       enabled = true
+    }
+  }
+
+  # People and programs come in by IAM, not by a certificate that nobody can take back.
+  master_auth {
+    client_certificate_config {
+      issue_client_certificate = false
     }
   }
 

@@ -35,6 +35,15 @@ resource "google_container_node_pool" "system" {
     workload_metadata_config {
       mode = "GKE_METADATA"
     }
+
+    metadata = {
+      disable-legacy-endpoints = "true" # as GKE sets it
+    }
+  }
+
+  management {
+    auto_repair  = true
+    auto_upgrade = true # which a release channel wants; in the window of the cluster
   }
 
   upgrade_settings {
@@ -135,6 +144,10 @@ resource "google_container_node_pool" "training" {
       mode = "GKE_METADATA"
     }
 
+    metadata = {
+      disable-legacy-endpoints = "true" # as GKE sets it
+    }
+
     labels = {
       "training/pool"   = "training"
       "training/market" = each.value.spot ? "spot" : "on-demand"
@@ -145,6 +158,11 @@ resource "google_container_node_pool" "training" {
       value  = "present"
       effect = "NO_SCHEDULE"
     }
+  }
+
+  management {
+    auto_repair  = true
+    auto_upgrade = true # which a release channel wants; not before the end of support, as follows
   }
 
   # An upgrade takes nodes from under a job: they happen when you start them, or at the end of support.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.clouds.reader import taints_of
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, Machine, Scheduling, System
-from kcheck.numbers import machines, profiles
+from kcheck.numbers import machines
 from kcheck.numbers.fields import Fields
 from kcheck.source.text import Source
 from kcheck.source.values import Known, Origin, Unset, Value
@@ -25,7 +25,7 @@ _TYPE = "node.kubernetes.io/instance-type"
 _VARIABLES = ("$", "{{")
 """What values have that differ by node."""
 _MIRROR = "/certs.d/docker.io/hosts.toml"
-_NEIGHBOURS = "net.ipv4.neigh.default.gc_thresh3"
+NEIGHBOURS = "net.ipv4.neigh.default.gc_thresh3"
 
 
 def labels(registration: yaml.Node | None) -> dict[str, str]:
@@ -58,9 +58,7 @@ def machine(found: dict[str, str], origin: Origin) -> Machine:
     known = machines.machine(CLOUD, name)
     if known is None:
         return Machine()
-    return Machine(
-        Known((name,), origin), gpu=Known(bool(known.gpus), origin), gpus=Known(known.gpus or 0, origin)
-    )
+    return Machine(Known((name,), origin), gpu=Known(bool(known.gpus), origin), gpus=Known(known.gpus or 0, origin))
 
 
 class File(NamedTuple):
@@ -88,7 +86,7 @@ def system(config: yaml.Node | None) -> System:
     neighbours: Value[int] = NOTHING
     mirror: Value[bool] = NOTHING
     for file in files(config):
-        for span in sysctl.numbers_set(file.text, _NEIGHBOURS):
+        for span in sysctl.numbers_set(file.text, NEIGHBOURS):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
         if file.path.endswith(_MIRROR):
             mirror = Known(value=True, origin=Origin((file.place,)))

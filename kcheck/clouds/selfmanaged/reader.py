@@ -57,7 +57,7 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 def tune(settings: Iterable[Source], inventory: Inventory) -> None:
     """Kernel settings of nodes, from sysctl files below the folder of their cluster; the last file wins."""
     for source in settings:
-        for span in sysctl.numbers_set(source, "net.ipv4.neigh.default.gc_thresh3"):
+        for span in sysctl.numbers_set(source, nodes.NEIGHBOURS):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
             for i, pool in enumerate(inventory.pools):
                 own = pool.id.startswith(f"{CLOUD}/") and (pool.root == "." or source.path.startswith(f"{pool.root}/"))
