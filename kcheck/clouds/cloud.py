@@ -142,6 +142,10 @@ class Cloud(Protocol):
         """The documented limit of each pool for its autoscaler."""
         return None
 
+    def has_pool_quota(self, pool: NodePool) -> bool:
+        """Whether the quota of nodes in a pool, where the cloud has one, holds for this pool."""
+        return pool.managed
+
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int | None:
         """Nodes with outbound ports on some public addresses; None if not limited so."""
         return None

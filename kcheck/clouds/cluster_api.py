@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kcheck.clouds import registry
 from kcheck.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
 from kcheck.clouds.selfmanaged import clusters as selfmanaged
+from kcheck.clouds.selfmanaged import nodes
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
     CONTROL_PLANE,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 _OWN = selfmanaged.CLOUD
 _GROUP = "cluster.x-k8s.io/"
 _KUBEADM = "KubeadmControlPlane"
+_BARE_METAL = "Metal3"
+"""How kinds of machines begin that have no types: https://github.com/metal3-io/cluster-api-provider-metal3"""
 _POOLS = ("MachineDeployment", "MachinePool")
 _BOUNDS = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"
 """The annotations by which the Cluster Autoscaler knows how far it may go."""
@@ -159,7 +162,7 @@ class _Cluster:
                 writes_inflight=number("writes_inflight"),
                 controller_burst=number("controller_burst"),
                 controller_qps=number("controller_qps"),
-                serial_pulls=Unknown("the kubelets' configuration is in patches or in the image", self.origin),
+                serial_pulls=self._serial_pulls(self.control),
                 features=selfmanaged.spelled(fields.text("features"), listed=listed),
             ),
             dns_replicas=Known(profiles.settings(_OWN)["coredns.replicas"].number, self.origin),
@@ -212,7 +215,35 @@ class _Cluster:
             kind, machines = self.objects.referred(item, "spec", "template", "spec", "infrastructureRef")
             name = known(fields.text("name")) or "?"
             pool = selfmanaged.node_pool(cluster, name, _size(fields), place=item.span)
-            yield self._with_machines(pool, kind, machines)
+            if kind.startswith(_BARE_METAL):
+                yield self._of_bare_metal(pool, item)
+            else:
+                yield self._with_machines(pool, kind, machines)
+
+    def _of_bare_metal(self, pool: NodePool, item: Object) -> NodePool:
+        """A pool of machines of one's own, which are paid for whether they run or not, as they register."""
+        config, origin = self._config(item), Origin((pool.place,))
+        registration = yaml.get(config, "joinConfiguration", "nodeRegistration")
+        return replace(
+            pool,
+            machine=nodes.machine(nodes.labels(registration), origin),
+            market=Market(reservation=Known("machines of one's own", origin)),
+            scheduling=nodes.scheduling(registration, origin),
+            system=nodes.system(config),
+        )
+
+    def _config(self, item: Object) -> yaml.Node | None:
+        """What machines of a pool, or of the control plane, are configured with."""
+        if item.kind == _KUBEADM:
+            return yaml.get(item.root, "spec", "kubeadmConfigSpec")
+        _, template = self.objects.referred(item, "spec", "template", "spec", "bootstrap", "configRef")
+        return yaml.get(template.root, "spec", "template", "spec") if template is not None else None
+
+    def _serial_pulls(self, control: Object) -> Value[bool]:
+        """Whether kubelets pull images serially, by the first patch of theirs that is in the code."""
+        configs = map(self._config, (*self.objects.pools_of(self.item), control))
+        found = next((one for config in configs if (one := nodes.serial_pulls(config)) is not None), None)
+        return found or Unknown("the kubelets' configuration is in patches or in the image", self.origin)
 
     def _with_machines(self, pool: NodePool, kind: str, item: Object | None) -> NodePool:
         """A pool with what its machine template, or its group in the cloud, says."""

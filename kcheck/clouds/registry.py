@@ -44,5 +44,5 @@ def every() -> Iterator[Cloud]:
 
 def cluster_api_kinds() -> frozenset[str]:
     """The kinds of objects that `cluster_api` reads."""
-    own = ("Cluster", "KubeadmControlPlane", "MachineDeployment", "MachinePool")
+    own = ("Cluster", "KubeadmControlPlane", "KubeadmConfigTemplate", "MachineDeployment", "MachinePool")
     return frozenset((*own, *(cloud.provider + end for cloud in every() if cloud.provider for end in PROVIDER_KINDS)))

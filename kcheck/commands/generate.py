@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,33 +15,68 @@ if TYPE_CHECKING:
     from kcheck.files.save import File
     from kcheck.generate.assembly import Output
     from kcheck.generate.intent import Intent
+    from kcheck.generate.intent_from_code import Source
+    from kcheck.generate.other_clouds import Translated
+
+
+def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """The names of clouds in a list.
+
+    Raises:
+        click.BadParameter: one of them is no cloud.
+    """
+    names = tuple(filter(None, (value or "").split(",")))
+    wrong = next((name for name in names if name not in CLOUDS), None)
+    if wrong is not None:
+        raise click.BadParameter(f"{wrong} is not a cloud; choose from {', '.join(CLOUDS)}")
+    return names
 
 
 @click.command("generate", short_help="Generate a cluster for N nodes, each number with its reason.")
 @click.argument("cloud", required=False, type=click.Choice(tuple(CLOUDS)))
 @click.option("--nodes", type=click.IntRange(min=1), default=None, help="Training nodes at peak.")
 @click.option("--intent", "file", metavar="FILE", default=None, help="Intent file; --show-intent prints one.")
-@click.option("--from", "source", metavar="PATH", default=None, help="Derive the intent from existing code.")
+@click.option(
+    "--from", "sources", metavar="PATH", multiple=True, help="Derive the intent from existing code; may be repeated."
+)
+@click.option("--cluster", metavar="NAME", default="", help="The cluster of that code, if there are several.")
+@options.var_files
+@options.variables
+@options.workspace
+@options.env_vars
+@click.option(
+    "--cloud", "others", metavar="CLOUD,...", callback=_clouds, default=None,
+    help="Generate the same cluster on each of these clouds, in a folder each, and compare them.",
+)  # fmt: skip
 @click.option("--show-intent", is_flag=True, help="Print the complete intent; write no cluster.")
 @click.option("--output", metavar="DIR", default=None, help="Output folder.  [default: the cluster's name]")
 @click.option("--diff", is_flag=True, help="Print the changes as a diff; write nothing.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
 def command(
-    cloud: str | None, nodes: int | None, file: str | None, source: str | None, show_intent: bool, output: str | None,
-    diff: bool, overwrite: bool,
+    cloud: str | None, nodes: int | None, file: str | None, sources: tuple[str, ...], cluster: str,
+    others: tuple[str, ...], show_intent: bool, output: str | None, diff: bool, overwrite: bool, **reading: object,
 ) -> None:  # fmt: skip
     """Generate Terraform and manifests of a training cluster on CLOUD, with a README that explains each choice.
 
     Asks the cloud nothing, and changes existing files only with --overwrite. Exits with 0, with 1 if kcheck check
     reports something in the result, with 2 if no configuration meets the intent.
     """
-    intent = options.with_usage_errors(lambda: _intent(cloud, nodes, file, source))
+    code = options.with_usage_errors(lambda: _source(sources, cluster, reading))
+    intent = options.with_usage_errors(lambda: _intent(cloud, nodes, file, code))
+    for line in intent.assumed:
+        printing.note(f"kcheck: assumed: {line}")
     if show_intent:
         from kcheck.generate import intent_file
 
         printing.page(intent_file.render_intent(intent))
         return
-    from kcheck.files import save
+    folder = output or intent.name
+    if others:
+        results, every = _on_clouds(intent, others)
+        changed = _written(every, folder, diff=diff, overwrite=overwrite)
+        for one in results:
+            _tell(one.intent, one.made, changed, os.path.join(folder, one.cloud), diff=diff)
+        sys.exit(max(_status(one.made) for one in results))
     from kcheck.generate.assembly import ImpossibleError, generate
 
     try:
@@ -49,10 +84,36 @@ def command(
     except ImpossibleError as error:
         printing.note(f"kcheck: {error}")
         sys.exit(2)
-    folder = output or intent.name
-    left = _leftover_files(made.files, folder)
+    changed = _written(made.files, folder, diff=diff, overwrite=overwrite)
+    _tell(intent, made, changed, folder, diff=diff)
+    sys.exit(_status(made))
+
+
+def _on_clouds(intent: Intent, clouds: tuple[str, ...]) -> tuple[list[Translated], dict[str, bytes]]:
+    """The clouds that can have the cluster, and the files of all; ends with 2 if none can."""
+    from kcheck.generate import other_clouds
+
+    results = other_clouds.on_clouds(intent, clouds)
+    able = [one for one in results if isinstance(one, other_clouds.Translated)]
+    for refused in results:
+        if isinstance(refused, other_clouds.Refused):
+            printing.note(f"kcheck: {refused.cloud}: {refused.why}")
+    for one in able:
+        for line in one.intent.assumed:
+            if line not in intent.assumed:
+                printing.note(f"kcheck: {one.cloud}: assumed: {line}")
+    if not able:
+        sys.exit(2)
+    files = {f"{one.cloud}/{path}": data for one in able for path, data in one.made.files.items()}
+    return able, files | {other_clouds.README: other_clouds.summary(intent, results).encode()}
+
+
+def _written(made: dict[str, bytes], folder: str, *, diff: bool, overwrite: bool) -> list[File]:
+    """The files that differ from what is there, written or printed as a diff; ends with 2 if that cannot be."""
+    from kcheck.files import save
+
     try:
-        changed = [one for one in _files(made.files, folder) if one.old != one.new or one.fresh]
+        changed = [one for one in _files(made, folder) if one.old != one.new or one.fresh]
         if diff:
             printing.diffs(changed)
         else:
@@ -61,32 +122,44 @@ def command(
     except save.SaveError as error:
         printing.note(f"kcheck: {error}")
         sys.exit(2)
-    _tell(intent, made, changed, folder, left, diff=diff)
+    return changed
 
 
-def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str | None) -> Intent:
-    """What is wanted: the file, or what is read out of a tree, with the flags over it.
+def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, Any]) -> Source | None:
+    """The code to read the intent from, and how it is read.
 
     Raises:
-        ConfigError: the two are given together, no cloud is known, or they say what cannot be.
+        ConfigError: there is nothing to be read, or the settings make no sense.
+    """
+    from kcheck.config.config import ConfigError
+    from kcheck.generate.intent_from_code import Source
+
+    if not paths:
+        unused = [options.flag(name) for name, value in {"cluster": cluster, **reading}.items() if value]
+        if unused:
+            raise ConfigError(f"{unused[0]} needs --from")
+        return None
+    return Source(paths, options.effective_config(paths, None, reading), cluster)
+
+
+def _intent(cloud: str | None, nodes: int | None, file: str | None, code: Source | None) -> Intent:
+    """What is wanted: what is read out of code, with the file and the flags over it.
+
+    Raises:
+        ConfigError: no cloud is known, or they say what cannot be.
     """
     from kcheck.config.config import ConfigError
     from kcheck.generate import intent
 
-    if file and source:
-        raise ConfigError("use either --intent or --from")
     given: dict[str, object] = intent.load(file) if file else {}
-    if source:
-        from kcheck.generate import intent_from_code
-
-        found, given = intent_from_code.read(source)
-        if cloud and cloud != found:
-            raise ConfigError(f"{source} is a cluster on {found}, not on {cloud}")
-        cloud = found
-    if cloud is None:
-        raise ConfigError(f"no cloud given; use kcheck generate {'|'.join(CLOUDS)}")
     if nodes is not None:
         given["nodes"] = nodes
+    if code:
+        from kcheck.generate import intent_from_code
+
+        return intent_from_code.intent_of(code, cloud, given)
+    if cloud is None:
+        raise ConfigError(f"no cloud given; use kcheck generate {'|'.join(CLOUDS)}")
     return intent.with_defaults(cloud, given)
 
 
@@ -137,24 +210,28 @@ def _leftover_files(made: dict[str, bytes], folder: str) -> list[str]:
     return [target for target in targets if os.path.lexists(target)]
 
 
-def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: list[str], *, diff: bool) -> None:
-    """What was made, and what a check says of it."""
+def _tell(intent: Intent, made: Output, changed: list[File], folder: str, *, diff: bool) -> None:
+    """Print what was made, and what a check says of it."""
+    from kcheck.files.boundary import contains_path
     from kcheck.generate.readme import place
     from kcheck.source.units import counted
 
     result = made.result
     verb = "would be written" if diff else "written"
-    files = counted(len(changed), "file")
-    where = f"{folder}: {files} {verb}, for {intent.nodes:,} nodes" if changed else f"{folder}: nothing to change"
+    own = [one for one in changed if contains_path(folder, one.path)]
+    files = counted(len(own), "file")
+    where = f"{folder}: {files} {verb}, for {counted(intent.nodes, 'node')}" if own else f"{folder}: nothing to change"
     printing.note(f"kcheck: {where}; README.md says what to do first.")
-    for path in left:
+    for path in _leftover_files(made.files, folder):
         printing.note(f"kcheck: {path}: not part of this cluster; remove it if an earlier run wrote it")
     options.tell_bugs(result)
     for finding in result.findings:
         where = f"{place(finding.span, made.top)}: {finding.severity.word} {finding.rule}"
         printing.note(f"{where}: {finding.message}")
-    if result.bugs:
-        sys.exit(options.bug_status(result))
     if result.findings:
         printing.note("kcheck: the intent causes this; kcheck explain RULE shows what to change in it.")
-        sys.exit(1)
+
+
+def _status(made: Output) -> int:
+    """The exit status: 0, or 1 if a check reports something, or that of a bug in kcheck."""
+    return options.bug_status(made.result) if made.result.bugs else int(bool(made.result.findings))

@@ -34,6 +34,11 @@ _PATHS = ("var_files", "helm_values", "module_dirs", "rules", "usage")
 """Flags that name files and folders, which may be outside the repository."""
 
 
+def flag(name: str) -> str:
+    """The flag of a setting."""
+    return f"--{_FLAGS.get(name, name)}"
+
+
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """Names of groups and rules, for the shell. The names of the files, as reading all rules takes a second."""
     from kcheck.source.bundled import RULES
@@ -230,7 +235,7 @@ def effective_config(
         from kcheck.config import settings  # with JSON and the schemas: 8 ms
 
         config = settings.load_file(found, disk, boundary, is_named=file is not None)
-    places = config.places | {name: f"--{_FLAGS.get(name, name)}" for name in given}
+    places = config.places | {name: flag(name) for name in given}
     nodes = parse_nodes(given.pop("nodes", ()))
     variables = parse_variables(given.pop("variables", ()))
     price = parse_price(given.pop("price", None))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.aks import machines as sizes
 from kcheck.config.config import ConfigError
-from kcheck.generate import jobs, recommended
+from kcheck.generate import aks_fabric, jobs, recommended
 from kcheck.generate.intent import letters_of
 from kcheck.generate.manifests import PROVISIONING
-from kcheck.generate.pools import system_nodes
+from kcheck.generate.pools import in_scale_set, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
@@ -61,33 +61,48 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
         for machine in filter(sizes.fabric, intent.machines):
             told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
             raise ConfigError(f"autoscaler: {told}; use managed, or jobs of one node")
+    usual = recommended.values("aks")
+    if in_scale_set(intent) and intent.job_nodes > int(usual["pools.in_fabric"]):
+        told = f"{usual['pools.in_fabric']} nodes of {intent.machine} at most reach each other over InfiniBand"
+        raise ConfigError(f"job.nodes: {intent.job_nodes:,} are too many: {told}, those of one scale set")
     if intent.autoscaler == "karpenter" and intent.price_cap is not None:
         raise ConfigError("spot.price_cap: Karpenter pays up to the on-demand price and has no cap; use managed")
     for zone in intent.zones:
         if not zone.isdigit():
             raise ConfigError(f"zones: {zone} is not a zone of Azure; zones are 1, 2 and 3")
-    services = Slot("services", prefix=int(recommended.values("aks")["network.services"]), routed=False)
-    pods = Slot("pods", routed=False, least=16)
-    return [Slot("nodes", "the network", least=24), services, *([] if intent.mode == "node-subnet" else [pods])]
+    found = [
+        Slot("nodes", "the network", least=24),
+        Slot("api", "the network", prefix=int(usual["api.prefix"])),
+        Slot("services", prefix=int(usual["network.services"]), routed=False),
+    ]
+    if aks_fabric.lustre(intent):
+        found.append(Slot("lustre", "the network", prefix=int(usual["lustre.prefix"])))
+    return found if intent.mode == "node-subnet" else [*found, Slot("pods", routed=False, least=16)]
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
     """The node pools, the addresses of the NAT gateway, and the autoscaler's settings."""
-    usual = recommended.values("aks")
+    usual, entries = recommended.values("aks"), recommended.entries("aks")
     found = groups(pools)
     fabric = any(sizes.fabric(machine) for machine in intent.machines)
     whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
     ports = sum(pool.nodes for pool in pools) * int(usual["nat.ports"])
     nodes = sum(group.nodes for group in found) + system_nodes(intent)
     deleted, share = batch(nodes), unready.percentage(len(intent.zones))
-    short, unique = letters_of(intent.name), letters_of(intent.account)[:8]
+    short, private = letters_of(intent.name), not intent.api_ranges
     return {
         "groups": found,
         "nat_prefix": prefix(ports),
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
         "whole": whole,
-        "setup_source": recommended.entries("aks")["pools.feature"].sources[0],
+        "setup_source": entries["pools.feature"].sources[0],
+        "sources_of": {key: entry.sources for key, entry in entries.items()},
+        "scale_set": limits("aks")["pool.quota"].number,
+        "largest": max(pool.nodes for pool in pools),
+        "topology": aks_fabric.topology(intent.machine) if jobs.interfaces(intent).number else None,
+        "lustre": aks_fabric.lustre(intent),
+        "private": private,
         "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),
@@ -97,20 +112,30 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "patches": intent.spot_nodes == 0 or intent.autoscaler == "karpenter",
         "registry_name": intent.registry.removesuffix(_REGISTRY) if _is_new(intent.registry) else "",
         "docker_hub": f"{intent.registry}/docker-hub" if _is_new(intent.registry) else "",
-        "vault": f"{short[: _VAULT - 1 - len(unique)]}-{unique}",
+        "vault": f"{short[: _VAULT - 1 - len(intent.unique)]}-{intent.unique}",
         "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
+        "nodes_at_most": nodes,
         "deletion": deleted,
         "pause_percentage": share,
         "pause_nodes": unready.tolerated(nodes, deleted, share),
         "cap_is_low": _is_low(intent),
+        "scratch": scratch(intent, found),
         "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
         "refused": _retired() if intent.mode == "kubenet" else "",
         "accelerated": intent.gpus > 0,
         "node_local_dns": False,
         "dns_autoscaler": False,
         "provisioning_class": PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
-        "charts": True,
+        "charts": not private,
     }  # fmt: skip
+
+
+def scratch(intent: Intent, found: list[Group]) -> int:
+    """GiB of the local disk that a pod may fill: it is the boot disk, with all emptyDirs; 0 where it is not known."""
+    share = int(recommended.values("aks")["job.scratch"])
+    if intent.autoscaler != "managed" or not all(group.ephemeral for group in found):
+        return 0
+    return min(sizes.temporary(machine) for machine in intent.machines) * share // 100
 
 
 def groups(pools: list[Pool]) -> list[Group]:

@@ -23,6 +23,7 @@ from kcheck.reading import inventory
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
 from kcheck.scale.world import World
+from kcheck.source.units import counted
 from kcheck.source.values import Unknown, known
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
+    from kcheck.generate.readme import Facts
     from kcheck.model import Cluster, PodRange, Subnet
     from kcheck.scale.walls.model import Wall
 
@@ -55,11 +57,12 @@ class ImpossibleError(Exception):
 
 
 class Output(Struct):
-    """The files of a cluster by path, and the findings of `kcheck check` on them."""
+    """The files of a cluster by path, the findings of `kcheck check` on them, and the facts that the README tells."""
 
     files: dict[str, bytes]
     result: Result
     top: str
+    facts: Facts
 
 
 class _Assembled(Struct):
@@ -84,18 +87,20 @@ def generate(intent: Intent) -> Output:
     made = _assemble(intent)
     if isinstance(made, str):
         raise ImpossibleError(_explain_refusal(intent, made))
-    context = made.context | {"requests": readme.quota_requests(made.world, made.cluster)}
+    requests = readme.quota_requests(made.world, made.cluster)
+    context = made.context | {"requests": requests}
     files = render.files(intent.cloud, context)
     result, top = check_files(files), os.path.relpath(folder())
-    context |= readme.context(result.world, intent, top)
-    return Output(files | {_README: render.text(_ABOUT, context).encode()}, result, top)
+    facts = readme.facts(result.world, intent, top, requests)
+    text = render.text(_ABOUT, context | {name: getattr(facts, name) for name in facts._fields})
+    return Output(files | {_README: text.encode()}, result, top, facts)
 
 
 def check_files(files: dict[str, bytes]) -> Result:
     """The findings of `kcheck check` on files that are not written yet."""
     from kcheck.engine import linter
 
-    return linter.run(*_tree(files))
+    return linter.run(*as_tree(files))
 
 
 def folder() -> str:
@@ -104,7 +109,14 @@ def folder() -> str:
     return next(path for i in count() if not os.path.lexists(path := f"{name}{i or ''}"))
 
 
-def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
+def drafted(intent: Intent) -> dict[str, bytes] | None:
+    """The files of an intent without the README; None if it is impossible."""
+    made = _assemble(intent)
+    return None if isinstance(made, str) else made.files
+
+
+def as_tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
+    """Files that are not written, as a tree, with its settings."""
     top = folder()
     overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
     config = settings.load([], os.path.join(os.path.relpath(top), _SETTINGS), Disk(overlay))  # roots are relative too
@@ -143,7 +155,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
     context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
     files = render.files(intent.cloud, context)
-    tree, config = _tree(files)
+    tree, config = as_tree(files)
     return _Assembled(files, context, config, World(inventory.read(tree, config).inventory, config))
 
 
@@ -198,8 +210,9 @@ def _explain_refusal(intent: Intent, why: str) -> str:
     nearest, mode = _most_possible_nodes(intent), ""
     if intent.mode != usual and (other := _most_possible_nodes(replace(intent, mode=usual))) > nearest:
         nearest, mode = other, f" with network.mode: {usual}"
-    told = f"the nearest possible is {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
-    return f"{intent.nodes:,} nodes are impossible: {why}; {told}"
+    told = f"the nearest possible is {counted(nearest, 'node')}{mode}" if nearest else "not even one node is possible"
+    verb = "is" if intent.nodes == 1 else "are"
+    return f"{counted(intent.nodes, 'node')} {verb} impossible: {why}; {told}"
 
 
 def _most_possible_nodes(intent: Intent) -> int:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, ranges, recommended
+from kcheck.generate.eks_lustre import lustre
 from kcheck.generate.intent import label
 from kcheck.generate.manifests import PROVISIONING
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers import flags, machines
+from kcheck.numbers import fabrics, flags, machines
 from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
     """The blocks of the VPC, and which zone of its list each pool is in."""
     inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
-    machine = machines.machine(intent.cloud, intent.machine)
+    machine, files = machines.machine(intent.cloud, intent.machine), lustre(intent, pools)
     return {
         "blocks": ranges.parts(layout.networks["the VPC"], _BLOCK, inner),
         "zones": [
@@ -53,17 +54,23 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
             for zone in intent.zones
         ],
         "ami": _ami(intent),
-        "interfaces": interfaces(jobs.efa(intent)),
+        "efa_cards": efa_cards(intent),
+        "interfaces": interfaces(efa_cards(intent)),
+        "node_addresses": 1 + int(recommended.values(intent.cloud)["cni.minimum"]),
         "node_pools": node_pools(pools),
         "autoscaler_chart": _chart(intent),
         **_most(intent),
         "dns_autoscaler": False,
         "vpc_cni": True,
         "charts": True,
-        "docker_hub": f"{_registry(intent)}/docker-hub",
+        "docker_hub": f"{_registry(intent)}/{intent.name}-hub",
         "repository": _repository(intent),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
+        "lustre": files,
+        "checkpoint_size": files.capacity if files else 0,
+        "checkpoint_reason": "the whole file system, which all teams share" if files else "",
+        "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
         "plane_tier": _tier(intent),
     }  # fmt: skip
 
@@ -82,12 +89,19 @@ def _repository(intent: Intent) -> str:
     return path.rpartition(":")[0] if host == _registry(intent) else ""
 
 
-def interfaces(efa: int) -> list[Interface]:
-    """One interface for addresses, and an EFA-only one on each card.
+def efa_cards(intent: Intent) -> range:
+    """The network cards of an on-demand node that have EFA: all, or all but a first one that is slower (P6-B300)."""
+    number, fabric = jobs.efa(intent), fabrics.fabric(intent.cloud, intent.machine)
+    first = 1 if fabric is not None and fabric.ordinary != fabric.each else 0
+    return range(first, first + number)
+
+
+def interfaces(cards: range) -> list[Interface]:
+    """One interface for addresses, and an EFA-only one on each card with EFA; none without such cards.
 
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
     """
-    only = [Interface(card, 0 if card else 1, "efa-only") for card in range(efa)]
+    only = [Interface(card, 0 if card else 1, "efa-only") for card in cards]
     return [Interface(0, 0, "interface"), *only] if only else []
 
 

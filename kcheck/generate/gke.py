@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.gke import machines as own
+from kcheck.clouds.gke import machines as own_machines
 from kcheck.clouds.gke import outbound
 from kcheck.clouds.registry import cloud
 from kcheck.config.config import ConfigError
-from kcheck.generate import recommended
-from kcheck.generate.pools import system_nodes
+from kcheck.generate import gke_networks, jobs, recommended
+from kcheck.generate.intent import label
+from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers import fabrics, machines
+from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
-from kcheck.source.ip_ranges import sufficient_prefix
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
-    from kcheck.numbers.fabrics import Fabric
 
 
 class TrainingPool(NamedTuple):
@@ -33,21 +33,15 @@ class TrainingPool(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Template values of a machine type; `accelerator` is empty without GPUs."""
+    """Template values of a machine type; `accelerator` is empty without GPUs, `joins` the networks between them."""
 
     name: str
     accelerator: str
     gpus: int
+    joins: bool
     local_ssds: int
     disk_type: str
     disk_size: int
-
-
-class Network(NamedTuple):
-    """A network of a node for its GPUs, and the interface of a pod in it."""
-
-    name: str
-    interface: str
 
 
 class Quota(NamedTuple):
@@ -67,52 +61,92 @@ class Gateway(NamedTuple):
     ports: int
 
 
+class Checkpoints(NamedTuple):
+    """The file system of a team's checkpoints: GiB, and MB/s that these give."""
+
+    size: int
+    speed: int
+
+
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
-    """Ranges of nodes, pods and Services, all in one subnet."""
-    services = int(recommended.values(intent.cloud)["network.services"])
-    found = [Slot("nodes", least=24), Slot("pods", least=21, most=9), Slot("services", prefix=services)]
-    fabric = own_networks(intent)
-    if fabric is None:
-        return found
-    each = recommended.with_growth("any", sum(one.nodes for pool in pools for one in _of_one_type(pool)))
-    size = sufficient_prefix(each, limits(intent.cloud)["subnet.reserved"].number)
-    return [*found, Slot("gpu", prefix=size - (fabric.interfaces - 1).bit_length(), routed=False)]
-
-
-def own_networks(intent: Intent) -> Fabric | None:
-    """The fabric of all machines, where jobs have several nodes and each interface takes a network of its own."""
-    found = {fabrics.fabric(intent.cloud, machine) for machine in intent.machines}
-    one = found.pop() if len(found) == 1 else None
-    alone = one is not None and re.fullmatch(str(recommended.values(intent.cloud)["pools.networks"]), one.name)
-    return one if alone and intent.gpus and intent.job_nodes > 1 else None
+    """Ranges of nodes, pods and Services, all in one subnet; of networks between GPUs and of Managed Lustre."""
+    usual = recommended.values(intent.cloud)
+    found = [
+        Slot("nodes", least=24),
+        Slot("pods", least=21, most=9),
+        Slot("services", prefix=int(usual["network.services"])),
+    ]
+    if gke_networks.networks(intent):
+        nodes = sum(one.nodes for one in _own_pools(intent, pools))
+        found.append(Slot("gpu", prefix=gke_networks.prefix(intent, nodes), routed=False))
+    if lustre(intent):
+        found.append(Slot("storage", prefix=int(usual["storage.range"]), routed=False))
+    return found
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
-    """The pools by machine type, the gateway, the repositories, and fixed settings of GKE."""
+    """The pools by machine type, the gateway, the repositories, and fixed settings of GKE.
+
+    Raises:
+        ConfigError: the machines are of a kind that is not generated.
+    """
     usual, total = recommended.values(intent.cloud), intent.nodes + system_nodes(intent)
-    own = [one for pool in pools for one in _of_one_type(pool)]
+    own = _own_pools(intent, pools)
+    types = [_machine(name, intent) for name in intent.machines]
     few = limits("any")["gpu_node.pods"].number
-    fabric = own_networks(intent)
-    networks = [Network(f"gpu-{i}", f"eth{i + 1}") for i in range(fabric.interfaces if fabric else 0)]
+    fabric, checkpoints = gke_networks.fabric_of(intent), lustre(intent)
     host = f"{intent.region}-docker.pkg.dev/{intent.account}/"
     return {
-        "training_pools": own,
-        "training_machines": [_machine(name, intent) for name in intent.machines],
+        "training_pools": own, "training_machines": types,
         "gateway": gateway(sum(pool.nodes for pool in own) + system_nodes(intent), intent.cloud),
         "training_pods": few, "training_block": cloud("gke").pod_block(few),
         "system_block": cloud("gke").pod_block(int(usual["system.pods"])),
         "together": intent.job_nodes > 1 and re.search(str(usual["pools.placement"]), intent.machine) is not None,
+        "reserved": re.search(str(usual["pools.reserved"]), intent.machine) is not None and intent.spot < 100,
         "parallel_upgrades": limits(intent.cloud)["pool.parallel_upgrades"].number,
         "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
-        "gpu_networks": networks, "gpu_gbits": fabric.gbits if fabric else 0,
-        "gpu_bits": (len(networks) - 1).bit_length(),
+        "gpu_networks": gke_networks.networks(intent), "gpu_bits": gke_networks.subnet_bits(intent),
+        "some_join": fabric is not None and not gke_networks.of_all(intent),
+        "gpu_cards": gke_networks.of_node(intent), "subnet_reserved": limits(intent.cloud)["subnet.reserved"].number,
+        "vpcs": gke_networks.vpcs(intent), "tested_with": gke_networks.tested_with(intent),
+        "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
+        "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
+        "checkpoint_reason": _checkpoint_reason(intent, checkpoints),
         "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),
         "taint_value": "present" if intent.gpus else "true",
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
-        "docker_hub": f"{host}docker-hub",
+        "docker_hub": f"{host}{intent.name}-docker-hub",
         "quota_of": quota, "direct_source": recommended.entries(intent.cloud)["pools.direct"].sources[0],
+        "scratch": jobs.scratch(min(own_machines.local_ssd(name) for name in intent.machines)),
         "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False,
     }  # fmt: skip
+
+
+def lustre(intent: Intent) -> Checkpoints | None:
+    """Managed Lustre that the nodes of the usual job write to at once; None for machines that do without."""
+    usual = recommended.values(intent.cloud)
+    if intent.job_nodes < 2 or not re.search(str(usual["storage.lustre"]), intent.machine):
+        return None
+    tier, step = int(usual["storage.speed"]), int(usual["storage.step"])
+    wanted = intent.job_nodes * int(usual["storage.each"])
+    size = ceil(wanted * 1024 / tier / step) * step
+    if size > int(usual["storage.small"]):
+        step = int(usual["storage.large_step"])
+        size = min(ceil(size / step) * step, int(usual["storage.most"]))
+    return Checkpoints(size, size * tier // 1024)
+
+
+def _checkpoint_reason(intent: Intent, found: Checkpoints | None) -> str:
+    if found is None:
+        return ""
+    each = int(recommended.values(intent.cloud)["storage.each"])
+    return f"{found.speed:,} MB/s, of which {intent.job_nodes:,} nodes get {each:,} each"
+
+
+def _sample_zone(intent: Intent, pools: list[Pool]) -> str:
+    """The zone whose networks the sample job joins: of the first on-demand pool that it fits into."""
+    able = (pool.zones[0] for pool in pools if not pool.spot and pool.nodes >= intent.job_nodes)
+    return next(able, intent.zones[0])
 
 
 def gateway(nodes: int, cloud: str) -> Gateway:
@@ -135,12 +169,29 @@ def quota(code: str) -> Quota:
     return Quota(f"{words}-per-project-region", region=True, key=key, value=value)
 
 
-def _of_one_type(pool: Pool) -> list[TrainingPool]:
-    """A pool for each of its machine types: any of them may be available."""
-    several = len(pool.machines) > 1
+def _own_pools(intent: Intent, pools: list[Pool]) -> list[TrainingPool]:
+    """A pool for each machine type, any of which may be available, and of one zone where its networks are.
+
+    Spot nodes are then in no more zones than the usual job fits in whole.
+    """
+    zonal = any(one.zone for one in gke_networks.networks(intent))
+    used = max(1, min(len(intent.zones), intent.spot_nodes // intent.job_nodes)) if zonal else 0
     return [
-        TrainingPool(f"{pool.name}-{machine}" if several else pool.name, pool.zones, pool.nodes, pool.spot, machine)
+        one
+        for pool in pools
         for machine in pool.machines
+        for one in _divided(pool, machine, used if pool.spot and gke_networks.has_fabric(intent, machine) else 0)
+    ]
+
+
+def _divided(pool: Pool, machine: str, zones: int) -> list[TrainingPool]:
+    """The pools of a pool for a machine type, evenly over that many zones; 0 leaves them together."""
+    name = f"{pool.name}-{machine}" if len(pool.machines) > 1 else pool.name
+    if not zones:
+        return [TrainingPool(name, pool.zones, pool.nodes, pool.spot, machine)]
+    return [
+        TrainingPool(f"{name}-{label(zone)}", (zone,), nodes, pool.spot, machine)
+        for zone, nodes in zip(pool.zones, evenly(pool.nodes, zones), strict=False)
     ]
 
 
@@ -148,14 +199,18 @@ def _machine(name: str, intent: Intent) -> Machine:
     """The template values of a node pool's machine type.
 
     Raises:
-        ConfigError: it should have GPUs, and has none of its own, or it is unknown how Google calls them.
+        ConfigError: it should have GPUs, and has none of its own, or it is unknown how Google calls them, or it takes
+            more than a pool.
     """
-    usual, ssds = recommended.values(intent.cloud), own.local_ssds(name)
+    usual = recommended.values(intent.cloud)
+    if re.search(str(usual["pools.racks"]), name):
+        raise ConfigError(f"machines: {name}: {recommended.reasons(intent.cloud)['pools.racks']}")
+    ssds = own_machines.local_ssds(name)
     count = machines.gpus(intent.cloud, name) or intent.gpus
-    accelerator = own.accelerator(name) or ""
+    accelerator = own_machines.accelerator(name) or ""
     if count and not accelerator:
         raise ConfigError(f"machines: {name} has no built-in GPUs; kcheck does not generate attached ones")
     hyperdisk = re.search(str(limits(intent.cloud)["disk.not_for"].value), name)
     disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
     size = int(usual["disk.beside" if ssds else "disk.alone"])
-    return Machine(name, accelerator, count, ssds, disk, size)
+    return Machine(name, accelerator, count, gke_networks.has_fabric(intent, name), ssds, disk, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from kcheck.source.values import plain
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _RESERVED = regex(r"(kube-.*|.*-system|default|root|shared)")
 """What no team can be called: namespaces that are there, queues of Volcano, and the queue of what no team has.
@@ -48,7 +49,9 @@ class Intent(Struct, frozen=True):
     some of it is for the cluster's own pods. `spot` is the percent of them that is bought as spot, for at most
     `price_cap` thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods
     get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch. `api_ranges` reach
-    the API server from outside, none where there are none. `installer` is empty where the cloud sets the cluster up.
+    the API server from outside, none where there are none. `installer` is empty where the cloud sets the cluster up,
+    `fabric` where its machine types say what is between GPUs; `cards` are the interfaces of that network. `assumed`
+    says what of it nobody has said, and what was left out of the code that it was read from.
     """
 
     cloud: str
@@ -76,6 +79,9 @@ class Intent(Struct, frozen=True):
     in_use: tuple[str, ...]
     api_ranges: tuple[str, ...] = ()
     installer: str = ""
+    fabric: str = ""
+    cards: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
 
     @property
     def machine(self) -> str:
@@ -91,6 +97,11 @@ class Intent(Struct, frozen=True):
     def spot_nodes(self) -> int:
         """Training nodes that are bought as spot."""
         return self.nodes * self.spot // 100
+
+    @property
+    def unique(self) -> str:
+        """Letters and digits that no cluster of another name, region or account has."""
+        return unique(self.account, self.region, self.name)
 
     @property
     def minor(self) -> int:
@@ -137,9 +148,10 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     share = int(spot.get("share", 0))
     cap = spot.get("price_cap")
     letters = _listed(usual["intent.zones"])
-    zones = given.get("zones") or [str(usual["intent.zone"]).format(region=region, zone=one) for one in letters]
+    zones = given.get("zones") or [_zone(str(usual["intent.zone"]), region, one) for one in letters]
     most = max(nodes - nodes * share // 100, nodes * share // 100)
-    names = {"short": letters_of(str(given.get("name", usual["intent.name"]))), "unique": letters_of(account)[:8]}
+    name = str(given.get("name", usual["intent.name"]))
+    names = {"name": name, "short": letters_of(name), "unique": unique(account, region, name)}
     registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
     teams = [Team(team["name"], team["share"]) for team in given.get("teams") or ()]
     mode, own = str(network.get("mode", usual["intent.mode"])), str(network.get("range", ""))
@@ -148,7 +160,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         return str(given.get(key, usual[f"intent.{key}"]))
 
     intent = Intent(
-        cloud=cloud, name=chosen("name"), account=account, region=region, zones=tuple(zones),
+        cloud=cloud, name=name, account=account, region=region, zones=tuple(zones),
         kubernetes=chosen("kubernetes"), nodes=nodes, asked=asked, machines=types,
         gpus=int(gpus or 0), spot=share, price_cap=None if cap is None else round(cap * 1000),
         job_nodes=int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
@@ -159,14 +171,31 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         mode=mode, range=own, in_use=tuple(network.get("in_use") or ()),
         api_ranges=tuple(network.get("api_ranges") or ()),
         installer=str(given.get("installer", usual.get("intent.installer", ""))),
+        fabric=str(network.get("fabric", _fabric(usual, gpus))), cards=tuple(network.get("cards") or ()),
+        assumed=tuple(given.get("assumed") or ()),
     )  # fmt: skip
     _check(intent, usual)
     return intent
 
 
+def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:
+    """An intent that lists what was assumed, each line once."""
+    return replace(intent, assumed=tuple(dict.fromkeys(lines)))
+
+
+def _zone(form: str, region: str, letter: str) -> str:
+    """The name of a zone; a `joint` stands where the region does not end with a digit: cn-beijing-a, us-east-1a."""
+    return form.format(region=region, zone=letter, joint="" if region[-1].isdigit() else "-")
+
+
 def letters_of(name: str) -> str:
     """The lower-case letters and digits of a name, where nothing else is allowed."""
     return re.sub("[^a-z0-9]", "", name.lower())
+
+
+def unique(*parts: str) -> str:
+    """Eight letters and digits that stand for some words, in names that are unique in a whole cloud."""
+    return hashlib.sha256("/".join(parts).encode()).hexdigest()[:8]
 
 
 def _listed(text: object) -> list[str]:
@@ -184,21 +213,33 @@ def _job(nodes: int, most: int) -> int:
     return min(most, 1 << max(0, (max(1, nodes // 4)).bit_length() - 1))
 
 
+_CLOUDS_OWN = {
+    "installer": "the cloud sets its clusters up",
+    "network.fabric": "its machine types say what is between GPUs",
+}
+"""Why a cloud has no choice of these."""
+
+
+def _fabric(usual: recommended.Values, gpus: object) -> str:
+    """The usual network between GPUs, where that is a choice; none between machines without GPUs."""
+    chosen = str(usual.get("intent.fabric", ""))
+    return chosen if gpus or not chosen else "none"
+
+
 def _check(intent: Intent, usual: recommended.Values) -> None:
     """Refuse what does not go together.
 
     Raises:
         ConfigError: something does not.
     """
-    for name, chosen in (("autoscaler", intent.autoscaler), ("mode", intent.mode)):
-        able = _listed(usual[f"intent.{name}s"])
+    for field, chosen in (
+        ("autoscaler", intent.autoscaler), ("network.mode", intent.mode), ("installer", intent.installer),
+        ("network.fabric", intent.fabric),
+    ):  # fmt: skip
+        able = _listed(usual.get(f"intent.{field.rpartition('.')[2]}s", ""))
         if chosen not in able:
-            field = f"network.{name}" if name == "mode" else name
-            raise ConfigError(f"{field}: {chosen} is not for {intent.cloud}; {nearest(chosen, tuple(able))}")
-    able = _listed(usual.get("intent.installers", ""))
-    if intent.installer not in able:
-        told = nearest(intent.installer, tuple(able)) if able != [""] else "the cloud sets its clusters up"
-        raise ConfigError(f"installer: {intent.installer} is not for {intent.cloud}; {told}")
+            told = nearest(chosen, tuple(able)) if able != [""] else _CLOUDS_OWN[field]
+            raise ConfigError(f"{field}: {chosen} is not for {intent.cloud}; {told}")
     oldest = str(usual["intent.oldest"])
     if intent.minor < int(oldest.partition(".")[2]):
         raise ConfigError(f"kubernetes: {intent.kubernetes} is too old; {oldest} is the oldest that is supported")
@@ -211,7 +252,11 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
             raise ConfigError(
                 f"machines: {name} has {counted(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
             )
-    for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use), ("api_ranges", intent.api_ranges)):
+    for field, cidrs in (
+        ("range", [intent.range] if intent.range else []),
+        ("in_use", intent.in_use),
+        ("api_ranges", intent.api_ranges),
+    ):
         wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
         if wrong is not None:
             raise ConfigError(f"network.{field}: {wrong} is not an IPv4 range")
@@ -245,6 +290,7 @@ def _check_names(intent: Intent) -> None:
         ("tiers", intent.tiers),
         ("zones", intent.zones),
         ("machines", intent.machines),
+        ("network.cards", intent.cards),
     ):
         twice = next((value for value in values if values.count(value) > 1), None)
         if twice is not None:

@@ -1,234 +1,276 @@
-"""The intent of an existing cluster, from its code."""
+"""The intent of an existing cluster, from its code: what is read, and what had to be assumed."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections import Counter
-from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.config import schemas, settings
-from kcheck.config.config import ConfigError
+from msgspec import Struct, field
+
+from kcheck.config import schemas
+from kcheck.config.config import Config, ConfigError
+from kcheck.files.disk import Disk
 from kcheck.files.tree import Tree
+from kcheck.generate import intent as intents
 from kcheck.generate import recommended
-from kcheck.generate.system_nodes import non_training_nodes
-from kcheck.model.image_names import parse
+from kcheck.generate.intent_fields import CodeReader
+from kcheck.generate.training_pools import because
+from kcheck.numbers import machines
 from kcheck.reading import inventory
 from kcheck.scale.world import World
 from kcheck.source.elements import wrap
-from kcheck.source.units import minor_version, whole_number
-from kcheck.source.values import Known, Origin, known, number
-from kcheck.terraform.resource import BlockRecord
+from kcheck.source.values import Known, Origin, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Mapping
 
-    from kcheck.model import Cluster, NodePool, PodTemplate, Workload
+    from kcheck.generate.intent import Intent
+    from kcheck.model import Cluster
     from kcheck.reading.inventory import Reading
     from kcheck.source.text import Span
-    from kcheck.terraform.module import Module
 
-_PROVIDERS = {"eks": "aws", "gke": "google", "ack": "alicloud"}
-_PLACES = {"eks": ("aws_subnet", "availability_zone"), "ack": ("alicloud_vswitch", "zone_id")}
-"""Where zones are written, if not at the pools."""
-
-_OWN = ("kube-system", "default", "kube-public")
+_RECORDED = "intent.yaml"
+_ABSENT = "not in the code"
 
 
-def read(path: str) -> tuple[str, dict[str, object]]:
-    """The cloud of the only cluster below a path, and its intent fields.
+class Found(Struct):
+    """What is read of a cluster: fields of the intent by their dotted names, and what is not.
+
+    `unclear` says why a field could not be read, `missing` the same of those without which nothing is made; `left_out`
+    are sentences about what of the code no intent can say. There may be a `recorded` intent beside the code.
+    """
+
+    cloud: str
+    fields: dict[str, object] = field(default_factory=dict)
+    unclear: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    recorded: bool = False
+
+
+class Source(NamedTuple):
+    """Paths with the code of a cluster, how they are read, and the name of the cluster where there are several."""
+
+    paths: tuple[str, ...]
+    config: Config
+    cluster: str = ""
+
+    def __str__(self) -> str:
+        return f"--from {' --from '.join(self.paths)}"
+
+
+def intent_of(source: Source, cloud: str | None, given: Mapping[str, object]) -> Intent:
+    """The intent of the cluster below some paths; `given` fields win over what the code says.
+
+    An intent file beside the code says what code cannot, as far as the code still is what follows from it.
+
+    Raises:
+        ConfigError: there is no cluster there, or more than one, it is of another `cloud`, or it is unknown what
+            machines it has or how many.
+    """
+    found = read(source)
+    if cloud and cloud != found.cloud:
+        raise ConfigError(f"{source} is a cluster on {found.cloud}, not on {cloud}")
+    _recall(found, source)
+    given = flat(given)
+    lacking = {name: why for name, why in found.missing.items() if name not in given}
+    if lacking:
+        reasons = dict.fromkeys(lacking.values())
+        told = "; ".join(
+            f"{' and '.join(name for name in lacking if lacking[name] == why)} cannot be read: {why}" for why in reasons
+        )
+        raise ConfigError(f"{source}: {told}; give {_remedy(lacking)}")
+    return _completed(found, given, source)
+
+
+def _remedy(lacking: Mapping[str, str]) -> str:
+    """What to add to the command, so that nothing is missing."""
+    ways = ["--nodes" if name == "nodes" else f"{name}: in a file with --intent" for name in lacking]
+    told = " and ".join(ways)
+    return f"{told}, or --var-file" if any("var." in why for why in lacking.values()) else told
+
+
+def _completed(found: Found, given: Mapping[str, object], source: Source) -> Intent:
+    """The intent with what is assumed: fields of the code that do not go together are left out, too."""
+    from kcheck.generate.assembly import drafted
+
+    fields, unclear = dict(found.fields), dict(found.unclear)
+    while True:
+        try:
+            made = intents.with_defaults(found.cloud, nested({**fields, **given}))
+        except ConfigError as error:
+            top = re.split(r"[.:]", str(error))[0]
+            own = [name for name in fields if name.partition(".")[0] == top and name not in given]
+            if not own or top in ("machines", "nodes", "gpus"):
+                raise ConfigError(f"{source}: {error}") from error
+            unclear |= dict.fromkeys(own, str(error).partition(": ")[2])
+            for name in own:
+                del fields[name]
+            continue
+        mode, usual = fields.get("network.mode"), str(recommended.values(found.cloud)["intent.mode"])
+        if mode in (None, usual) or "network.mode" in given or drafted(made) is not None:
+            break
+        unclear["network.mode"] = f"{mode} of the code is impossible for this cluster"
+        del fields["network.mode"]
+    return _with_assumptions(made, found, unclear, given.keys(), given.keys() | fields.keys())
+
+
+def _with_assumptions(
+    made: Intent, found: Found, unclear: Mapping[str, str], given: Collection[str], told: Collection[str]
+) -> Intent:
+    """An intent that lists what nobody `told`, and what of the code is left out."""
+    before = [line for line in made.assumed if line.partition(":")[0] not in given]
+    usual = {name: value for name, value in _values(made).items() if name not in told}
+    now = [f"{name}: {value}; {unclear[name]}" for name, value in usual.items() if name in unclear]
+    if not found.recorded and (absent := [f"{name} {value}" for name, value in usual.items() if name not in unclear]):
+        now.append(f"{_ABSENT}: {'; '.join(absent)}")
+    return intents.with_assumed(made, [*before, *now, *found.left_out])
+
+
+def _values(made: Intent) -> dict[str, str]:
+    """The fields of an intent that have to be said by somebody, as they are written."""
+    several = len(str(recommended.values(made.cloud)["intent.modes"]).split(", ")) > 1
+    found = {
+        "name": made.name, "account": made.account, "region": made.region, "zones": ", ".join(made.zones),
+        "kubernetes": made.kubernetes, "machines": ", ".join(made.machines), "gpus": str(made.gpus),
+        "job.nodes": f"{made.job_nodes:,}", "job.hours": f"{made.job_hours:,}",
+        "teams": ", ".join(f"{team.name} {team.share}%" for team in made.teams), "tiers": ", ".join(made.tiers),
+        "scheduler": made.scheduler, "autoscaler": made.autoscaler, "installer": made.installer,
+        "registry": made.registry, "image": made.image, "network.mode": made.mode if several else "",
+        "network.fabric": made.fabric, "network.cards": ", ".join(made.cards),
+        "network.range": made.range or "chosen by size",
+        "network.api_ranges": ", ".join(made.api_ranges) or "none",
+    }  # fmt: skip
+    if machines.machine(made.cloud, made.machine) is not None:
+        del found["gpus"]
+    return {name: value for name, value in found.items() if value}
+
+
+def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Nested fields by dotted names."""
+    found: dict[str, object] = {}
+    for name, value in fields.items():
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return found
+
+
+def nested(fields: Mapping[str, object]) -> dict[str, object]:
+    """Fields by dotted names, nested again."""
+    found: dict[str, object] = {}
+    for name, value in fields.items():
+        outer, _, inner = name.partition(".")
+        if inner:
+            own = found.setdefault(outer, {})
+            assert isinstance(own, dict)  # noqa: S101 - no name is both
+            own[inner] = value
+        else:
+            found[name] = value
+    return found
+
+
+# --- the intent that was written down
+
+
+def _recall(found: Found, source: Source) -> None:
+    """Take fields of the intent file beside the code where the code still says what follows from that file."""
+    recorded = _recorded(source)
+    if recorded is None:
+        return
+    from kcheck.generate.assembly import as_tree, drafted
+
+    try:
+        files = drafted(intents.with_defaults(found.cloud, recorded))
+    except ConfigError:
+        return
+    if files is None:
+        return
+    tree, config = as_tree(files)
+    try:
+        then = _read(inventory.read(tree, config), config, source)
+    except ConfigError:
+        return
+    found.recorded = True
+    for name, value in flat(recorded).items():
+        if found.fields.get(name) == then.fields.get(name):
+            found.fields[name] = value
+            found.missing.pop(name, None)
+    found.left_out = [line for line in found.left_out if line not in then.left_out]
+
+
+def _recorded(source: Source) -> dict[str, object] | None:
+    """The intent file beside the code; None if there is none that is valid."""
+    for folder in source.paths:
+        path = os.path.join(folder, _RECORDED)
+        if Disk(boundary=source.config.boundary).read(path) is not None:
+            try:
+                return intents.load(path)
+            except ConfigError:
+                return None
+    return None
+
+
+# --- the code
+
+
+def read(source: Source) -> Found:
+    """What the code of the only cluster below some paths says.
 
     Raises:
         ConfigError: there is no cluster there, or more than one.
     """
-    config = settings.load([path])
-    reading = inventory.read(Tree([path], None, config.exclude, config.boundary), config)
+    config = source.config
+    return _read(
+        inventory.read(Tree(list(source.paths), None, config.exclude, config.boundary), config), config, source
+    )
+
+
+def _read(reading: Reading, config: Config, source: Source) -> Found:
     world = World(reading.inventory, config)
-    clusters = reading.inventory.clusters
-    if len(clusters) != 1:
-        roots = sorted({cluster.root for cluster in clusters})
-        more = f": {', '.join(roots[:6])}; name the folder of one" if len(roots) > 1 else ""
-        raise ConfigError(f"--from {path}: {len(clusters) or 'no'} clusters there{more}")
-    cluster = clusters[0]
-    found = {name: value for name, value in _fields(cluster, reading, world) if value not in (None, [], {})}
-    return cluster.cloud, {name: value for name, value in found.items() if _is_field(name, value, cluster.place)}
+    cluster = _only(reading.inventory.clusters, source)
+    found = Found(cluster.cloud)
+    reader = CodeReader(cluster, reading, world)
+    for name, value in reader.fields():
+        if isinstance(value, Known):
+            if value.value in (None, [], {}, ""):
+                continue
+            if _is_field(name, value.value, cluster.place):
+                found.fields[name] = value.value
+            else:
+                found.unclear[name] = f"{value.value} of the code is nothing that an intent can say"
+        elif why := because(value, cluster.place).removeprefix(": "):
+            found.unclear[name] = why
+    training = reader.training
+    if training.unread:
+        found.missing["machines"] = training.unread
+    if "nodes" not in found.fields:
+        found.missing["nodes"] = training.unsized or training.unread or "the maxima of the pools are 0"
+    found.left_out = [*training.assumed, *training.left_out]
+    return found
+
+
+def _only(clusters: list[Cluster], source: Source) -> Cluster:
+    """The cluster that is meant.
+
+    Raises:
+        ConfigError: it is not there, or there are others.
+    """
+    named = [one for one in clusters if source.cluster in ("", one.address, one.id, known(one.name))]
+    if len(named) == 1:
+        return named[0]
+    if not named and clusters:
+        names = sorted({known(one.name) or one.address for one in clusters})
+        raise ConfigError(f"{source}: no cluster {source.cluster} there, but {', '.join(names[:6])}")
+    if not named:
+        raise ConfigError(f"{source}: no clusters there")
+    names = sorted({known(cluster.name) or cluster.address for cluster in named})
+    roots = sorted({cluster.root for cluster in named})
+    ways = [f"name the folder of one ({', '.join(roots[:6])})"] if len(roots) > 1 else []
+    ways += [f"choose one with --cluster ({', '.join(names[:6])})"] if len(names) > 1 else []
+    raise ConfigError(f"{source}: {len(named)} clusters there; {' or '.join(ways) or 'they have the same name'}")
 
 
 def _is_field(name: str, value: object, place: Span) -> bool:
     """Whether a value is valid in an intent."""
-    data = wrap({name: value}, Origin((place,)))
+    data = wrap(nested({name: value}), Origin((place,)))
     return isinstance(data, Known) and not schemas.differences(data, "intent", "field", "the intent")
-
-
-def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[str, object]]:
-    """Every field of which something is known."""
-    every, usual = world.pools.of_cluster(cluster), recommended.values(cluster.cloud)
-    training = _training(every)
-    spot = sum(_nodes(pool, world) for pool in training if known(pool.market.spot))
-    told = training and cluster.plane is None  # kubeadm tells no nodes apart
-    nodes = sum(_nodes(pool, world) for pool in training) if told else _nodes_of_target(cluster, world)
-    jobs = [
-        one for one in reading.inventory.workloads if one.batch and reading.inventory.cluster_of.get(one) is cluster
-    ]
-    yield "name", _name(known(cluster.name))
-    yield "region", _region(cluster, reading)
-    yield "zones", _zones(cluster, training, reading)
-    minor, oldest = minor_version(known(cluster.version) or ""), minor_version(str(usual["intent.oldest"])) or 0
-    yield "kubernetes", f"1.{minor}" if minor and minor >= oldest else None
-    nodes = max(nodes, _nodes_of_largest_job(jobs, training))
-    yield "nodes", nodes or None
-    yield "machines", _machines(training)
-    yield "gpus", next((found for pool in training if (found := known(pool.machine.gpus))), None)
-    yield "spot", {"share": spot * 100 // nodes} if spot and nodes else None
-    yield "job", _job(jobs, training)
-    yield "teams", _teams(reading)
-    classes = [one for one in reading.inventory.classes if not one.kueue and isinstance(one.number, Known)]
-    ordered = sorted(classes, key=lambda one: number(one.number, 0))
-    yield "tiers", [name for one in ordered if (name := known(one.name)) and not name.startswith("system-")]
-    yield "scheduler", _scheduler(reading, jobs)
-    grown = known(world.autoscaling.tool(cluster))
-    able = str(usual["intent.autoscalers"]).split(", ")
-    yield "autoscaler", grown if grown in able else None
-    yield from _image(jobs)
-    yield "network", _network(cluster, reading, world)
-
-
-def _training(pools: list[NodePool]) -> list[NodePool]:
-    """The training pools: those with GPUs, else those without system pods."""
-    gpus = [pool for pool in pools if known(pool.machine.gpu)]
-    return gpus or [pool for pool in pools if known(pool.mode) != "System" and "system" not in (known(pool.name) or "")]
-
-
-def _nodes(pool: NodePool, world: World) -> int:
-    return known(world.sizes.of_pool(pool)) or 0
-
-
-def _nodes_of_target(cluster: Cluster, world: World) -> int:
-    """The training nodes of a target; all of it if it is too small for others."""
-    target = known(world.sizes.target(cluster)) or 0
-    least = max(1, target - non_training_nodes(cluster.cloud, target))
-    return next((n for n in range(least, target) if n + non_training_nodes(cluster.cloud, n) >= target), target)
-
-
-def _name(name: str | None) -> str | None:
-    """A name that is valid for all parts of a cluster."""
-    fit = "".join(c if c.isalnum() else "-" for c in (name or "").lower()).strip("-0123456789")[:20].rstrip("-")
-    return fit if len(fit) > 1 else None
-
-
-def _region(cluster: Cluster, reading: Reading) -> str | None:
-    """Of the cluster where it has one, else of the provider."""
-    location = known(cluster.location)
-    if location and not known(cluster.zonal):
-        return str(location)
-    for root in reading.roots:
-        if _makes(root, cluster):
-            for block in root.configuration.providers:
-                if block.labels[:1] == (_PROVIDERS.get(cluster.cloud),):
-                    return _text(_value(BlockRecord(block, root.scope), "region"))
-            for instance in root.instances("azurerm_kubernetes_cluster"):
-                return _text(_value(instance, "location"))
-    return None
-
-
-def _makes(root: Module, cluster: Cluster) -> bool:
-    """Whether a cluster is of a root module, in the same environment."""
-    return root.configuration.folder == cluster.root and root.environment == cluster.environment
-
-
-def _value(record: BlockRecord, name: str) -> object:
-    """An attribute as it is evaluated; None if unknown."""
-    found = record.entry(name)
-    return known(found) if found is not None else None
-
-
-def _text(value: object) -> str | None:
-    """A name of a place; None for what stands for one."""
-    return value if isinstance(value, str) and re.fullmatch(r"[a-z0-9-]+", value) else None
-
-
-def _zones(cluster: Cluster, pools: list[NodePool], reading: Reading) -> list[str]:
-    """The zones of the training pools, else of the subnets."""
-    of_pools = {zone for pool in pools for zone in known(pool.placement.zones) or ()}
-    own = of_pools | set(known(cluster.node_locations) or ())
-    if own or cluster.cloud not in _PLACES:
-        return sorted(own)
-    kind, attribute = _PLACES[cluster.cloud]
-    found = (
-        _text(_value(instance, attribute))
-        for root in reading.roots
-        if _makes(root, cluster)
-        for instance in root.instances(kind)
-    )
-    return sorted({zone for zone in found if zone})
-
-
-def _machines(pools: list[NodePool]) -> list[str]:
-    """Machine types, those on demand first, the most used first."""
-    ordered = sorted(pools, key=lambda pool: (known(pool.market.spot) is True, -(known(pool.size.max_nodes) or 0)))
-    return list(dict.fromkeys(name for pool in ordered for name in known(pool.machine.instance_types) or ()))
-
-
-def _largest_job(jobs: list[Workload]) -> tuple[Workload, PodTemplate] | None:
-    every = [(job, template) for job in jobs for template in job.templates if known(template.count)]
-    return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
-
-
-def _nodes_of_largest_job(jobs: list[Workload], pools: list[NodePool]) -> int:
-    """Nodes of the largest job: one for each of its pods, or as many as its GPUs fill."""
-    found = _largest_job(jobs)
-    if found is None:
-        return 0
-    pods, own = number(found[1].count, 0), number(found[1].gpus, 0)
-    each = next((gpus for pool in pools if (gpus := known(pool.machine.gpus))), 0)
-    return ceil(pods * own / each) if own and each else int(pods)
-
-
-def _job(jobs: list[Workload], pools: list[NodePool]) -> dict[str, int]:
-    """The largest job; its deadline is a multiple of what it takes."""
-    nodes, found = _nodes_of_largest_job(jobs, pools), _largest_job(jobs)
-    seconds = known(found[0].deadline) if found else None
-    usual = 3600 * int(recommended.values("any")["job.deadline"])
-    return ({"nodes": nodes} if nodes else {}) | ({"hours": ceil(seconds * 100 / usual)} if seconds else {})
-
-
-def _teams(reading: Reading) -> list[dict[str, object]]:
-    """The namespaces that have a quota of GPUs, with shares by it."""
-    found: dict[str, int] = {}
-    for quota in reading.inventory.limits:
-        name, hard = known(quota.namespace), known(quota.hard) or {}
-        gpus = next((count for key, text in hard.items() if key.endswith("/gpu") and (count := whole_number(text))), 0)
-        if name and name not in _OWN and quota.kind == "ResourceQuota" and gpus:
-            found[name] = gpus
-    total = sum(found.values())
-    if not total:
-        return []
-    return [{"name": name, "share": max(1, count * 100 // total)} for name, count in sorted(found.items())]
-
-
-def _scheduler(reading: Reading, jobs: list[Workload]) -> str | None:
-    systems = Counter(known(job.queue_system) for job in jobs)
-    kinds = {queue.kind for queue in reading.inventory.queues}
-    if systems.get("volcano") or "Queue" in kinds or reading.inventory.schedulers:
-        return "volcano"
-    return "kueue" if systems.get("kueue") or kinds else None
-
-
-def _image(jobs: list[Workload]) -> Iterator[tuple[str, str]]:
-    """The registry and the image of the largest job, unless a public registry has it."""
-    found = _largest_job(jobs)
-    texts: Iterable[str | None] = (known(one.text) for one in found[0].images) if found else ()
-    for text in texts:
-        image = parse(text) if text else None
-        if image and image.tag and image.registry not in ("docker.io", "quay.io", "nvcr.io", "ghcr.io"):
-            yield "registry", image.registry
-            yield "image", f"{image.repository}:{image.tag}"
-            return
-
-
-def _network(cluster: Cluster, reading: Reading, world: World) -> dict[str, object]:
-    """What other networks of the same code have."""
-    subnets = [subnet for pool in world.pools.of_cluster(cluster) for subnet in known(pool.addresses.subnets) or ()]
-    own = {known(subnet.network) for subnet in subnets}
-    taken = {cidr for one in reading.inventory.networks if one not in own for cidr in known(one.cidrs) or ()}
-    return {"in_use": sorted(taken)} if taken and own else {}

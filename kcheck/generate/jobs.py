@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.clouds.registry import cloud
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
+from kcheck.generate.pools import in_scale_set
 from kcheck.numbers import fabrics, machines
 from kcheck.numbers.profiles import limits
+from kcheck.numbers.reserved import GI, Node, taken
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -56,7 +58,6 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
     on_demand = [pool for pool in pools if not pool.spot]
     on_spot = intent.job_nodes > sum(pool.nodes for pool in on_demand)
     processes = intent.gpus or 1
-    memory = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
     return Job(
         team=intent.teams[0].name,
         tier=intent.tiers[len(intent.tiers) // 2],
@@ -64,7 +65,7 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
         least=max(1, intent.job_nodes * int(usual["job.least"]) // 100),
         processes=processes,
         cpu=cpus(intent),
-        memory=cpus(intent) * memory,
+        memory=memory_left(intent) or _least_memory(intent),
         shm=processes * int(usual["job.shm"]),
         deadline=intent.job_hours * _HOUR * int(usual["job.deadline"]) // 100,
         grace=_grace(intent, on_spot=on_spot),
@@ -74,6 +75,11 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
         if on_spot
         else fast_neighbours(intent, next((p for p in on_demand if p.nodes >= intent.job_nodes), on_demand[0])),
     )
+
+
+def scratch(gigabytes: int) -> int:
+    """GiB of a node's local disks that a pod of the sample job may fill."""
+    return gigabytes * 10**9 * int(recommended.values("any")["job.scratch"]) // 100 >> 30
 
 
 def vcpus(intent: Intent) -> int | None:
@@ -90,6 +96,30 @@ def cpus(intent: Intent) -> int:
     return max(1, of_node * int(usual["job.cpu"]) // 100)
 
 
+def memory_left(intent: Intent) -> int | None:
+    """Whole GiB of a node for a pod: what the kubelet leaves, without what DaemonSets take; None if unknown."""
+    usual, found = recommended.values(intent.cloud), []
+    for name in intent.machines:
+        machine, memory = machines.machine(intent.cloud, name), machines.memory(intent.cloud, name)
+        if machine is None or machine.vcpus is None or memory is None:
+            return None
+        node = Node(name, machine.vcpus * 1000, memory, None, intent.minor)
+        kept = cloud(intent.cloud).reserved(node)
+        if kept.memory.high is None or kept.eviction.high is None:
+            return None
+        hidden = taken(limits("any")["reserved.memory_overhead"].text, memory, GI)
+        found.append(memory - kept.memory.high - kept.eviction.high - hidden)
+    left = min(found) // GI - int(usual["job.agents"])
+    step = int(usual["job.step"])
+    return (left if left < step * step else left // step * step) if left > 0 else None
+
+
+def _least_memory(intent: Intent) -> int:
+    """GiB that machines of any type leave to a pod."""
+    each = recommended.values(intent.cloud)["job.memory_gpu" if intent.gpus else "job.memory_cpu"]
+    return cpus(intent) * int(each)
+
+
 def efa(intent: Intent) -> int:
     """EFA interfaces of an on-demand node; spot nodes have none."""
     machine = machines.machine(intent.cloud, intent.machine)
@@ -97,21 +127,26 @@ def efa(intent: Intent) -> int:
 
 
 class Interfaces(NamedTuple):
-    """The interfaces of a fast network that a pod asks for: the resource, and all that a node has of it."""
+    """The interfaces of a fast network that a pod asks for: the resource, all that a node has of it, and its name."""
 
     resource: str = ""
     number: int = 0
+    network: str = ""
 
 
 def interfaces(intent: Intent) -> Interfaces:
     """The resource by which pods on on-demand nodes get their fast network; none where there is no such resource."""
     if efa(intent):
-        return Interfaces(EFA, efa(intent))
+        return Interfaces(EFA, efa(intent), "EFA")
+    if intent.fabric not in ("", "none"):
+        name = f"fabric.{intent.fabric.replace('-', '_')}"
+        number = len(intent.cards) if "sriov" in intent.fabric else intent.gpus
+        return Interfaces(str(recommended.values(intent.cloud)[name]), number, recommended.reasons(intent.cloud)[name])
     found = [fabrics.fabric(intent.cloud, name) for name in intent.machines]
     known = [one for one in found if one is not None]
     if not by_pool(intent) or not intent.gpus or intent.spot_nodes == intent.nodes or len(known) < len(found):
         return Interfaces()
-    return Interfaces(known[0].resource, min(one.interfaces for one in known))
+    return Interfaces(known[0].resource, min(one.interfaces for one in known), known[0].name)
 
 
 def _grace(intent: Intent, *, on_spot: bool) -> int:
@@ -124,13 +159,7 @@ def _grace(intent: Intent, *, on_spot: bool) -> int:
 
 def by_pool(intent: Intent) -> bool:
     """Whether fast networking is limited to a pool, like InfiniBand in an Azure scale set."""
-    known = "label.pool_name" in recommended.values(intent.cloud)
-    return (
-        known
-        and intent.job_nodes > 1
-        and intent.autoscaler == "managed"
-        and cloud(intent.cloud).joins_in_scale_set(intent.machine)
-    )
+    return intent.job_nodes > 1 and in_scale_set(intent)
 
 
 def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:

@@ -86,6 +86,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "taint": CARD if intent.gpus else str(usual["label.taint"]),
         "vcpus": jobs.vcpus(intent) or 0,
         "job": jobs.job(intent, pools),
+        "memory_known": jobs.memory_left(intent) is not None,
         "flavors": flavors,
         "by_pool": jobs.by_pool(intent),
         "queues": _queues(intent, flavors, covered),
@@ -119,7 +120,11 @@ FLAGS: dict[str, object] = {
     "docker_hub": "",  # what stands for docker.io in the names of images
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
     "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
+    "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job
+    "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are
+    "own_machines": False,  # whether nodes cost the same when they are switched off
+    "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }
 """What a cloud has, where its module does not say it."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.clouds.registry import cloud
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
 from kcheck.generate.system_nodes import non_training_nodes
@@ -35,9 +36,9 @@ def split(intent: Intent) -> list[Pool]:
     largest = _largest(intent)
     result = []
     for zone, nodes in zip(intent.zones, evenly(rest, used), strict=False):
-        for number, size in enumerate(evenly(nodes, _count(nodes, largest, intent)), 1):
+        for number, size in enumerate(_sizes(nodes, largest, intent, intent.job_nodes), 1):
             result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
-    for number, size in enumerate(evenly(spot, _count(spot, largest, intent)), 1):
+    for number, size in enumerate(_sizes(spot, largest, intent), 1):
         result.append(Pool(f"gpu-spot{number}", intent.zones, size, spot=True, machines=intent.machines))
     if intent.gpus:
         return result
@@ -61,6 +62,24 @@ def system_parallel(intent: Intent) -> int:
     share, most = limits("any")["upgrade.share"].number, limits(intent.cloud).get("pool.parallel_upgrades")
     found = ceil(system_nodes(intent) * share / 100)
     return min(found, most.number) if most else found
+
+
+def in_scale_set(intent: Intent) -> bool:
+    """Whether a pool is a scale set whose machines a fabric joins, so that a job must fit into one."""
+    return intent.autoscaler == "managed" and cloud(intent.cloud).joins_in_scale_set(intent.machine)
+
+
+def _sizes(nodes: int, largest: int, intent: Intent, together: int = 1) -> list[int]:
+    """The sizes of the pools of that many nodes: even ones, or multiples of those that a fabric has to join."""
+    if not in_scale_set(intent):
+        return evenly(nodes, _count(nodes, largest, intent))
+    job = min(together, nodes)
+    most = max(limits(intent.cloud)["pool.quota"].number, job)
+    even = evenly(nodes, ceil(nodes / most))
+    if not nodes or even[-1] >= job:
+        return even
+    full = most // job * job
+    return [full] * (nodes // full) + [size for size in (nodes % full,) if size]
 
 
 def _count(nodes: int, largest: int, intent: Intent) -> int:

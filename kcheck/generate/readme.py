@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.numbers import machines
+from kcheck.generate.start_price import start_price
+from kcheck.numbers import machines, profiles
+from kcheck.numbers.clouds import folder
 from kcheck.numbers.profiles import limits
 from kcheck.report.capacity import summary_sentence
 from kcheck.scale import quotas, walls
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
+    from kcheck.generate.start_price import StartPrice
     from kcheck.model import Cluster
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
@@ -37,6 +40,7 @@ class QuotaRequest(NamedTuple):
 class WallDistance(NamedTuple):
     """A wall with the place in the output that makes it."""
 
+    mechanism: str
     nodes: int
     what: str
     kind: str
@@ -45,14 +49,24 @@ class WallDistance(NamedTuple):
     source: str
 
 
-def context(world: World, intent: Intent, top: str) -> dict[str, object]:
-    """Template values of the README, with the requested quotas granted."""
+class Facts(NamedTuple):
+    """What the README tells of a cluster, with the requested quotas granted."""
+
+    walls: list[WallDistance]
+    sentence: str
+    run: Run | None
+    start: StartPrice | None
+    other_findings: list[OtherFinding]
+    requests: list[QuotaRequest]
+
+
+def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) -> Facts:
+    """The facts of the README, with the `requests` that go to the cloud first."""
     cluster = world.inventory.clusters[0]
-    return {
-        "walls": _wall_distances(world, cluster, top),
-        "sentence": summary_sentence(cluster, world),
-        "run": _run(intent),
-    }
+    return Facts(
+        _wall_distances(world, cluster, top), summary_sentence(cluster, world), _run(intent),
+        start_price(world, intent), other_findings(intent.cloud), requests,
+    )  # fmt: skip
 
 
 def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
@@ -64,9 +78,10 @@ def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
         found[quota.code] = QuotaRequest(key, quota.code, quota.name, one.amount, quotas.unit(one.need))
     for wall in walls.find_walls(cluster, world):
         if wall.short and wall.kind == "quota" and not wall.limit.startswith("quota."):
-            entry, key = limits(cluster.cloud)[wall.limit], f"{cluster.cloud}.{wall.limit}"
+            entries, key = limits(cluster.cloud), f"{cluster.cloud}.{wall.limit}"
+            entry, named = entries[wall.limit], entries.get(f"{wall.limit}_name")
             amount = max(wall.needed or 0, found[key].amount if key in found else 0)
-            found[key] = QuotaRequest(key, entry.code, wall.what, amount, entry.unit)
+            found[key] = QuotaRequest(key, entry.code, named.text if named else wall.what, amount, entry.unit)
     return list(found.values())
 
 
@@ -85,13 +100,31 @@ def _wall_distances(world: World, cluster: Cluster, top: str) -> list[WallDistan
 
 def _wall_distance(wall: Wall, top: str) -> WallDistance:
     arithmetic = wall.arithmetic.replace("|", "\\|")
-    return WallDistance(wall.number or 0, wall.what, wall.kind, arithmetic, place(wall.place, top), wall.source)
+    where = place(wall.place, top)
+    return WallDistance(wall.mechanism, wall.number or 0, wall.what, wall.kind, arithmetic, where, wall.source)
 
 
 def place(span: Span, top: str) -> str:
     """A file below a folder, and a line of it."""
     path = os.path.relpath(span.source.path, top).replace(os.sep, "/")
     return f"{path}:{span.begin.line}"
+
+
+class OtherFinding(NamedTuple):
+    """A finding of another linter that stays, and why."""
+
+    linter: str
+    check: str
+    reason: str
+
+
+def other_findings(cloud: str) -> list[OtherFinding]:
+    """What other linters report on a cloud's generated files, by linter and check: `other_linters.yaml`."""
+    found = []
+    for owner in ("any", cloud):
+        tables: dict[str, dict[str, str]] = profiles.load_table(os.path.join(folder(owner), "other_linters.yaml"))
+        found += [OtherFinding(linter, *entry) for linter, checks in tables.items() for entry in checks.items()]
+    return sorted(found)
 
 
 class Run(NamedTuple):

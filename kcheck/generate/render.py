@@ -36,6 +36,7 @@ def _environment() -> Environment:
     environment.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:]}."
     environment.filters["inset"] = lambda text, width: indent(text, " " * width)
     environment.filters["numbered"] = _numbered
+    environment.filters["variable_names"] = lambda text: re.findall(r"(?m)^- name: (\S+)", text)
     environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
     return environment
 

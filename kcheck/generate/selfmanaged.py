@@ -6,10 +6,13 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
-from kcheck.generate import recommended
-from kcheck.generate.pools import system_nodes
+from kcheck.config.config import ConfigError
+from kcheck.generate import jobs, recommended
+from kcheck.generate.manifests import PROVISIONING
+from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.system_nodes import control_nodes
+from kcheck.numbers import flags, machines
 from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 _CLOUD = "selfmanaged"
 _SERVICES = 16
+_EVENTS_MEMBERS = ("events-1", "events-2", "events-3")
 
 
 class Control(NamedTuple):
@@ -38,7 +42,12 @@ class Neighbours(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """The ranges of pods and of Services; both are known inside the cluster only."""
+    """The ranges of pods and of Services; both are known inside the cluster only.
+
+    Raises:
+        ConfigError: two fields that do not go together.
+    """
+    _check(intent)
     return [Slot("pods", routed=False, least=22), Slot("services", prefix=_SERVICES, routed=False)]
 
 
@@ -51,7 +60,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "control": control(intent),
         "own_nodes": system_nodes(intent) - control(intent).nodes,
         "beyond": exceeded_limit(target),
-        "endpoint": f"api.{intent.name}.{intent.region}.internal",
+        "endpoint": f"api.{_domain(intent)}",
         "node_mask": cloud("selfmanaged").pod_block(int(usual["kubelet.max_pods"])),
         "inflight": inflight(target),
         "controller": {"qps": entries["controller.qps"].number, "burst": entries["controller.burst"].number},
@@ -64,10 +73,120 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "neighbours": neighbours(target),
         "backlog": backlog(target),
         "coredns": int(usual["dns.least"]) + ceil(target / int(usual["dns.cached"])),
+        "events_url": _events(intent),
+        "events_members": ",".join(f"{name}=https://{name}.{_domain(intent)}:2380" for name in _EVENTS_MEMBERS),
         "registry_host": host,
         "own_etcd": True,
+        "own_machines": True,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
+        "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
+        **machine(intent),
+        **(_kubespray(intent) if intent.installer == "kubespray" else {}),
     }
+
+
+class Zone(NamedTuple):
+    """The hosts of a zone in an inventory of Ansible: a group, with ranges of names."""
+
+    group: str
+    name: str
+    hosts: list[str]
+
+
+class Hosts(NamedTuple):
+    """The hosts of an inventory, by what they are for and by where they are."""
+
+    control: list[str]
+    system: str
+    training: str
+    zones: list[Zone]
+
+
+def hosts(intent: Intent) -> Hosts:
+    """The machines of a cluster, in equal parts over its zones."""
+    members = control(intent).nodes
+    sizes = {"control": members, "system": system_nodes(intent) - members, "training": intent.nodes}
+    zones = [Zone(f"zone_{name.replace('-', '_')}", name, []) for name in intent.zones]
+    for role, size in sizes.items():
+        first = 1
+        for zone, count in zip(zones, evenly(size, len(zones)), strict=True):
+            if count:
+                zone.hosts.append(_range(intent, role, first, first + count - 1))
+            first += count
+    return Hosts(
+        [f"{intent.name}-control-{i + 1}" for i in range(members)],
+        _range(intent, "system", 1, sizes["system"]),
+        _range(intent, "training", 1, sizes["training"]),
+        zones,
+    )
+
+
+def _range(intent: Intent, role: str, first: int, last: int) -> str:
+    """Hosts of a role as Ansible writes them."""
+    return f"{intent.name}-{role}-{first}" if first == last else f"{intent.name}-{role}-[{first}:{last}]"
+
+
+def _kubespray(intent: Intent) -> dict[str, object]:
+    """The inventory, and what kubespray brings itself.
+
+    Raises:
+        ConfigError: it does not know the version of Kubernetes.
+    """
+    usual = recommended.values(_CLOUD)
+    known = str(usual["kubespray.versions"]).split(", ")
+    version = next((one for one in known if one.rpartition(".")[0] == intent.kubernetes), None)
+    if version is None:
+        release = usual["kubespray.release"]
+        raise ConfigError(f"kubernetes: kubespray {release} has {', '.join(known)}; another installer has others")
+    return {"hosts": hosts(intent), "kube_version": version, "node_local_dns": False, "dns_autoscaler": False}
+
+
+def machine(intent: Intent) -> dict[str, object]:
+    """What Cluster API and the autoscaler know of a training machine: its image, and at least its CPUs and GiB."""
+    usual = recommended.values(_CLOUD)
+    vcpus = jobs.vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
+    each = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
+    found, model = machines.memory(_CLOUD, intent.machine), machines.machine(_CLOUD, intent.machine)
+    nodes = intent.nodes + system_nodes(intent)
+    image = str(usual["capi.image"]).format(region=intent.region, name=intent.name, kubernetes=f"{intent.kubernetes}.0")
+    return {
+        "image": image,
+        "scratch": jobs.scratch(model.nvme) if model is not None else 0,
+        "node_cpus": vcpus,
+        "node_memory": found >> 30 if found else vcpus * each,
+        "least": int(usual["capi.least"]) if jobs.interfaces(intent).number else 0,
+        "autoscaler_chart": flags.chart_of(intent.minor) if intent.autoscaler == "cluster-autoscaler" else "",
+        "most_cores": nodes * max(vcpus, control(intent).vcpus),
+        "most_memory": nodes * int(usual["autoscaler.memory_each"]),
+    }
+
+
+def _domain(intent: Intent) -> str:
+    """The domain of the control plane's names."""
+    return f"{intent.name}.{intent.region}.internal"
+
+
+def _events(intent: Intent) -> str:
+    """Where the etcd of events is: beside each API server, or on machines that outlive those of Cluster API."""
+    if intent.installer == "cluster-api":
+        return ";".join(f"https://{name}.{_domain(intent)}:2379" for name in _EVENTS_MEMBERS)
+    return "https://127.0.0.1:2382"
+
+
+def _check(intent: Intent) -> None:
+    """Refuse what an installer or a network between GPUs cannot do.
+
+    Raises:
+        ConfigError: there is something.
+    """
+    if intent.autoscaler != "none" and intent.installer != "cluster-api":
+        raise ConfigError(f"autoscaler: {intent.installer} adds no machines; use installer: cluster-api, or none")
+    if intent.fabric != "none" and not intent.gpus:
+        raise ConfigError(f"network.fabric: {intent.fabric} is for machines with GPUs; use none")
+    if intent.cards and intent.fabric == "none":
+        raise ConfigError("network.cards: they are of a network between GPUs; say which one with network.fabric")
+    if intent.fabric in ("roce", "infiniband-sriov") and not intent.cards:
+        raise ConfigError(f"network.cards: {intent.fabric} takes the cards that are named; there are others")
 
 
 def exceeded_limit(target: int) -> dict[str, str]:

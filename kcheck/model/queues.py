@@ -30,7 +30,8 @@ class Queue(Thing, frozen=True, eq=False):
 
     A LocalQueue leads to the queue `leads_to`. A ClusterQueue admits jobs of the namespaces that `selector` says, as
     far as its flavors cover their `resources`, up to its `quotas` of them; `preemption` says which of its own jobs it
-    stops for another. `api` is the version that it is written for.
+    stops for another. `api` is the version that it is written for. It has the `guaranteed` amounts of resources also
+    while other queues want them.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Queue(Thing, frozen=True, eq=False):
     preemption: Value[str] = NOTHING
     weight: Value[int] = NOTHING
     quotas: Value[dict[str, int]] = NOTHING
+    guaranteed: Value[dict[str, int]] = NOTHING
     api: str = ""
 
 

@@ -68,6 +68,7 @@ class Tables(TypedDict, total=False):
     shared_core: dict[str, int]
     fractions: list[str]
     promotions: dict[str, str]
+    temporary: dict[str, int]
     memory_per_vcpu: dict[str, list[str]]
     memory: dict[str, str]
 

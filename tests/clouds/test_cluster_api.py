@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.config.config import Config
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.report import model
@@ -223,3 +224,77 @@ def test_other_clusters_are_silent(read: Callable[..., dict[str, Any]]) -> None:
 def test_capacity_of_a_cluster(write: Callable[..., Path]) -> None:
     write({"a.yaml": own()})
     assert "512  ####" in CliRunner().invoke(cli, ["capacity", "--nodes", "600"]).output
+
+
+BARE = """\
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      joinConfiguration:
+        nodeRegistration:
+          kubeletExtraArgs:
+            - name: node-labels
+              value: pool=gpu,zone={{ ds.meta_data.zone }},node.kubernetes.io/instance-type=MACHINE
+          taints:
+            - {key: nvidia.com/gpu, value: "true", effect: NoSchedule}
+      files:
+        - path: /etc/sysctl.d/99-own.conf
+          content: |
+            net.ipv4.neigh.default.gc_thresh3 = 4096
+        - path: /etc/containerd/certs.d/docker.io/hosts.toml
+          content: server = "https://registry-1.docker.io"
+        - path: /etc/kubernetes/patches/kubeletconfiguration0+merge.yaml
+          content: |
+            maxPods: 64
+            serializeImagePulls: false
+"""
+
+
+def bare(machine: str = "dgx-h100", config: str = "gpu", annotations: str = "") -> str:
+    pool = POOL.format(kind="MachineDeployment", annotations=annotations, machines="Metal3MachineTemplate")
+    bootstrap = f"      bootstrap: {{configRef: {{kind: KubeadmConfigTemplate, name: {config}}}}}\n"
+    plane = PLANE.format(version="v1beta2", arguments="- {name: node-cidr-mask-size, value: '25'}")
+    return (
+        CLUSTER.format(version="v1beta2", control="KubeadmControlPlane")
+        + plane
+        + pool
+        + bootstrap
+        + BARE.replace("MACHINE", machine)
+    )
+
+
+def test_bare_metal_is_read_as_it_registers(read: Callable[..., dict[str, Any]]) -> None:
+    data = read(a=bare())
+    (_, gpu) = data["pools"]
+    fields = ("instance_types", "gpus", "taints", "neighbours")
+    assert [of(gpu, name) for name in fields] == [
+        ["dgx-h100"], 8, ["nvidia.com/gpu=true:NoSchedule"], 4096,
+    ]  # fmt: skip
+
+
+def test_machines_that_are_no_model_are_not_guessed(read: Callable[..., dict[str, Any]]) -> None:
+    (_, gpu) = read(a=bare("own-box"))["pools"]
+    assert [of(gpu, name) for name in ("instance_types", "gpus")] == [None, None]
+    data = read(a=bare(config="elsewhere"))
+    assert [of(data["pools"][1], name) for name in ("instance_types", "neighbours")] == [None, 1024]
+
+
+def test_the_kubelets_patch_says_how_images_are_pulled(write: Callable[[Mapping[str, str]], Path]) -> None:
+    def missing(text: str) -> list[str]:
+        write({"a.yaml": text})
+        result = linter.run(Tree(["."]), Config(nodes={"": 500}))
+        assert "serial-image-pulls" not in {found.rule for found in result.findings}
+        return [why for check in result.undecided if check.rule == "serial-image-pulls" for why in check.missing]
+
+    assert missing(bare()) == []
+    assert missing(bare(config="elsewhere")) == ["the kubelets' configuration is in patches or in the image"]
+
+
+def test_machines_of_ones_own_may_stay_on(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"a.yaml": bare(annotations=BOUNDS)})
+    result = linter.run(Tree(["."]), Config())
+    assert "gpu-pool-never-empty" not in {found.rule for found in result.findings}

@@ -189,3 +189,36 @@ def test_hosts_without_end_are_bounded(read: Callable[..., dict[str, Any]]) -> N
     )
     (pool,) = read({VARIABLES: FLANNEL[VARIABLES], "inventory/train/hosts.ini": hosts})["pools"]
     assert of(pool, "max_nodes") > 5_000
+
+
+GROUPS = {
+    "inventory/train/group_vars/all/all.yml": "additional_sysctl:\n  - {name: net.ipv4.neigh.default.gc_thresh3, value: 8192}\n",
+    "inventory/train/group_vars/gpu.yml": """\
+node_labels:
+  pool: gpu
+  zone: "{{ zone }}"
+  node.kubernetes.io/instance-type: dgx-h100
+node_taints: ["nvidia.com/gpu=true:NoSchedule"]
+""",
+    "inventory/train/inventory.ini": """\
+[kube_control_plane]
+plane[1:3]
+[gpu]
+gpu[1:40]
+[small]
+node[1:5]
+[kube_node:children]
+gpu
+small
+""",
+}
+
+
+def test_a_group_with_labels_is_a_pool(read: Callable[..., dict[str, Any]]) -> None:
+    plane, gpu, others = read({**FLANNEL, **GROUPS})["pools"]
+    assert [of(one, "max_nodes") for one in (plane, gpu, others)] == [3, 40, 5]
+    assert [of(one, "neighbours") for one in (plane, gpu, others)] == [8192, 8192, 8192]
+    assert [of(gpu, name) for name in ("name", "taints", "gpus")] == [
+        "gpu", ["nvidia.com/gpu=true:NoSchedule"], 8,
+    ]  # fmt: skip
+    assert [of(others, name) for name in ("name", "taints", "gpus")] == ["nodes", None, None]

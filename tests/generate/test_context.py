@@ -95,7 +95,7 @@ def test_templates_reckon_nothing(path: Path) -> None:
     widths = {
         id(const)
         for call in tree.find_all(nodes.Filter)
-        if call.name == "indent"
+        if call.name in ("indent", "inset")
         for const in call.find_all(nodes.Const)
     }
     numbers = [

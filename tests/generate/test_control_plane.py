@@ -17,7 +17,7 @@ from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.scale import walls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -123,12 +123,15 @@ def test_pools_of_karpenter_are_one_for_each_market_and_zone() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("efa", [0, 1, 4, 32])
-def test_each_card_has_efa_and_one_of_them_addresses(efa: int) -> None:
-    found = eks.interfaces(efa)
+@pytest.mark.parametrize(
+    ("machine", "cards"),
+    [("m7i.48xlarge", []), ("g6e.8xlarge", [0]), ("p4d.24xlarge", range(4)), ("p5.48xlarge", range(32)), ("p6-b300.48xlarge", range(1, 17))],
+)  # fmt: skip
+def test_each_card_that_has_efa_gets_it_and_the_first_one_addresses(machine: str, cards: Sequence[int]) -> None:
+    found = eks.interfaces(eks.efa_cards(intent.with_defaults("eks", {"machines": [machine]})))
     assert len(set(found)) == len(found)
-    assert {(one.card, one.device) for one in found if one.kind == "interface"} == ({(0, 0)} if efa else set())
-    assert sorted(one.card for one in found if one.kind == "efa-only") == list(range(efa))
+    assert {(one.card, one.device) for one in found if one.kind == "interface"} == ({(0, 0)} if cards else set())
+    assert [one.card for one in found if one.kind == "efa-only"] == list(cards)
 
 
 def test_subnets_hold_what_karpenter_may_buy() -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 import yaml
 
 from kcheck.config.config import ConfigError
-from kcheck.generate import assembly, gke
+from kcheck.generate import assembly, gke, ranges
 from kcheck.generate.intent import with_defaults
 from kcheck.generate.pools import split
+from tests.kubernetes import schemas_of_kinds as crds
 from tests.terraform import schemas_of_providers as attributes
 
 
@@ -40,25 +42,144 @@ def test_nodes_of_spot_only_need_no_zone_of_their_own() -> None:
     assert all(pool.spot for pool in split(with_defaults("gke", {"nodes": 100, "spot": {"share": 100}})))
 
 
-NOT_GENERATED = {"fabric-not-enabled"}
-"""GPUDirect RDMA, and machines of which only some have a network between GPUs: the README says so."""
+def made(**given: Any) -> dict[str, bytes]:
+    return assembly.generate(with_defaults("gke", {"nodes": 100, **given})).files
 
 
-def test_each_card_for_gpus_has_a_network_that_pods_join() -> None:
-    files = assembly.generate(with_defaults("gke", {"nodes": 100, "machines": ["a3-megagpu-8g"]})).files
-    objects = [one for one in yaml.safe_load_all(files["kubernetes/gpu-networks.yaml"]) if one]
-    assert len(objects) == 16
+def sample(files: dict[str, bytes]) -> dict[str, Any]:
+    """The pod template of the sample job."""
     job = next(one for one in yaml.safe_load_all(files["jobs/sample.yaml"]) if one["kind"] == "JobSet")
-    pods = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["metadata"]["annotations"]
-    names = [one["network"] for one in json.loads(pods["networking.gke.io/interfaces"])]
-    assert names == ["default", *sorted({one["metadata"]["name"] for one in objects})]
+    template: dict[str, Any] = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    return template
+
+
+def joined(files: dict[str, bytes]) -> dict[str, str]:
+    """The networks that a pod of the sample job joins, by its interface."""
+    annotation = sample(files)["metadata"]["annotations"]["networking.gke.io/interfaces"]
+    return {one["interfaceName"]: one["network"] for one in json.loads(annotation)}
+
+
+def parameters(files: dict[str, bytes]) -> dict[str, dict[str, str]]:
+    """The networks of the cluster, each with its VPC, its subnet and its mode."""
+    objects = [one for one in yaml.safe_load_all(files["kubernetes/gpu-networks.yaml"]) if one]
+    names = {one["metadata"]["name"] for one in objects if one["kind"] == "Network"}
+    found = {one["metadata"]["name"]: one["spec"] for one in objects if one["kind"] == "GKENetworkParamSet"}
+    assert names == found.keys()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("machine", "cards", "daemon"),
+    [("a3-highgpu-8g", 4, "tcpx-daemon"), ("a3-megagpu-8g", 8, "tcpxo-daemon")],
+)
+def test_each_card_for_gpus_has_a_network_that_pods_join(machine: str, cards: int, daemon: str) -> None:
+    files = made(machines=[machine])
+    networks = [f"gpu-{i}" for i in range(cards)]
+    assert list(joined(files).values()) == ["default", *networks]
+    assert {name: one["deviceMode"] for name, one in parameters(files).items()} == dict.fromkeys(networks, "NetDevice")
+    pod = sample(files)
+    assert f"devices.gke.io/container.{daemon}" in pod["metadata"]["annotations"]
+    (sidecar,) = pod["spec"]["initContainers"]
+    assert (sidecar["name"], sidecar["restartPolicy"]) == (daemon, "Always")  # else the pod never ends
     assert b"enable_multi_networking = true" in files["cluster.tf"]
+    assert sidecar["image"].rpartition("/")[0].encode() in files["kubernetes/gpu-plugin.yaml"]
+
+
+def test_rdma_has_a_network_in_each_zone_and_the_job_is_in_one() -> None:
+    files = made(machines=["a3-ultragpu-8g"])
+    found = parameters(files)
+    assert found.pop("gvnic")["deviceMode"] == "NetDevice"
+    assert len(found) == 3 * 8
+    assert {one["deviceMode"] for one in found.values()} == {"RDMA"}
+    assert {one["vpc"] for one in found.values()} == {f"train-rdma-us-central1-{zone}" for zone in "abc"}
+    own = joined(files)
+    assert own == {"eth0": "default"} | {f"eth{i + 2}": f"rdma-us-central1-a-{i}" for i in range(8)}
+    (term,) = sample(files)["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
+    assert term["matchExpressions"][0]["values"] == ["us-central1-a"]
+    assert b"nccl-plugin-gib" in files["kubernetes/gpu-plugin.yaml"]
+
+
+def test_a_job_stays_off_spot_machines_without_its_networks() -> None:
+    files = made(machines=["a3-highgpu-8g", "a2-ultragpu-8g"], spot={"share": 50})
+    (term,) = sample(files)["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
+    assert term["matchExpressions"] == [{"key": "training/market", "operator": "In", "values": ["on-demand"]}]
+    assert b"values: [nvidia-h100-80gb]" in files["kubernetes/gpu-plugin.yaml"]
+    assert len(re.findall(rb"joins += (true|false)", files["terraform.tfvars"])) == 2
+
+
+def test_jobs_on_spot_machines_that_differ_use_the_ordinary_network() -> None:
+    files = made(machines=["a3-highgpu-8g", "a2-ultragpu-8g"], spot={"share": 100})
+    assert "kubernetes/gpu-networks.yaml" not in files
+    assert b"GPUDirect** is not set up" in files["README.md"]
+
+
+def test_rdma_in_one_zone_leaves_the_job_where_it_is() -> None:
+    files = made(machines=["a4-highgpu-8g"], zones=["us-central1-b"])
+    assert "affinity" not in sample(files)["spec"]
+
+
+@pytest.mark.parametrize(("nodes", "job", "zones"), [(100, 16, "abc"), (100, 64, "a")])
+def test_spot_pools_with_rdma_are_of_one_zone_that_a_job_fits_into(nodes: int, job: int, zones: str) -> None:
+    given = {"nodes": nodes, "machines": ["a4-highgpu-8g"], "spot": {"share": 100}, "job": {"nodes": job}}
+    wanted = with_defaults("gke", given)
+    pools = split(wanted)
+    found: Any = gke.context(wanted, pools, ranges.draft(gke.slots(wanted, pools)))["training_pools"]
+    assert sum(pool.nodes for pool in found) == nodes
+    assert {pool.zones for pool in found} == {(f"us-central1-{zone}",) for zone in zones}
+    of_first = sum(pool.nodes for pool in found if pool.zones == ("us-central1-a",))
+    assert of_first >= job
+
+
+def test_machines_that_are_not_sold_on_demand_come_from_reservations() -> None:
+    assert b'us-central1-b = "train-us-central1-b"' in made(machines=["a4-highgpu-8g"])["terraform.tfvars"]
+    assert b"reservations" not in made(machines=["a3-highgpu-8g"])["terraform.tfvars"]
+    spot = made(machines=["a4-highgpu-8g"], spot={"share": 100})
+    assert b"reservation" not in spot["node_pools.tf"]
 
 
 def test_jobs_of_one_node_need_no_networks_of_their_own() -> None:
-    files = assembly.generate(with_defaults("gke", {"nodes": 100, "job": {"nodes": 1}})).files
-    assert "kubernetes/gpu-networks.yaml" not in files
+    files = made(job={"nodes": 1})
+    assert not files.keys() & {"kubernetes/gpu-networks.yaml", "kubernetes/gpu-plugin.yaml"}
     assert b"additional_node_network_configs" not in files["node_pools.tf"]
+    assert b"filestore.csi.storage.gke.io" in files["kubernetes/storage-class.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "job", "size"),
+    [
+        (100, 2, 9000),  # 940 MB/s: the smallest there is
+        (100, 32, 18000),  # 15,040 MB/s of 17,578
+        (4000, 4000, 1944000),  # in steps of 72,000 above 1,530,000
+    ],
+)
+def test_managed_lustre_is_as_fast_as_the_nodes_of_a_job(nodes: int, job: int, size: int) -> None:
+    found = gke.lustre(with_defaults("gke", {"nodes": nodes, "job": {"nodes": job}}))
+    assert found is not None
+    assert found.size == size
+    assert found.speed >= job * 470
+
+
+def test_cpu_clusters_keep_checkpoints_on_filestore() -> None:
+    assert gke.lustre(with_defaults("gke", {"nodes": 100, "machines": ["c3-standard-88"]})) is None
+
+
+def test_ranges_that_reach_the_api_server_close_the_other_ways() -> None:
+    files = made(network={"api_ranges": ["203.0.113.0/24"]})
+    assert b"allow_external_traffic = false" in files["cluster.tf"]
+    assert b"master_authorized_networks_config" in files["cluster.tf"]
+    assert b'api_ranges = ["203.0.113.0/24"]' in files["terraform.tfvars"]
+    assert b"--dns-endpoint" not in files["outputs.tf"]
+
+
+def test_clusters_of_a_project_have_repositories_of_their_own() -> None:
+    files = made(name="infer")
+    assert b'repository_id = "${var.name}-docker-hub"' in files["registry.tf"]
+    assert b'repository_id = "infer"' in files["registry.tf"]
+    assert b"my-project/infer-docker-hub" in files["outputs.tf"]
 
 
 @pytest.mark.parametrize(
@@ -69,23 +190,30 @@ def test_jobs_of_one_node_need_no_networks_of_their_own() -> None:
         {"nodes": 40, "machines": ["g2-standard-8"]},
         {"nodes": 40, "machines": ["c3-standard-88"], "spot": {"share": 30}},
         {"nodes": 40, "machines": ["a4-highgpu-8g"], "zones": ["us-central1-b"]},
+        {"nodes": 300, "machines": ["a3-megagpu-8g"], "scheduler": "none"},
+        {"nodes": 300, "machines": ["a3-ultragpu-8g"], "spot": {"share": 30}},
+        {"nodes": 300, "machines": ["a3-ultragpu-8g", "a4-highgpu-8g"], "spot": {"share": 100}, "scheduler": "volcano"},
+        {"nodes": 100, "network": {"api_ranges": ["203.0.113.0/24"]}},
         {"nodes": 8000, "registry": "registry.example.com/ml"},
     ],
-    ids=["spot", "several", "single", "cpu", "hyperdisk", "large"],
+    ids=["spot", "several", "single", "cpu", "hyperdisk", "mega", "rdma", "rdma-spot", "api", "large"],
 )
 def test_kinds_of_machines_come_out_clean(given: dict[str, Any]) -> None:
     made = assembly.generate(with_defaults("gke", given))
-    assert {finding.rule for finding in made.result.findings} <= NOT_GENERATED
+    assert [finding.rule for finding in made.result.findings] == []
     assert made.result.undecided == []
     for path, data in made.files.items():
         if path.endswith(".tf"):
             assert [path, *attributes.unknown(data.decode()), *attributes.missing(data.decode())] == [path]
+        elif path.startswith("kubernetes/"):
+            assert [path, *crds.problems(data.decode())] == [path]
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
         ({"machines": ["ct5p-hightpu-4t"]}, "the accelerators of ct5p-hightpu-4t are not NVIDIA's"),
+        ({"machines": ["a4x-highgpu-4g"]}, "Arm machines in racks of 18 that NVLink joins"),
         ({"machines": ["n1-standard-8"], "gpus": 1}, "n1-standard-8 has no built-in GPUs"),
     ],
 )

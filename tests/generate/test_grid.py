@@ -33,6 +33,7 @@ FACTORS: dict[str, tuple[Any, ...]] = {
     "spot": (0, 30),
     "scheduler": ("kueue", "volcano", "none"),
     "autoscaler": (0, 1),  # the first and the second that the cloud has
+    "installer": (0, 1, 2),  # the same of what sets its clusters up
 }
 Case = tuple[Any, ...]
 
@@ -44,12 +45,15 @@ def grid() -> list[Case]:
 
 
 def able(case: Case) -> bool:
-    cloud, _, spot, _, autoscaler = case
-    return autoscaler < len(autoscalers(cloud)) and not (cloud == "selfmanaged" and spot)
+    cloud, _, spot, _, autoscaler, installer = case
+    there = autoscaler < len(listed(cloud, "autoscalers")) and installer < len(listed(cloud, "installers"))
+    if cloud != "selfmanaged":
+        return there
+    return there and not spot and (not autoscaler or listed(cloud, "installers")[installer] == "cluster-api")
 
 
-def autoscalers(cloud: str) -> list[str]:
-    return str(recommended.values(cloud)["intent.autoscalers"]).split(", ")
+def listed(cloud: str, what: str) -> list[str]:
+    return str(recommended.values(cloud).get(f"intent.{what}", "")).split(", ")
 
 
 def pairwise(cases: list[Case]) -> list[Case]:
@@ -72,11 +76,12 @@ CASES = grid() if os.environ.get("KCHECK_GRID") == "all" else pairwise(grid())
 
 @cache
 def made(case: Case) -> tuple[intent.Intent, Output]:
-    cloud, nodes, spot, scheduler, autoscaler = case
+    cloud, nodes, spot, scheduler, autoscaler, installer = case
     given: dict[str, Any] = {"nodes": nodes, "spot": {"share": spot}, "scheduler": scheduler}
+    given["installer"] = listed(cloud, "installers")[installer]
     if cloud == "aks" and autoscaler:  # machines with InfiniBand are refused
         given["machines"] = ["Standard_NC40ads_H100_v5"]
-    chosen = autoscalers(cloud)[autoscaler]
+    chosen = listed(cloud, "autoscalers")[autoscaler]
     if (cloud, chosen) == ("aks", "karpenter"):  # its nodes are in no scale set, which InfiniBand wants
         given["machines"] = ["Standard_NC24ads_A100_v4"]
     wanted = intent.with_defaults(cloud, {**given, "autoscaler": chosen})
@@ -125,7 +130,7 @@ def test_terraform_has_only_what_providers_know(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_manifests_are_what_the_api_takes(case: Case) -> None:
     for path, data in made(case)[1].files.items():
-        if path.startswith("kubernetes/"):
+        if path.startswith(("kubernetes/", "jobs/")) or path in ("cluster.yaml", "machines.yaml"):
             assert crds.problems(data.decode()) == [], path
         elif path.endswith(".yaml"):
             list(yaml.load_all(data, bundled.loader()))
@@ -149,7 +154,7 @@ def test_text_is_clean(case: Case) -> None:
     """No leftovers of templates, no blanks at line ends, no runs of blank lines, no endless lines."""
     for path, data in made(case)[1].files.items():
         text = data.decode()
-        assert not re.search(r'\{\{(?! \$)|\{%|%\}|(?<!clusterIP: )\bNone\b(?!")|undefined', text), path
+        assert not re.search(r'\{\{(?! (?:\$|ds\.|zone ))|\{%|%\}|(?<!clusterIP: )\bNone\b(?!")|undefined', text), path
         assert not re.search(r"[ \t]+$", text, re.MULTILINE), path
         assert "\n\n\n" not in text, path
         assert text.endswith("\n"), path
@@ -158,17 +163,20 @@ def test_text_is_clean(case: Case) -> None:
             assert max(map(len, text.splitlines())) <= 180, path
 
 
-# --- one of each cloud, to read
+# --- one of each cloud and installer, to read
 
 
-def golden(cloud: str) -> Output:
-    return generate(intent.with_defaults(cloud, intent.load(str(GENERATED / f"{cloud}.yaml"))))
+EXAMPLES = {**{cloud: cloud for cloud in CLOUDS}, "cluster-api": "selfmanaged", "kubespray": "selfmanaged"}
 
 
-@pytest.mark.parametrize("cloud", CLOUDS)
-def test_generated_examples_are_as_they_are_in_the_repository(cloud: str) -> None:
-    folder = GENERATED / cloud
-    found = golden(cloud)
+def golden(example: str) -> Output:
+    return generate(intent.with_defaults(EXAMPLES[example], intent.load(str(GENERATED / f"{example}.yaml"))))
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_generated_examples_are_as_they_are_in_the_repository(example: str) -> None:
+    folder = GENERATED / example
+    found = golden(example)
     assert found.result.findings == []
     if os.environ.get("KCHECK_UPDATE"):
         shutil.rmtree(folder, ignore_errors=True)

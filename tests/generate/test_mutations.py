@@ -66,8 +66,16 @@ BASES: dict[str, dict[str, Any]] = {
     "ack": {"nodes": 1950, "spot": {"share": 30}, "machines": ["ecs.gn8v-8x.48xlarge", "ecs.ebmgn8v.48xlarge"]},
     "ack flannel": {"nodes": 450, "network": {"mode": "flannel"}, "scheduler": "none"},
     "aks": {"nodes": 1000, "spot": {"share": 30}},
+    "aks without InfiniBand": {
+        "nodes": 1000,
+        "spot": {"share": 30},
+        "machines": ["Standard_NC80adis_H100_v5"],
+        "job": {"nodes": 160},
+    },
     "aks small": {"nodes": 100, "scheduler": "none"},
     "selfmanaged": {"nodes": 1000},
+    "selfmanaged kubespray": {"nodes": 1200, "installer": "kubespray"},
+    "selfmanaged cluster-api": {"nodes": 1200, "installer": "cluster-api"},
 }
 
 JOB, TFVARS, POOLS = "jobs/sample.yaml", "terraform.tfvars", "node_pools.tf"
@@ -268,7 +276,7 @@ EKS = [
     mistake("retries-run-out", "eks", add(ADDED, job(64).replace("backoffLimit: 20", "suspend: false"))),
     mistake("two-gang-schedulers", "eks", after(JOB, "restartPolicy: Never", "schedulerName: volcano")),
     # network
-    mistake("efa-across-zones", "eks", swap(POOLS, "enable_efa_support = !pool.spot", "enable_efa_support = true")),
+    mistake("efa-across-zones", "eks", swap(POOLS, "one if !pool.spot", "one")),
     mistake(
         "prefix-delegation-off",
         "eks",
@@ -302,8 +310,8 @@ EKS = [
     ),
     mistake(
         "too-many-pools",
-        "eks",
-        swap(TFVARS, r"(  )(gpu-a1) +(=.*nodes =) \d+ (.*)", "".join(rf"\1\2-{i} \3 5 \4\n" for i in range(30))),
+        "eks spot",
+        swap(TFVARS, r"(  )(gpu-spot1) +(=.*nodes =) \d+(.*)", "".join(rf"\1\2-{i} \3 5\4\n" for i in range(30))),
         also=(QUOTA,),
     ),
     # quotas
@@ -559,6 +567,13 @@ GKE = [
     mistake("gpu-pool-never-empty", "gke", swap(POOLS, "total_min_node_count = 0", "total_min_node_count = 4")),
     mistake("quota-needed", "gke", drop("kcheck.yaml", "gke.quota.h100_gpus:")),
     mistake("spot-location-policy", "gke", swap(POOLS, '"ANY"', '"BALANCED"')),
+    mistake("fabric-not-enabled", "gke", drop(POOLS, r"network_config \{")),
+    mistake("fabric-not-requested", "gke", drop(JOB, r"networking\.gke\.io/", times=2)),
+    mistake(
+        "fabric-switched-off",
+        "gke",
+        swap(JOB, r'(- name: )NCCL_SOCKET_IFNAME\n( +)value: "eth0"', r"\1NCCL_NET\n\2value: Socket"),
+    ),
     mistake(
         "docker-hub-image", "gke", swap("kubernetes/prepull.yaml", r"image: .*train:.*", "image: pytorch/pytorch:2.9.0")
     ),
@@ -689,24 +704,33 @@ AKS = [
     ),
     mistake(
         "upgrade-blocked-by-limit",
-        "aks",
+        "aks without InfiniBand",
         every(TFVARS, r"nodes = 2\d\d", "nodes = 1000"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3313"),
         swap(POOLS, "max_unavailable +=.*", 'max_surge = "33%"'),
-        also=(*GROWN, QUOTA, "unready-tolerance-low"),
+        also=(*GROWN[:2], QUOTA, "unready-tolerance-low"),
     ),
     mistake(
         "pool-over-limit",
-        "aks",
+        "aks without InfiniBand",
         every(TFVARS, r"nodes = 2\d\d", "nodes = 1200"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3900"),
-        also=(*GROWN, QUOTA, "unready-tolerance-low"),
+        also=(*GROWN[:2], QUOTA, "unready-tolerance-low"),
     ),
-    mistake("single-large-pool", "aks", every(TFVARS, r"nodes = 2\d\d", "nodes = 400"), also=(QUOTA,)),
+    mistake(
+        "single-large-pool", "aks without InfiniBand", every(TFVARS, r"nodes = 2\d\d", "nodes = 400"), also=(QUOTA,)
+    ),
+    mistake(
+        "pool-over-quota",
+        "aks",
+        every(TFVARS, r"nodes = \d+", "nodes = 120"),
+        swap("kcheck.yaml", r"nodes: \d+", "nodes: 1440"),
+        also=(QUOTA, "slow-node-deletion", "unready-tolerance-low"),
+    ),
     mistake("slow-boot-disk", "aks", every(POOLS, '"Ephemeral"', '"Managed"')),
     mistake(
         "arp-cache-too-small",
-        "aks",
+        "aks without InfiniBand",
         after(
             POOLS,
             "max_pods +=",
@@ -737,10 +761,43 @@ AKS = [
     ),
     mistake("quota-needed", "aks", drop("kcheck.yaml", "aks.quota.spot:")),
 ]
+SPRAY = "group_vars/k8s_cluster/k8s-cluster.yml"
 ADMIN = "kubeadm.yaml"
 SELF = [
     mistake(
         "apiserver-inflight-default", "selfmanaged", drop(ADMIN, "name: max-(mutating-)?requests-inflight", times=2)
+    ),
+    mistake("fabric-not-requested", "selfmanaged", drop("jobs/sample.yaml", "rdma/ib:")),
+    mistake("fabric-not-requested", "selfmanaged kubespray", drop("jobs/sample.yaml", "rdma/ib:")),
+    mistake("fabric-not-requested", "selfmanaged cluster-api", drop("jobs/sample.yaml", "rdma/ib:")),
+    mistake(
+        "apiserver-inflight-default", "selfmanaged kubespray", drop(SPRAY, "max-(mutating-)?requests-inflight", times=2)
+    ),
+    mistake("controller-manager-qps-default", "selfmanaged kubespray", drop(SPRAY, "kube-api-(qps|burst)", times=2)),
+    mistake("etcd-not-on-ssd", "selfmanaged kubespray", drop("group_vars/all/etcd.yml", "etcd_data_dir:")),
+    mistake("etcd-quota-default", "selfmanaged kubespray", drop("group_vars/all/etcd.yml", "etcd_quota_backend")),
+    mistake(
+        "events-in-main-etcd", "selfmanaged kubespray", drop("group_vars/all/etcd.yml", "etcd_events_cluster_enabled")
+    ),
+    mistake("serial-image-pulls", "selfmanaged kubespray", drop(SPRAY, "serializeImagePulls:")),
+    mistake("pod-range-too-small", "selfmanaged kubespray", swap(SPRAY, r"(kube_pods_subnet: .*)/\d+", r"\1/18")),
+    mistake("arp-cache-too-small", "selfmanaged kubespray", drop("group_vars/all/all.yml", "gc_thresh3")),
+    mistake(
+        "apiserver-inflight-default",
+        "selfmanaged cluster-api",
+        drop("cluster.yaml", "name: max-(mutating-)?requests", times=2),
+    ),
+    mistake("etcd-quota-default", "selfmanaged cluster-api", drop("cluster.yaml", "name: quota-backend-bytes")),
+    mistake("events-in-main-etcd", "selfmanaged cluster-api", drop("cluster.yaml", "name: etcd-servers-overrides")),
+    mistake(
+        "serial-image-pulls",
+        "selfmanaged cluster-api",
+        swap("machines.yaml", "serializeImagePulls: false", "serializeImagePulls: true", times=2),
+    ),
+    mistake(
+        "pod-range-too-small",
+        "selfmanaged cluster-api",
+        swap("cluster.yaml", r"(cidrBlocks: \[10.0.0.0)/\d+", r"\1/18"),
     ),
     mistake("controller-manager-qps-default", "selfmanaged", drop(ADMIN, "name: kube-api-(qps|burst)", times=2)),
     mistake("etcd-not-on-ssd", "selfmanaged", drop(ADMIN, "dataDir:")),

@@ -135,6 +135,15 @@ spec:
     env: [{name: NCCL_DEBUG, value: INFO}]
     resourcesPerNode: {limits: {nvidia.com/gpu: 8}}
 """,
+    "TrainingRuntime": f"""\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {{name: torch, namespace: team}}
+spec:
+  podGroupPolicy: {{volcano: {{}}}}
+  template: {{metadata: {{annotations: {{scheduling.volcano.sh/queue-name: team}}}}, spec: {{ttlSecondsAfterFinished: 60,
+    replicatedJobs: [{{name: node, template: {{spec: {{template: {POD}}}}}}}]}}}}
+""",
     "ClusterTrainingRuntime": f"""\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: ClusterTrainingRuntime
@@ -293,6 +302,7 @@ BAD = [
     ("TrainJob", "numNodes: 4", "nodes: 4", "spec.trainer: Additional"),
     ("TrainJob", "numNodes: 4", "numNodes: four", "spec.trainer.numNodes: 'four' is not of type 'integer'"),
     ("TrainJob", "value: INFO", "val: INFO", "spec.trainer.env.0: Additional"),
+    ("TrainingRuntime", "volcano: {}", "volcano: 1", "spec.podGroupPolicy.volcano: 1 is not of type 'object'"),
     ("ClusterTrainingRuntime", "mlPolicy:", "mlpolicy:", "'mlpolicy' was unexpected"),
     ("ClusterTrainingRuntime", "numNodes: 4", "numNodes: []", "spec.mlPolicy.numNodes: [] is not of type 'integer'"),
     ("ClusterTrainingRuntime", "{name: node, ", "{", "spec.template.spec.replicatedJobs.0: 'name' is a required"),

@@ -509,3 +509,61 @@ def test_any_text_is_a_quantity_or_not(text: str) -> None:
     except ValueError:
         return
     assert isinstance(number, Fraction)
+
+
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: whole}
+spec:
+  template:
+    spec:
+      replicatedJobs:
+        - name: dataset
+          template: {spec: {template: {spec: {containers: [{name: other, image: other:1}]}}}}
+        - name: node
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec:
+              template:
+                metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}
+                spec:
+                  nodeSelector: {pool: gpu}
+                  containers:
+                    - name: node
+                      image: train:0
+                      env: [{name: A, value: a}]
+                      resources: {requests: {cpu: 4, memory: 8Gi}, limits: {nvidia.com/gpu: 8}}
+                    - {name: beside, image: beside:1, resources: {requests: {cpu: 1, memory: 1Gi}}}
+"""
+TRAIN_JOB = """\
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: one}
+spec:
+  runtimeRef: {kind: TrainingRuntime, name: whole}
+  trainer: {image: "train:1", numNodes: 4, numProcPerNode: 8, command: [torchrun], env: [{name: B, value: b}]}
+"""
+
+
+def test_a_trainjob_has_the_pods_of_its_runtime(read: Read) -> None:
+    (job,) = read({"one.yaml": RUNTIME + TRAIN_JOB}).workloads
+    (pods,) = job.templates
+    assert (known(pods.count), known(pods.cpu), known(pods.memory), known(pods.gpus)) == (4, 5000, 9 << 30, 8)
+    assert [known(one.image) for one in pods.containers] == ["train:1", "beside:1"]
+    assert known(pods.selection) == ((requirement("pool", "gpu"),),)
+    assert known(pods.safe_to_evict) == "false"
+    assert known(job.processes) == "8"
+
+
+def test_a_trainjob_says_otherwise_than_its_runtime(read: Read) -> None:
+    own = "numNodes: 4, resourcesPerNode: {requests: {cpu: 2, memory: 4Gi}}"
+    (job,) = read({"one.yaml": RUNTIME + TRAIN_JOB.replace("numNodes: 4", own)}).workloads
+    (pods,) = job.templates
+    assert (known(pods.cpu), known(pods.memory), known(pods.gpus)) == (3000, 5 << 30, 0)
+
+
+def test_a_trainjob_without_its_runtime_leaves_the_pods_open(read: Read) -> None:
+    (job,) = read({"one.yaml": RUNTIME.replace("name: whole", "name: other") + TRAIN_JOB}).workloads
+    assert isinstance(job.templates[0].selection, Unknown)

@@ -18,8 +18,18 @@ resource "azurerm_kubernetes_cluster" "main" {
   dns_prefix          = var.name
   kubernetes_version  = var.kubernetes_version
 
+  role_based_access_control_enabled = true
+
   # An API server that grows with the cluster, up to 5,000 nodes, and an SLA; Free is for tests with up to 10.
   sku_tier = "Standard"
+
+  # The API server has a private address only; README.md says how to reach it.
+  private_cluster_enabled = true
+
+  api_server_access_profile {
+    virtual_network_integration_enabled = true
+    subnet_id                           = azurerm_subnet.api.id
+  }
 
   identity {
     type         = "UserAssigned"

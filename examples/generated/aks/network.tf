@@ -1,5 +1,6 @@
+# Of this cluster alone, whatever other ones the subscription has: what is in it may have the names of others.
 resource "azurerm_resource_group" "main" {
-  name     = var.name
+  name     = "${var.name}-${var.region}"
   location = var.region
 }
 
@@ -22,6 +23,32 @@ resource "azurerm_subnet" "nodes" {
   service_endpoint {
     service = "Microsoft.Storage"
   }
+}
+
+# The API server itself: nodes reach it, and it them and their webhooks, without a tunnel.
+resource "azurerm_subnet" "api" {
+  name                            = "api"
+  resource_group_name             = azurerm_resource_group.main.name
+  virtual_network_name            = azurerm_virtual_network.main.name
+  address_prefixes                = [var.api_cidr] # /28 at least: a subnet that is full keeps the API server from growing with the cluster
+  default_outbound_access_enabled = false
+
+  delegation {
+    name = "aks"
+
+    service_delegation {
+      name    = "Microsoft.ContainerService/managedClusters"
+      actions = ["Microsoft.Network/virtualNetworks/subnets/join/action"]
+    }
+  }
+}
+
+resource "azurerm_subnet" "lustre" {
+  name                            = "lustre"
+  resource_group_name             = azurerm_resource_group.main.name
+  virtual_network_name            = azurerm_virtual_network.main.name
+  address_prefixes                = [var.lustre_cidr] # enough for up to 196 TiB
+  default_outbound_access_enabled = false
 }
 
 # Zone-redundant, so that a zone that fails takes no nodes of other zones with it.
@@ -49,5 +76,11 @@ resource "azurerm_nat_gateway_public_ip_prefix_association" "nat" {
 
 resource "azurerm_subnet_nat_gateway_association" "nodes" {
   subnet_id      = azurerm_subnet.nodes.id
+  nat_gateway_id = azurerm_nat_gateway.main.id
+}
+
+# The file system asks services of Azure for updates and for its state.
+resource "azurerm_subnet_nat_gateway_association" "lustre" {
+  subnet_id      = azurerm_subnet.lustre.id
   nat_gateway_id = azurerm_nat_gateway.main.id
 }

@@ -3,6 +3,8 @@ resource "azurerm_container_registry" "main" {
   location            = azurerm_resource_group.main.location
   resource_group_name = azurerm_resource_group.main.name
   sku                 = "Premium" # the tier whose throughput is made for many nodes that pull at once
+
+  zone_redundancy_enabled = true # a zone that fails takes no images of other zones with it
 }
 
 resource "azurerm_role_assignment" "pull" {
@@ -13,7 +15,7 @@ resource "azurerm_role_assignment" "pull" {
 }
 
 # Docker Hub allows 100 pulls in six hours from an address, which 1,000 nodes behind 2 addresses use up within
-# seconds. train00000000.azurecr.io/docker-hub pulls each image once, with the account below.
+# seconds. train57be9df9.azurecr.io/docker-hub pulls each image once, with the account below.
 resource "azurerm_container_registry_cache_rule" "docker_hub" {
   name                  = "dockerhub"
   container_registry_id = azurerm_container_registry.main.id
@@ -68,6 +70,7 @@ resource "azurerm_key_vault_access_policy" "registry" {
 resource "azurerm_key_vault_secret" "docker_hub_user" {
   name         = "docker-hub-user"
   value        = var.docker_hub_user
+  content_type = "text/plain"
   key_vault_id = azurerm_key_vault.main.id
 
   depends_on = [azurerm_key_vault_access_policy.terraform]
@@ -76,6 +79,7 @@ resource "azurerm_key_vault_secret" "docker_hub_user" {
 resource "azurerm_key_vault_secret" "docker_hub_token" {
   name             = "docker-hub-token"
   value_wo         = var.docker_hub_token
+  content_type     = "text/plain"
   value_wo_version = 1 # one more for each new token: what is written only is in no state to compare with
   key_vault_id     = azurerm_key_vault.main.id
 

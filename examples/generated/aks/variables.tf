@@ -28,6 +28,26 @@ variable "nodes_cidr" {
   type        = string
 }
 
+variable "api_cidr" {
+  description = "The range of the subnet of the API server."
+  type        = string
+}
+
+variable "lustre_cidr" {
+  description = "The range of the subnet of the file system."
+  type        = string
+}
+
+variable "lustre_capacity" {
+  description = "The size of the file system in TiB, a multiple of 4."
+  type        = number
+}
+
+variable "lustre_zone" {
+  description = "The zone of the file system."
+  type        = string
+}
+
 variable "pod_cidr" {
   description = "The range of pods; it is known inside of the cluster only."
   type        = string

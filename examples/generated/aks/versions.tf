@@ -6,24 +6,23 @@ terraform {
       source  = "hashicorp/azurerm"
       version = "~> 5.0"
     }
-    helm = {
-      source  = "hashicorp/helm"
-      version = "~> 3.0"
-    }
   }
 }
 
 provider "azurerm" {
   subscription_id = var.subscription_id
 
-  features {}
-}
+  # From version 5 on azurerm registers none by itself, and a new subscription has few.
+  resource_providers_to_register = [
+    "Microsoft.Compute",
+    "Microsoft.ContainerRegistry",
+    "Microsoft.ContainerService",
+    "Microsoft.KeyVault",
+    "Microsoft.ManagedIdentity",
+    "Microsoft.Network",
+    "Microsoft.Storage",
+    "Microsoft.StorageCache",
+  ]
 
-provider "helm" {
-  kubernetes = {
-    host                   = azurerm_kubernetes_cluster.main.kube_config[0].host
-    client_certificate     = base64decode(azurerm_kubernetes_cluster.main.kube_config[0].client_certificate)
-    client_key             = base64decode(azurerm_kubernetes_cluster.main.kube_config[0].client_key)
-    cluster_ca_certificate = base64decode(azurerm_kubernetes_cluster.main.kube_config[0].cluster_ca_certificate)
-  }
+  features {}
 }

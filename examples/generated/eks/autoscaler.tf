@@ -21,7 +21,7 @@ resource "aws_eks_pod_identity_association" "cluster_autoscaler" {
 }
 
 resource "aws_iam_role" "cluster_autoscaler" {
-  name               = "${var.name}-cluster-autoscaler"
+  name_prefix        = "${var.name}-autoscaler-"
   assume_role_policy = data.aws_iam_policy_document.pods.json
 }
 
@@ -32,7 +32,7 @@ resource "aws_iam_role_policy" "cluster_autoscaler" {
 }
 
 data "aws_iam_policy_document" "cluster_autoscaler" {
-  # Reading has no conditions. DescribeNodegroup tells the labels and taints of pools without nodes.
+  # What only reads, and is of no single resource.
   statement {
     actions = [
       "autoscaling:DescribeAutoScalingGroups",
@@ -44,16 +44,21 @@ data "aws_iam_policy_document" "cluster_autoscaler" {
       "ec2:DescribeInstanceTypes",
       "ec2:DescribeLaunchTemplateVersions",
       "ec2:GetInstanceTypesFromInstanceRequirements",
-      "eks:DescribeNodegroup",
     ]
 
     resources = ["*"]
   }
 
+  # The labels and taints of pools without nodes.
+  statement {
+    actions   = ["eks:DescribeNodegroup"]
+    resources = ["arn:aws:eks:${var.region}:${var.account}:nodegroup/${var.name}/*"]
+  }
+
   # EKS tags the groups of its node groups itself; the autoscaler changes those of this cluster only.
   statement {
     actions   = ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"]
-    resources = ["*"]
+    resources = ["arn:aws:autoscaling:${var.region}:${var.account}:autoScalingGroup:*:autoScalingGroupName/eks-*"]
 
     condition {
       test     = "StringEquals"

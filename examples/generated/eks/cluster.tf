@@ -9,11 +9,24 @@ module "eks" {
   subnet_ids        = module.vpc.private_subnets
   service_ipv4_cidr = var.service_cidr
 
-  # For kubectl and Helm from outside; nodes use the private one.
-  endpoint_public_access                   = true
-  endpoint_public_access_cidrs             = var.api_cidrs
+  # Nodes use the private address of the API server; kubectl and Helm, too, unless they come from one of the ranges.
+  endpoint_private_access                  = true
+  endpoint_public_access                   = length(var.api_ranges) > 0
+  endpoint_public_access_cidrs             = var.api_ranges
   enable_cluster_creator_admin_permissions = true
   deletion_protection                      = true # terraform destroy ends here until this is false
+  enabled_log_types                        = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
+
+  security_group_additional_rules = {
+    vpc = {
+      description = "kubectl and Helm from the VPC"
+      type        = "ingress"
+      protocol    = "tcp"
+      from_port   = 443
+      to_port     = 443
+      cidr_blocks = var.vpc_cidrs
+    }
+  }
 
   # A control plane that is large before the burst: others grow with the cluster, but minutes too late.
   control_plane_scaling_config = {
@@ -32,12 +45,7 @@ module "eks" {
       })
     }
 
-    aws-efs-csi-driver = {
-      pod_identity_association = [{
-        role_arn        = aws_iam_role.efs.arn
-        service_account = "efs-csi-controller-sa"
-      }]
-    }
+    aws-fsx-csi-driver = {} # it mounts what storage.tf makes, and makes nothing itself: no role
 
     eks-pod-identity-agent = {
       before_compute = true
@@ -59,9 +67,9 @@ module "eks" {
     }
   }
 
-  # EFA talks only between members of a group that lets everything in and out among them: all nodes, whatever their pool.
   node_security_group_additional_rules = {
-    efa_in = {
+    # EFA talks only between members of a group that lets everything in and out among them: all nodes, whatever their pool.
+    efa_ingress = {
       description = "EFA"
       type        = "ingress"
       protocol    = "-1"
@@ -70,13 +78,31 @@ module "eks" {
       self        = true
     }
 
-    efa_out = {
+    efa_egress = {
       description = "EFA"
       type        = "egress"
       protocol    = "-1"
       from_port   = 0
       to_port     = 0
       self        = true
+    }
+
+    lustre_ingress = {
+      description              = "Lustre and EFA"
+      type                     = "ingress"
+      protocol                 = "-1"
+      from_port                = 0
+      to_port                  = 0
+      source_security_group_id = aws_security_group.checkpoints.id
+    }
+
+    lustre_egress = {
+      description              = "Lustre and EFA"
+      type                     = "egress"
+      protocol                 = "-1"
+      from_port                = 0
+      to_port                  = 0
+      source_security_group_id = aws_security_group.checkpoints.id
     }
   }
 

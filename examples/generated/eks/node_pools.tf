@@ -1,4 +1,15 @@
 locals {
+  # EFA as AWS recommends it: one interface for addresses, and on each card one that is for EFA only and takes no address.
+  efa_interfaces = concat(
+    [{ network_card_index = 0, device_index = 0, interface_type = "interface", delete_on_termination = true }],
+    [for card in range(0, 32) : {
+      network_card_index    = card
+      device_index          = card == 0 ? 1 : 0
+      interface_type        = "efa-only"
+      delete_on_termination = true
+    }],
+  )
+
   # For the cluster's own pods, so that they keep no training node alive.
   system_pools = {
     system = {
@@ -10,6 +21,7 @@ locals {
 
       iam_role_additional_policies = {
         docker_hub = aws_iam_policy.docker_hub.arn
+        sessions   = "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore" # a way in without SSH, and on to the API server
       }
     }
   }
@@ -18,7 +30,7 @@ locals {
     for name, pool in var.training_pools : name => {
       ami_type       = "AL2023_x86_64_NVIDIA"
       instance_types = pool.spot ? var.training_machines : [var.training_machines[0]]
-      capacity_type  = pool.spot ? "SPOT" : "ON_DEMAND"
+      capacity_type  = pool.capacity_block ? "CAPACITY_BLOCK" : pool.spot ? "SPOT" : "ON_DEMAND"
       subnet_ids     = [for zone in pool.zones : module.vpc.private_subnets[index(sort(keys(var.zones)), zone)]]
 
       # An empty pool costs nothing; the autoscaler sets the size from then on.
@@ -26,13 +38,25 @@ locals {
       max_size     = pool.nodes
       desired_size = 0
 
+      # The image of the day that the pool is made: terraform apply replaces no node of a running job.
+      use_latest_ami_release_version = false
+
+      capacity_reservation_specification = pool.reservation == null ? null : {
+        capacity_reservation_target = {
+          capacity_reservation_id = pool.reservation
+        }
+      }
+
+      instance_market_options = pool.capacity_block ? { market_type = "capacity-block" } : null
+
       update_config = {
         # A third of a pool at a time; one node at a time takes days, and training pools are mostly empty.
         max_unavailable_percentage = 33
       }
 
-      # All network cards for EFA, and a placement group. Not for spot, which is spread over zones.
-      enable_efa_support = !pool.spot
+      # Close to each other. Not for spot, which is spread over zones, nor for reservations, which have places of their own.
+      create_placement_group = !pool.spot && pool.reservation == null
+      network_interfaces     = [for one in local.efa_interfaces : one if !pool.spot]
 
       # The local disks as one, for images and scratch data: the system disk of a node is too slow for both.
       cloudinit_pre_nodeadm = [{

@@ -1,8 +1,8 @@
 name               = "train"
 account            = "111122223333"
 region             = "us-east-2"
-kubernetes_version = "1.35"        # the newest that every part of this is known to run with
-api_cidrs          = ["0.0.0.0/0"] # from anywhere, and IAM decides; better the addresses that you come from
+kubernetes_version = "1.35" # the newest that every part of this is known to run with
+api_ranges         = []     # the API server has a private address only
 
 vpc_cidrs = ["10.0.0.0/17"]
 
@@ -30,3 +30,6 @@ training_pools = {
 
 # 3: one in each of three zones; and one more node for the cluster's own pods for each 100 training nodes.
 system_nodes = 13
+
+# 1,000 MB/s for each TiB, and 0.60 US dollars for each GiB and month, used or not. Nodes of other zones reach it, too, and pay for traffic.
+checkpoints = { zone = "a", capacity = 62400 }

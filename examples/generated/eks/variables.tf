@@ -38,12 +38,24 @@ variable "service_cidr" {
 }
 
 variable "training_pools" {
-  description = "The node groups for training: their zones, and the most nodes of each."
+  description = "The node groups for training: their zones, the most nodes of each, and the id of the capacity that is reserved for it."
   type = map(object({
-    zones = list(string)
-    nodes = number
-    spot  = optional(bool, false)
+    zones          = list(string)
+    nodes          = number
+    spot           = optional(bool, false)
+    reservation    = optional(string)
+    capacity_block = optional(bool, false)
   }))
+
+  validation {
+    condition     = alltrue([for pool in var.training_pools : pool.reservation == null || !pool.spot && length(pool.zones) == 1])
+    error_message = "Reserved capacity is on demand and in one zone."
+  }
+
+  validation {
+    condition     = alltrue([for pool in var.training_pools : pool.reservation != null || !pool.capacity_block])
+    error_message = "A Capacity Block has an id: set reservation."
+  }
 }
 
 variable "training_machines" {
@@ -51,14 +63,33 @@ variable "training_machines" {
   type        = list(string)
 }
 
-variable "api_cidrs" {
-  description = "Where kubectl and Helm may come from."
+variable "api_ranges" {
+  description = "Ranges from which the API server can be reached; without any, from the VPC only."
   type        = list(string)
+}
+
+variable "api_tunnel" {
+  description = "Where a tunnel to the API server begins, as in README.md; empty where none is needed."
+  type        = string
+  default     = ""
 }
 
 variable "system_nodes" {
   description = "The most nodes for the cluster's own pods."
   type        = number
+}
+
+variable "checkpoints" {
+  description = "The zone of the file system for checkpoints, and its capacity in GiB, which decides on its throughput."
+  type = object({
+    zone     = string
+    capacity = number
+  })
+
+  validation {
+    condition     = contains(keys(var.zones), var.checkpoints.zone)
+    error_message = "The file system has to be in one of the zones."
+  }
 }
 
 variable "docker_hub_user" {

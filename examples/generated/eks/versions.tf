@@ -30,7 +30,8 @@ provider "aws" {
 
 provider "helm" {
   kubernetes = {
-    host                   = module.eks.cluster_endpoint
+    host                   = coalesce(var.api_tunnel, module.eks.cluster_endpoint)
+    tls_server_name        = trimprefix(module.eks.cluster_endpoint, "https://")
     cluster_ca_certificate = base64decode(module.eks.cluster_certificate_authority_data)
 
     exec = {
@@ -42,7 +43,8 @@ provider "helm" {
 }
 
 provider "kubernetes" {
-  host                   = module.eks.cluster_endpoint
+  host                   = coalesce(var.api_tunnel, module.eks.cluster_endpoint)
+  tls_server_name        = trimprefix(module.eks.cluster_endpoint, "https://")
   cluster_ca_certificate = base64decode(module.eks.cluster_certificate_authority_data)
 
   exec {

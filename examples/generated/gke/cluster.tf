@@ -5,6 +5,10 @@ resource "google_container_cluster" "main" {
   node_locations      = var.zones
   deletion_protection = true # terraform destroy ends here until this is false
 
+  resource_labels = {
+    cluster = var.name
+  }
+
   release_channel {
     channel = "REGULAR" # versions that others have run for some weeks
   }
@@ -57,13 +61,20 @@ resource "google_container_cluster" "main" {
       enabled = true
     }
 
-    # Shared volumes: Filestore as in kubernetes/storage-class.yaml, and buckets.
-    gcp_filestore_csi_driver_config {
+    # Shared volumes: Managed Lustre as in kubernetes/storage-class.yaml, and buckets.
+    lustre_csi_driver_config {
       enabled = true
     }
 
     gcs_fuse_csi_driver_config {
       enabled = true
+    }
+  }
+
+  # People and programs come in by IAM, not by a certificate that nobody can take back.
+  master_auth {
+    client_certificate_config {
+      issue_client_certificate = false
     }
   }
 

@@ -1,6 +1,7 @@
 resource "google_compute_network" "main" {
   name                    = var.name
   auto_create_subnetworks = false # else Google makes a subnet in every region
+  mtu                     = 8896  # the largest packets make Managed Lustre a tenth faster
 
   depends_on = [google_project_service.needed]
 }
@@ -87,5 +88,34 @@ resource "google_compute_firewall" "gpu" {
 
   allow {
     protocol = "all"
+  }
+}
+
+# Managed Lustre is in a network of Google's, which a peering joins to this one.
+resource "google_compute_global_address" "storage" {
+  name          = "${var.name}-storage"
+  purpose       = "VPC_PEERING"
+  address_type  = "INTERNAL"
+  address       = split("/", var.storage_cidr)[0]
+  prefix_length = split("/", var.storage_cidr)[1]
+  network       = google_compute_network.main.id
+}
+
+resource "google_service_networking_connection" "storage" {
+  network                 = google_compute_network.main.id
+  service                 = "servicenetworking.googleapis.com"
+  reserved_peering_ranges = [google_compute_global_address.storage.name]
+
+  depends_on = [google_project_service.needed]
+}
+
+resource "google_compute_firewall" "storage" {
+  name          = "${var.name}-storage"
+  network       = google_compute_network.main.id
+  source_ranges = [var.storage_cidr]
+
+  allow {
+    protocol = "tcp"
+    ports    = ["988"] # Lustre's; its servers call back
   }
 }

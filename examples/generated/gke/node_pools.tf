@@ -27,9 +27,23 @@ resource "google_container_node_pool" "system" {
       enabled = true
     }
 
+    shielded_instance_config {
+      enable_secure_boot          = true
+      enable_integrity_monitoring = true
+    }
+
     workload_metadata_config {
       mode = "GKE_METADATA"
     }
+
+    metadata = {
+      disable-legacy-endpoints = "true" # as GKE sets it
+    }
+  }
+
+  management {
+    auto_repair  = true
+    auto_upgrade = true # which a release channel wants; in the window of the cluster
   }
 
   upgrade_settings {
@@ -95,6 +109,17 @@ resource "google_container_node_pool" "training" {
       }
     }
 
+    # Where you have a reservation. Without one, nodes are on demand, from any open reservation first.
+    dynamic "reservation_affinity" {
+      for_each = each.value.spot ? [] : compact([lookup(var.reservations, each.value.zones[0], "")])
+
+      content {
+        consume_reservation_type = "SPECIFIC_RESERVATION"
+        key                      = "compute.googleapis.com/reservation-name"
+        values                   = [reservation_affinity.value]
+      }
+    }
+
     # The local SSDs as one disk for images and scratch data.
     ephemeral_storage_local_ssd_config {
       local_ssd_count = var.training_machines[each.value.machine].local_ssds
@@ -110,8 +135,17 @@ resource "google_container_node_pool" "training" {
       enabled = true
     }
 
+    shielded_instance_config {
+      enable_secure_boot          = true # Google signs the drivers that GKE installs
+      enable_integrity_monitoring = true
+    }
+
     workload_metadata_config {
       mode = "GKE_METADATA"
+    }
+
+    metadata = {
+      disable-legacy-endpoints = "true" # as GKE sets it
     }
 
     labels = {
@@ -124,6 +158,11 @@ resource "google_container_node_pool" "training" {
       value  = "present"
       effect = "NO_SCHEDULE"
     }
+  }
+
+  management {
+    auto_repair  = true
+    auto_upgrade = true # which a release channel wants; not before the end of support, as follows
   }
 
   # An upgrade takes nodes from under a job: they happen when you start them, or at the end of support.

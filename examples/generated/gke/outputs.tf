@@ -15,5 +15,5 @@ output "nat_addresses" {
 
 output "docker_hub" {
   description = "What stands for docker.io in the names of images."
-  value       = "us-central1-docker.pkg.dev/my-project/docker-hub"
+  value       = "us-central1-docker.pkg.dev/my-project/train-docker-hub"
 }

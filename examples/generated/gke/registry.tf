@@ -19,9 +19,9 @@ resource "google_artifact_registry_repository_iam_member" "train" {
 }
 
 # Docker Hub allows 100 pulls in six hours from an address, which 450 nodes behind 2 of them use up within
-# seconds. us-central1-docker.pkg.dev/my-project/docker-hub pulls each image once, as the account below if there is one.
+# seconds. us-central1-docker.pkg.dev/my-project/train-docker-hub pulls each image once, as the account below if there is one.
 resource "google_artifact_registry_repository" "docker_hub" {
-  repository_id = "docker-hub"
+  repository_id = "${var.name}-docker-hub" # a project has one of a name
   location      = var.region
   format        = "DOCKER"
   mode          = "REMOTE_REPOSITORY"

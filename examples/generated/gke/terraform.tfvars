@@ -10,6 +10,7 @@ node_cidr    = "10.34.16.0/22"
 pod_cidr     = "10.33.0.0/16"
 service_cidr = "10.34.0.0/20" # as many Services as GKE makes room for by itself; it cannot be changed later
 gpu_cidr     = "10.0.0.0/20"  # an address of each node in each of 4 networks
+storage_cidr = "10.0.16.0/20" # Managed Lustre is in a network of Google's, which a peering joins to this one
 
 # 573 nodes at 128 ports each, of the 64,512 of an address.
 nat_addresses = 2

@@ -43,6 +43,11 @@ variable "gpu_cidr" {
   type        = string
 }
 
+variable "storage_cidr" {
+  description = "The range of Managed Lustre, which Google's network has in a peering."
+  type        = string
+}
+
 variable "nat_addresses" {
   description = "The public addresses that nodes share on their way out."
   type        = number
@@ -67,6 +72,12 @@ variable "training_pools" {
     nodes   = number
     spot    = optional(bool, false)
   }))
+}
+
+variable "reservations" {
+  description = "The reservations that on-demand pools take their nodes from, by zone: a name, or projects/PROJECT/reservations/NAME."
+  type        = map(string)
+  default     = {}
 }
 
 variable "system_nodes" {

@@ -26,9 +26,10 @@ resource "google_project_service" "needed" {
     "compute.googleapis.com",
     "container.googleapis.com",
     "containerfilesystem.googleapis.com", # image streaming
-    "file.googleapis.com",
     "iam.googleapis.com",
+    "lustre.googleapis.com",
     "secretmanager.googleapis.com",
+    "servicenetworking.googleapis.com",
   ])
 
   service            = each.key

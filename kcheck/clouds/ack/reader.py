@@ -97,7 +97,10 @@ class _Ack(Reader):
             fields = self.fields(SUBNET, instance)
             found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
             network = found if found is not None else unresolved_reference(fields.text("network"), "VPC")
-            self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), network)
+            self.subnet(
+                instance.address, instance.span, fields.text("name"), fields.text("cidr"), network,
+                zone=fields.text("zone"),
+            )  # fmt: skip
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:

@@ -84,6 +84,10 @@ class Aks(Cloud):
 
         return outbound.snat_nodes(ports, addresses, ports_per_address)
 
+    def has_pool_quota(self, pool: NodePool) -> bool:
+        """Whether its machines have InfiniBand: their scale set is a single placement group."""
+        return any(map(self.joins_in_scale_set, known(pool.machine.instance_types) or ()))
+
     def joins_in_scale_set(self, machine: str) -> bool:
         """Whether a size has InfiniBand, which joins the machines of one scale set."""
         from kcheck.clouds.aks import machines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck.numbers import profiles
-from kcheck.numbers.machines import machine
+from kcheck.numbers.machines import machine, tables_of
 from kcheck.source.regex import regex
 
 _CLOUD = "aks"
@@ -38,6 +38,11 @@ def managed_disk(name: str) -> int | None:
         return None
     steps = _STEP.finditer(profiles.limits(_CLOUD)["disk.managed"].text)
     return next(int(step[1]) for step in steps if step[2] is None or found.vcpus <= int(step[2]))
+
+
+def temporary(name: str) -> int:
+    """The GiB of the temporary disk of an Azure VM size, which its boot disk takes whole; 0 if they are not listed."""
+    return tables_of(_CLOUD).get("temporary", {}).get(name.removeprefix("Standard_"), 0)
 
 
 def fabric(name: str) -> bool:

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.clouds.reader import unique_identity
-from kcheck.clouds.selfmanaged import ansible, clusters
+from kcheck.clouds.selfmanaged import ansible, clusters, nodes
 from kcheck.clouds.selfmanaged.clusters import CLOUD
 from kcheck.files import configurations
-from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Plane, System
+from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Plane, Scheduling, System
 from kcheck.numbers.fields import Fields
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, combined, known, mapped
+from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kcheck.model import Inventory, Size
+    from kcheck.model import Inventory, NodePool, Size
     from kcheck.source.text import Source, Span
-    from kcheck.syntax import yaml
 
 _OWN = ("kube_pods_subnet", "kube_network_node_prefix", "kube_service_addresses", "kube_network_plugin")
 """Variables that only kubespray has."""
@@ -49,15 +51,30 @@ def read(files: Mapping[str, Sequence[Source]], inventory: Inventory) -> None:
         hosts = [s for s in files.get(configurations.HOSTS, ()) if (os.path.dirname(s.path) or ".") == folder]
         layers = list(_layers(folder, found))
         if any(layer.own(name) for layer in layers for name in _OWN):
-            _Cluster(folder, layers, hosts, inventory).add()
+            _Cluster(folder, layers, hosts, inventory, _of_groups(folder, found)).add()
+
+
+def _group(folder: str, source: Source) -> str:
+    """The group that a variables file is of."""
+    inside = os.path.relpath(source.path, os.path.join(folder, "group_vars")).replace(os.sep, "/")
+    return inside.partition("/")[0].partition(".")[0].replace("-", "_")
+
+
+def _of_groups(folder: str, sources: list[Source]) -> dict[str, yaml.Mapping]:
+    """The labels and taints of groups of nodes, by group."""
+    found = {}
+    for source in sources:
+        group, root = _group(folder, source), ansible.root_of(source)
+        if group not in _GROUPS and root is not None and any(root.own(name) for name in ("node_labels", "node_taints")):
+            found[group] = root
+    return found
 
 
 def _layers(folder: str, sources: list[Source]) -> Iterable[yaml.Mapping]:
     """The variables files, weakest first."""
     ranked = []
     for source in sources:
-        inside = os.path.relpath(source.path, os.path.join(folder, "group_vars")).replace(os.sep, "/")
-        group = inside.partition("/")[0].partition(".")[0].replace("-", "_")
+        group = _group(folder, source)
         if group in _GROUPS:
             ranked.append((_GROUPS.index(group), source.path, source))
     for _, _, source in sorted(ranked, key=lambda one: one[:2]):
@@ -69,8 +86,16 @@ def _layers(folder: str, sources: list[Source]) -> Iterable[yaml.Mapping]:
 class _Cluster:
     """One inventory."""
 
-    def __init__(self, folder: str, layers: list[yaml.Mapping], hosts: list[Source], inventory: Inventory) -> None:
+    def __init__(
+        self,
+        folder: str,
+        layers: list[yaml.Mapping],
+        hosts: list[Source],
+        inventory: Inventory,
+        groups: dict[str, yaml.Mapping],
+    ) -> None:
         self.folder = folder
+        self.groups = groups
         self.inventory = inventory
         self.hosts = hosts
         main = max(layers, key=lambda layer: sum(layer.own(name) is not None for name in _OWN))
@@ -110,11 +135,12 @@ class _Cluster:
         )
         self.inventory.clusters.append(cluster)
         addresses = self._addresses(cluster)
-        mirror = System(hub_mirror=self._mirror())
+        system = System(hub_mirror=self._mirror(), neighbours=self._neighbours())
         for name, size, place in self._sizes():
             pool = clusters.node_pool(cluster, name, size, addresses, place)
             mode = Known(CONTROL_PLANE, Origin((place,))) if name == "control plane" else NOTHING
-            self.inventory.pools.append(replace(pool, system=mirror, mode=mode))
+            pool = replace(pool, system=system, mode=mode)
+            self.inventory.pools.append(_registered(pool, self.groups[name]) if name in self.groups else pool)
 
     def _name(self) -> Value[str]:
         """The name of the cluster; without one the domain of its Services is used."""
@@ -147,6 +173,20 @@ class _Cluster:
         found = any(known(Fields(CLOUD, "kubespray.mirror", one).text("registry")) == "docker.io" for one in prefixes)
         return Known(value=True, origin=Origin((prefixes[0].span,))) if found else NOTHING
 
+    def _neighbours(self) -> Value[int]:
+        """How many other nodes the kernel of a node may know."""
+        listed = self.fields.record.blocks("additional_sysctl")
+        if isinstance(listed, Unknown):
+            return listed
+        found = [one.entry(nodes.NEIGHBOURS) for one in listed]  # a list of names and values is one record
+        entry = next((one for one in found if one is not None), None)
+        if entry is None or isinstance(entry, Unknown):
+            return entry or NOTHING
+        try:
+            return Known(int(scalars.to_number(entry.value)), entry.origin)
+        except EvaluationError as error:
+            return Unknown(str(error), entry.origin)
+
     # --- addresses of pods
 
     def _addresses(self, cluster: Cluster) -> Addresses:
@@ -175,7 +215,7 @@ class _Cluster:
     # --- nodes
 
     def _sizes(self) -> Iterable[tuple[str, Size, Span]]:
-        """Dedicated control plane nodes, and worker nodes."""
+        """Dedicated control plane nodes, and worker nodes: those of groups with labels or taints, and the others."""
         listed = [ansible.groups(source) for source in self.hosts]
         listed = [found for found in listed if ansible.members(found, "kube_node")]
         if len(listed) != 1:
@@ -186,10 +226,31 @@ class _Cluster:
             return
         workers = ansible.members(listed[0], "kube_node")
         control = ansible.members(listed[0], *_CONTROL) - workers
-        for name, hosts, names in (("control plane", control, _CONTROL), ("nodes", workers, ("kube_node",))):
+        parts: list[tuple[str, set[str], tuple[str, ...]]] = [("control plane", control, _CONTROL)]
+        for group in filter(listed[0].get, self.groups):
+            own = ansible.members(listed[0], group) & workers
+            parts.append((group, own, (group,)))
+            workers -= own
+        for name, hosts, names in (*parts, ("nodes", workers, ("kube_node",))):
             if hosts:
                 place = next(listed[0][one].place for one in names if one in listed[0])
                 yield name, clusters.fixed_size(Known(len(hosts), Origin((place,))), Origin((place,))), place
+
+
+def _registered(pool: NodePool, variables: yaml.Mapping) -> NodePool:
+    """A pool with the labels, the taints and the machine that the variables of its group name."""
+    origin = Origin((pool.place,))
+    written, listed = yaml.get(variables, "node_labels"), yaml.get(variables, "node_taints")
+    pairs = yaml.entries(written).items() if isinstance(written, yaml.Mapping) else ()
+    labels = {key: node.text for key, pair in pairs if isinstance(node := yaml.resolve(pair.value), yaml.Scalar)}
+    labels = {key: text for key, text in labels.items() if "{{" not in text}
+    items = map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ()
+    taints = tuple(node.text for node in items if isinstance(node, yaml.Scalar))
+    return replace(
+        pool,
+        machine=nodes.machine(labels, origin),
+        scheduling=Scheduling(Known(labels, origin), Known(taints, origin) if taints else Unset(origin)),
+    )
 
 
 _DOMAIN = "cluster.local"

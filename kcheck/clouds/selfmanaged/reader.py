@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from kcheck.clouds.reader import unique_identity
-from kcheck.clouds.selfmanaged import clusters
+from kcheck.clouds.selfmanaged import clusters, nodes
 from kcheck.clouds.selfmanaged.clusters import CLOUD
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, Plane, Scheduling
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kcheck.source.values import Record
 
 KIND = "ClusterConfiguration"
-KUBELET = "KubeletConfiguration"
-_PLACES = "topology.kubernetes.io/"
 _JOINING = ("InitConfiguration", "JoinConfiguration")
 _PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
 
@@ -45,7 +43,7 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
     for item in objects:
         folder = os.path.dirname(item.span.source.path) or "."
         if item.kind in _JOINING and item.api_version.startswith("kubeadm.k8s.io/"):
-            labels.setdefault(folder, {}).update(_labels(item))
+            labels.setdefault(folder, {}).update(nodes.labels(yaml.get(item.root, "nodeRegistration")))
         for name, record in _records(item):
             key = f"{item.span.source.path}:{item.span.start}" if name == KIND else folder
             written.setdefault(key, {}).setdefault(name, Fields(CLOUD, name, record))
@@ -59,7 +57,7 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 def tune(settings: Iterable[Source], inventory: Inventory) -> None:
     """Kernel settings of nodes, from sysctl files below the folder of their cluster; the last file wins."""
     for source in settings:
-        for span in sysctl.numbers_set(source, "net.ipv4.neigh.default.gc_thresh3"):
+        for span in sysctl.numbers_set(source, nodes.NEIGHBOURS):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
             for i, pool in enumerate(inventory.pools):
                 own = pool.id.startswith(f"{CLOUD}/") and (pool.root == "." or source.path.startswith(f"{pool.root}/"))
@@ -75,8 +73,8 @@ def _records(item: Object) -> Iterable[tuple[str, Record]]:
     """The configuration, or the part of the control plane, that an object is."""
     if item.kind == KIND and item.api_version.startswith("kubeadm.k8s.io/"):
         yield KIND, MappingRecord(item.root, item.span)
-    if item.kind == KUBELET and item.api_version.startswith("kubelet.config.k8s.io/"):
-        yield KUBELET, MappingRecord(item.root, item.span)
+    if item.kind == nodes.KUBELET and item.api_version.startswith("kubelet.config.k8s.io/"):
+        yield nodes.KUBELET, MappingRecord(item.root, item.span)
     if item.kind != "Pod":
         return
     containers = yaml.get(item.root, "spec", "containers")
@@ -84,17 +82,6 @@ def _records(item: Object) -> Iterable[tuple[str, Record]]:
         name = yaml.get(container, "name")
         if isinstance(name, yaml.Scalar) and name.text in _PARTS:
             yield name.text, FlagsRecord(container, item.span)
-
-
-def _labels(item: Object) -> dict[str, str]:
-    """The labels of a joining node, without those that differ by node."""
-    given = yaml.get(item.root, "nodeRegistration", "kubeletExtraArgs")
-    found = [yaml.get(given, "node-labels")]
-    if isinstance(given, yaml.Sequence):
-        named = ((yaml.get(one, "name"), yaml.get(one, "value")) for one in given.items)
-        found = [value for name, value in named if isinstance(name, yaml.Scalar) and name.text == "node-labels"]
-    pairs = [part.partition("=") for node in found if isinstance(node, yaml.Scalar) for part in node.text.split(",")]
-    return {key.strip(): value.strip() for key, _, value in pairs if not key.startswith(_PLACES) and "$" not in value}
 
 
 class _Cluster:
@@ -117,10 +104,10 @@ class _Cluster:
     def _serial_pulls(self) -> Value[bool]:
         """Whether kubelets pull images serially; the default without a configuration."""
         name = "serial_pulls"
-        if KUBELET in self.parts:
-            return self.parts[KUBELET].flag(name)
-        why = f"no {KUBELET} is in its folder"
-        missing = Missing(self.place, tuple(profiles.table(CLOUD)[KUBELET][name]["path"].split(".")))
+        if nodes.KUBELET in self.parts:
+            return self.parts[nodes.KUBELET].flag(name)
+        why = f"no {nodes.KUBELET} is in its folder"
+        missing = Missing(self.place, tuple(profiles.table(CLOUD)[nodes.KUBELET][name]["path"].split(".")))
         usual = profiles.settings(CLOUD)[f"plane.{name}"].value is True
         return Known(usual, replace(self.origin, missing=missing, why=why))
 
@@ -186,4 +173,5 @@ class _Cluster:
         size = clusters.unknown_size("kubeadm sets no number of nodes; set --nodes N", self.origin)
         pool = clusters.node_pool(cluster, "nodes", size, addresses)
         scheduling = Scheduling(Known(self.labels, self.origin) if self.labels else Unset(self.origin))
-        self.inventory.pools.append(replace(pool, scheduling=scheduling))
+        machine = nodes.machine(self.labels, self.origin)
+        self.inventory.pools.append(replace(pool, scheduling=scheduling, machine=machine))

@@ -63,10 +63,11 @@ class Workloads:
         kinds, kind = profiles.workloads(), kind_of(item)
         if kind not in kinds and not unlisted.has_pods(item):
             return None
-        workload = _workload(mpi_v1alpha1.by_roles(item), kind, kinds.get(kind, unlisted.KIND), self._others)
+        complete = runtimes.completed(mpi_v1alpha1.by_roles(item), self._runtimes)
+        workload = _workload(complete, kind, kinds.get(kind, unlisted.KIND), self._others)
         workload = mpi_v1alpha1.kept(gangs.with_group(workload, self._others.groups), item)
         workload = scaled.with_most(accounts.signed_in(workload, item, self._signed), item, self._grown)
-        return runtimes.with_runtime(workload, item, self._runtimes) if kind == runtimes.USER else workload
+        return runtimes.with_runtime(workload, complete, self._runtimes) if kind == runtimes.USER else workload
 
 
 class _Others(Struct, frozen=True):

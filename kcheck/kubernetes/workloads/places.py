@@ -79,10 +79,11 @@ def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
     policies = tuple(steps(place["each"])) if "each" in place else ()
     for owner, role, span in _owners(item, place):
         node = yaml.get(owner, *steps(place["at"]))
-        if node is not None and shape is not None:
-            node = shape.pod(node, item)
+        own = shape if yaml.get(node, "spec", "containers") is None else None
+        if node is not None and own is not None:
+            node = own.pod(node, item)
         if node is not None and spec(node) is not None:
-            absent = shape.absent if shape is not None else None
+            absent = own.absent if own is not None else None
             yield Group(node, role, _count(item, owner, place, role, span), span, policies, absent)
 
 
@@ -156,7 +157,7 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
 
 
 def _trainer(node: yaml.Target, _item: Object) -> yaml.Target:
-    """The pod of a TrainJob: its container settings; the rest is in its runtime."""
+    """The pod of a TrainJob whose runtime is not read: the settings of its container."""
     own = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
     entries = [entry for key, entry in own.items() if key not in ("resourcesPerNode", "numNodes")]
     resources = own.get("resourcesPerNode")

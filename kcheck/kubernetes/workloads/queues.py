@@ -88,7 +88,7 @@ def _queue(item: Object) -> Iterable[Thing]:
     elif item.kind == "Queue":
         yield Queue(
             own, item.span, item.kind, name, NOTHING, weight=integer(item.root, "spec", "weight"),
-            quotas=_capability(item), api=item.api_version,
+            quotas=_amounts(item, "capability"), guaranteed=_amounts(item, "deserved"), api=item.api_version,
         )  # fmt: skip
     else:
         selector = yaml.get(item.root, "spec", "namespaceSelector")
@@ -98,7 +98,7 @@ def _queue(item: Object) -> Iterable[Thing]:
         yield Queue(
             own, item.span, item.kind, name, NOTHING, resources=_covered(item),
             selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
-            preemption=_preemption(item), quotas=_nominal(item), api=item.api_version,
+            preemption=_preemption(item), quotas=_most(item), guaranteed=_nominal(item), api=item.api_version,
         )  # fmt: skip
 
 
@@ -125,11 +125,16 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
     return Known(tuple(names), Origin(((found or item.root).span,)))
 
 
-def _nominal(item: Object) -> Value[dict[str, int]]:
-    """The quota of a ClusterQueue by resource, over all flavors; unknown where it borrows from its cohort."""
-    here = Origin((item.span,))
+def _most(item: Object) -> Value[dict[str, int]]:
+    """The most that jobs of a ClusterQueue get, by resource; unknown where it borrows from its cohort."""
     if any(yaml.get(item.root, "spec", key) is not None for key in ("cohort", "cohortName")):
-        return Unknown("it may borrow from its cohort", here)
+        return Unknown("it may borrow from its cohort", Origin((item.span,)))
+    return _nominal(item)
+
+
+def _nominal(item: Object) -> Value[dict[str, int]]:
+    """The quota of a ClusterQueue by resource, over all flavors."""
+    here = Origin((item.span,))
     result: dict[str, int] = {}
     for group in items(item.root, "spec", "resourceGroups"):
         for flavor in items(group, "flavors"):
@@ -141,12 +146,12 @@ def _nominal(item: Object) -> Value[dict[str, int]]:
     return Known(result, here)
 
 
-def _capability(item: Object) -> Value[dict[str, int]]:
-    """The most that jobs of a queue of Volcano get, by resource."""
-    found = mapping(item.root, "spec", "capability")
+def _amounts(item: Object, key: str) -> Value[dict[str, int]]:
+    """Amounts of a queue of Volcano by resource: `capability`, the most that its jobs get, or `deserved`."""
+    found = mapping(item.root, "spec", key)
     if not isinstance(found, Known):
         return found
-    result = {name: scaled_quantity(item.root, ("spec", "capability", name), 1) for name in found.value}
+    result = {name: scaled_quantity(item.root, ("spec", key, name), 1) for name in found.value}
     if not all(isinstance(one, Known) for one in result.values()):
         return Unknown("a quota of it is not known", found.origin)
     return Known({name: one.value for name, one in result.items() if isinstance(one, Known)}, found.origin)

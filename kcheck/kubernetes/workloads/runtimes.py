@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.kubernetes.workloads.scalars import written
+from kcheck.kubernetes.workloads import equivalents
+from kcheck.kubernetes.workloads.scalars import items, written
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import PodTemplate, Workload
@@ -26,13 +27,72 @@ def by_name(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
     return {(item.kind, str(known(written(item.root, "metadata", "name")))): item for item in found}
 
 
+def completed(item: Object, runtimes: dict[tuple[str, str], Object]) -> Object:
+    """A TrainJob with the pods of its runtime in place of its trainer, if they are read; any other object as it is.
+
+    https://github.com/kubeflow/trainer/blob/v2.3.0/pkg/apis/trainer/v1alpha1/trainjob_types.go
+    """
+    trainer, runtime = yaml.get(item.root, "spec", "trainer"), _runtime(item, runtimes)
+    if item.kind != "TrainJob" or runtime is None or not isinstance(trainer, yaml.Mapping):
+        return item
+    template = next((yaml.get(one, "template", "spec", "template") for one in _trained(runtime)), None)
+    containers = yaml.get(template, "spec", "containers")
+    if template is None or not isinstance(containers, yaml.Sequence):
+        return item
+    found = [_overlaid(yaml.resolve(one), trainer) for one in containers.items]
+    listed = yaml.Sequence(*containers.span, None, tuple(found), flow=False)
+    whole = _changed(template, {"spec": _changed(yaml.get(template, "spec"), {"containers": listed})})
+    kept = {key: yaml.resolve(entry.value) for key, entry in yaml.entries(trainer).items() if key not in _OF_CONTAINER}
+    spec = _changed(yaml.get(item.root, "spec"), {"trainer": _changed(whole, kept)})
+    return replace(item, root=_changed(item.root, {"spec": spec}))
+
+
+_OF_CONTAINER = {"image": "image", "command": "command", "args": "args", "env": "env", "resourcesPerNode": "resources"}
+"""Field of a trainer -> that of its container."""
+_STEP, _TRAINS, _CONTAINER = "trainer.kubeflow.org/trainjob-ancestor-step", "trainer", "node"
+"""The label and the container of what trains: https://github.com/kubeflow/trainer/blob/v2.3.0/pkg/constants/constants.go"""
+
+
+def _runtime(item: Object, runtimes: dict[tuple[str, str], Object]) -> Object | None:
+    """The runtime that a TrainJob names."""
+    kind = str(known(written(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
+    return runtimes.get((kind, str(known(written(item.root, "spec", "runtimeRef", "name")))))
+
+
+def _trained(runtime: Object) -> Iterator[yaml.Target]:
+    """The job of a runtime that trains."""
+    for one in items(runtime.root, "spec", "template", "spec", "replicatedJobs"):
+        if known(written(one, "template", "metadata", "labels", _STEP)) == _TRAINS:
+            yield one
+
+
+def _overlaid(container: yaml.Target, trainer: yaml.Mapping) -> yaml.Target:
+    """A container of a runtime with what the trainer says otherwise; variables are added."""
+    if known(written(container, "name")) != _CONTAINER:
+        return container
+    own = yaml.entries(trainer)
+    added = {name: yaml.resolve(own[key].value) for key, name in _OF_CONTAINER.items() if key in own}
+    base, env = yaml.get(container, "env"), added.get("env")
+    if isinstance(base, yaml.Sequence) and isinstance(env, yaml.Sequence):
+        added["env"] = yaml.Sequence(*env.span, None, (*base.items, *env.items), flow=False)
+    return _changed(container, added)
+
+
+def _changed(node: yaml.Target | None, added: dict[str, yaml.Target]) -> yaml.Target:
+    """A map with other entries."""
+    if not isinstance(node, yaml.Mapping):
+        raise TypeError(f"no map: {node}")
+    kept = [entry for key, entry in yaml.entries(node).items() if key not in added]
+    return equivalents.mapping_at(node, [*kept, *(equivalents.entry(node, key, value) for key, value in added.items())])
+
+
 def with_runtime(workload: Workload, item: Object, runtimes: dict[tuple[str, str], Object]) -> Workload:
     """A TrainJob with its runtime's settings; unread settings are unknown, not absent."""
-    name = str(known(written(item.root, "spec", "runtimeRef", "name")))
-    kind = str(known(written(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
-    runtime = runtimes.get((kind, name))
+    name, runtime = str(known(written(item.root, "spec", "runtimeRef", "name"))), _runtime(item, runtimes)
     why = Unknown(f"the runtime {name} of TrainJob {known(workload.name) or '?'} sets it", Origin((item.span,)))
     gang = workload.gang if not isinstance(workload.gang, Unset) else why if runtime is None else _gang(runtime, item)
+    if runtime is not None and yaml.get(item.root, "spec", "trainer", "spec") is not None:
+        return replace(workload, gang=gang)
     return replace(workload, gang=gang, templates=tuple(_completed(one, why) for one in workload.templates))
 
 

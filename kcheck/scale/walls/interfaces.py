@@ -72,4 +72,6 @@ def _interfaces(pool: NodePool, cni: Cni, name: str) -> int | None:
     count, addresses = min(one for one in found if one is not None)
     single = known(cni.prefix_delegation) or known(cni.warm_ips) is not None or known(cni.minimum_ips) is not None
     warm = 0 if single else cni.warm_interfaces.value  # the warm interface is of the plain mode only
-    return cloud(name).interfaces_held(1, addresses, warm, count) + max(0, len(known(pool.machine.efa) or ()) - 1)
+    efa = known(pool.machine.efa) or ()
+    more = len(efa) - ("efa" in efa)  # the first one with an address is the interface that every node has
+    return cloud(name).interfaces_held(1, addresses, warm, count) + more

@@ -113,14 +113,21 @@ def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
 
 
 def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
-    """The limit of a pool: of all nodes, of a zone, or of managed nodes.
+    """The limits of a pool: of all nodes or of a zone, and a quota where the cloud has one for such a pool.
 
     Karpenter starts machines one by one, in no scale set or managed group that could be full.
     """
-    world, limits = finder.world, finder.limits
-    mechanism, key = ("pool-limit", "pool.nodes") if "pool.nodes" in limits else ("pool-quota", "pool.quota")
-    if key not in limits or (key == "pool.quota" and not pool.managed) or equals(pool.mode, "Karpenter"):
+    if equals(pool.mode, "Karpenter"):
         return
+    if "pool.nodes" in finder.limits:
+        yield from _full(pool, "pool-limit", "pool.nodes", finder)
+    if "pool.quota" in finder.limits and cloud(finder.cluster.cloud).has_pool_quota(pool):
+        yield from _full(pool, "pool-quota", "pool.quota", finder)
+
+
+def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder) -> Iterator[Wall]:
+    """Where a pool exceeds a number of nodes."""
+    world, limits = finder.world, finder.limits
     entry, scope = limits[key], f"pool {pool.display_name}"
     first = counted(pool, entry.number, world)
     if isinstance(first, Unknown) or finder.gap:
@@ -138,7 +145,8 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
     def takes(sizes: Sizes) -> int:
         return number(counted(pool, sizes[pool.id], world), entry.number + 1)
 
-    text = f"{entry.value:,} {limits['pool.what'].value if 'pool.what' in limits else 'nodes'}"
+    named = limits.get("pool.what")
+    text = f"{entry.value:,} {named.value if named else 'nodes'}"
     yield from finder.grown(
         mechanism, scope, takes, room=entry.number, weights={pool.id: 1}, arithmetic=text, cause=pool.size.max_nodes,
         entry=entry, key=pool.id, pools=[pool],

@@ -1,0 +1,63 @@
+"""The file system for checkpoints of machines with EFA on EKS: FSx for Lustre, sized by what the usual job writes."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.generate import recommended
+from kcheck.generate.intent import label
+from kcheck.numbers import fabrics
+from kcheck.numbers.profiles import limits
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+    from kcheck.generate.pools import Pool
+
+_GIB_IN_TIB = 1024
+
+
+class Lustre(NamedTuple):
+    """A file system in one zone with its `capacity` in GiB: MB/s that the job needs and that it has, dollars a month.
+
+    `quota` is the code of the account's quota of capacity if a new account has less; else empty. `price` is of a GiB.
+    """
+
+    zone: str
+    needed: int
+    capacity: int
+    throughput: int
+    efa: bool
+    quota: str
+    price: str
+    dollars: int
+
+    @property
+    def tebibytes(self) -> str:
+        """The capacity in TiB."""
+        return f"{self.capacity / _GIB_IN_TIB:.1f}"
+
+
+def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
+    """The file system of an intent; None for machines without EFA, for which EFS is enough.
+
+    Capacity comes in steps: https://docs.aws.amazon.com/fsx/latest/LustreGuide/increase-storage-capacity.html
+    """
+    if not intent.gpus or fabrics.fabric(intent.cloud, intent.machine) is None:
+        return None
+    usual, known = recommended.values(intent.cloud), limits(intent.cloud)
+    needed, each = intent.job_nodes * int(usual["storage.each"]), int(usual["storage.throughput"])
+    efa = needed >= int(usual["storage.efa_from"])
+    step = known["fsx.step_efa" if efa else "fsx.step"].number
+    capacity = ceil(max(needed * _GIB_IN_TIB / each, int(usual["storage.size"])) / step) * step
+    quota, mills = known["fsx.capacity"], int(usual["storage.price"])
+    return Lustre(
+        zone=label(pools[0].zones[0]),
+        needed=needed,
+        capacity=capacity,
+        throughput=capacity * each // _GIB_IN_TIB,
+        efa=efa,
+        quota=quota.code if capacity > quota.number else "",
+        price=f"{mills / 1000:.2f}",
+        dollars=capacity * mills // 1000,
+    )

@@ -1,0 +1,277 @@
+"""What the code of a cluster says of each field of an intent."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cached_property
+from math import ceil
+from typing import TYPE_CHECKING
+
+from kcheck.generate import recommended, training_pools
+from kcheck.generate.system_nodes import non_training_nodes
+from kcheck.model.image_names import parse
+from kcheck.source.units import minor_version, whole_number
+from kcheck.source.values import Known, Origin, Unknown, Unset, known, number, plain
+from kcheck.terraform.resource import BlockRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.generate.training_pools import TrainingPools
+    from kcheck.model import Cluster, PodTemplate, Workload
+    from kcheck.reading.inventory import Reading
+    from kcheck.scale.world import World
+    from kcheck.source.values import Value
+    from kcheck.terraform.module import Module
+
+_PROVIDERS = {
+    "eks": ("aws", "allowed_account_ids"), "gke": ("google", "project"), "aks": ("azurerm", "subscription_id"),
+    "ack": ("alicloud", "account_id"),
+}  # fmt: skip
+"""The provider of a cloud, and where it says whose the cluster is."""
+
+_OWN = ("kube-system", "default", "kube-public")
+_PUBLIC = ("docker.io", "quay.io", "nvcr.io", "ghcr.io")
+
+
+def _plain(value: object) -> Known[object]:
+    return Known(value, Origin(()))
+
+
+class CodeReader:
+    """Reads the fields of an intent one by one."""
+
+    def __init__(self, cluster: Cluster, reading: Reading, world: World) -> None:
+        self.cluster, self.reading, self.world = cluster, reading, world
+        self.usual = recommended.values(cluster.cloud)
+        self.training: TrainingPools = training_pools.choose(cluster, world)
+        own = reading.inventory.cluster_of
+        self.jobs = [one for one in reading.inventory.workloads if one.batch and own.get(one) is cluster]
+        if cluster.plane is not None:  # kubeadm names no machines: it does not tell training nodes apart
+            self.training.unread = "" if self._gpus_of_pods() else "kubeadm's configuration names no machines"
+            self.training.unsized, self.training.left_out, self.training.assumed = "", [], []
+
+    def fields(self) -> Iterator[tuple[str, Value[object]]]:
+        """Every field with its value; one that nothing says has none."""
+        training, cluster, nodes = self.training, self.cluster, self._nodes()
+        yield "name", _name(cluster.name)
+        yield "account", self._account()
+        yield "region", self._region()
+        yield "zones", self._zones()
+        yield "kubernetes", self._version()
+        yield "nodes", _plain(nodes)
+        yield "machines", _plain(training.machines)
+        yield "gpus", _plain(training.gpus if training.gpus or training.machines else self._gpus_of_pods())
+        yield "spot.share", _plain(self._spot(nodes))
+        yield "spot.price_cap", _plain(self._price_cap())
+        yield from ((f"job.{name}", _plain(value)) for name, value in self._job().items())
+        yield "teams", _plain(self._teams(nodes))
+        yield "tiers", _plain(self._tiers())
+        yield "scheduler", _plain(self._scheduler())
+        yield "autoscaler", self._autoscaler()
+        yield from ((name, _plain(value)) for name, value in self._image())
+        yield "network.mode", _plain(self._mode())
+        yield "network.in_use", _plain(self._in_use())
+
+    # --- where it is
+
+    def _account(self) -> Value[object]:
+        """The account in the provider's settings, else in the name of the registry."""
+        _, attribute = _PROVIDERS.get(self.cluster.cloud, ("", ""))
+        value = self._of_provider(attribute)
+        if isinstance(value, Known):
+            own = plain(value)
+            return _plain(own[0] if isinstance(own, list) and own else own)
+        texts = [known(image.text) or "" for job in self.jobs for image in job.images]
+        match = next((match for text in texts if (match := self._own_registry.match(text))), None)
+        return _plain(match[1]) if match and match.groups() else value
+
+    @cached_property
+    def _own_registry(self) -> re.Pattern[str]:
+        """What names of images in the usual registry of the cloud begin with; its group is the account."""
+        pattern = re.escape(str(self.usual["intent.registry"])).replace(r"\{account\}", "([^./]+)", 1)
+        return re.compile(re.sub(r"\\\{\w+\\\}", "[^./]+", pattern) + "/")
+
+    def _region(self) -> Value[object]:
+        """Of the cluster where it has one, else of the provider."""
+        location = self.cluster.location
+        if isinstance(location, Known):
+            text = re.sub(r"\s", "", str(location.value).lower())
+            return _plain(text.rpartition("-")[0] if known(self.cluster.zonal) else text)
+        value = self._of_provider("region")
+        return value if isinstance(location, Unset) or isinstance(value, Known) else location
+
+    def _of_provider(self, attribute: str) -> Value[object]:
+        """An attribute of the cloud's provider; the one without an alias first."""
+        provider, _ = _PROVIDERS.get(self.cluster.cloud, ("", ""))
+        found: list[Value[object]] = []
+        for root in self.reading.roots:
+            if not attribute or not _makes(root, self.cluster):
+                continue
+            for block in sorted(root.configuration.providers, key=lambda block: "alias" in block.body.attributes):
+                if block.labels[:1] == (provider,):
+                    entry = BlockRecord(block, root.scope).entry(attribute)
+                    found += [entry] if isinstance(entry, Known | Unknown) else []
+        return next((value for value in found if isinstance(value, Known)), next(iter(found), Unset(Origin(()))))
+
+    def _zones(self) -> Value[object]:
+        """The zones of the training pools, else of their subnets, else of the cluster."""
+        pools = self.training.pools or self.world.pools.of_cluster(self.cluster)
+        of_pools = {zone for pool in pools for zone in known(pool.placement.zones) or ()}
+        subnets = [subnet for pool in pools for subnet in known(pool.addresses.subnets) or ()]
+        of_subnets = {zone for subnet in subnets if (zone := known(subnet.zone))}
+        own = of_pools or of_subnets or set(known(self.cluster.node_locations) or ())
+        if not own and known(self.cluster.zonal):
+            own = {str(known(self.cluster.location))}
+        if own:
+            return _plain(sorted(own))
+        unknown = next((pool.placement.zones for pool in pools if isinstance(pool.placement.zones, Unknown)), None)
+        return unknown or next((one.zone for one in subnets if isinstance(one.zone, Unknown)), Unset(Origin(())))
+
+    # --- what it has
+
+    def _version(self) -> Value[object]:
+        minor = minor_version(known(self.cluster.version) or "")
+        oldest = str(self.usual["intent.oldest"])
+        if minor is None:
+            return self.cluster.version
+        if minor < (minor_version(oldest) or 0):
+            return Unknown(f"1.{minor} is out of its standard support", self.cluster.version.origin)
+        return _plain(f"1.{minor}")
+
+    def _nodes(self) -> int | None:
+        """Training nodes: of a target that somebody asked for, else of the pools; at least those of the largest job."""
+        asked = self.cluster.plane is not None or self.world.sizes.requested(self.cluster) is not None
+        nodes = self._of_target() if asked else 0 if self.training.unsized else self.training.nodes
+        return max(nodes, self._job_nodes()) or None
+
+    def _of_target(self) -> int:
+        """The training nodes of a target; all of it if it is too small for others."""
+        cloud, target = self.cluster.cloud, known(self.world.sizes.target(self.cluster)) or 0
+        least = max(1, target - non_training_nodes(cloud, target))
+        return next((n for n in range(least, target) if n + non_training_nodes(cloud, n) >= target), target)
+
+    def _spot(self, nodes: int | None) -> int | None:
+        """Percent of the nodes that is spot: the least that is as many nodes."""
+        if not nodes or not self.training.spot:
+            return None
+        if self.training.spot == self.training.nodes:
+            return 100
+        spot = nodes - (self.training.nodes - self.training.spot)
+        return max(1, min(99, ceil(spot * 100 / nodes)))
+
+    def _price_cap(self) -> float | None:
+        caps = {cap for pool in self.training.pools for cap in (known(pool.market.price_caps) or {}).values()}
+        cap = caps.pop() if len(caps) == 1 else ""
+        return float(cap) if re.fullmatch(r"\d+(\.\d+)?", cap) and float(cap) else None
+
+    def _autoscaler(self) -> Value[object]:
+        tool = self.world.autoscaling.tool(self.cluster)
+        able = str(self.usual["intent.autoscalers"]).split(", ")
+        if not isinstance(tool, Known):
+            return tool if isinstance(tool, Unknown) else _plain("none" if "none" in able else None)
+        if tool.value == self.cluster.cloud:
+            return _plain("managed" if "managed" in able else able[0])
+        return _plain(tool.value) if tool.value in able else Unknown(f"{tool.value} is not generated", tool.origin)
+
+    def _mode(self) -> str | None:
+        """How pods get addresses, by the name that intents have for it."""
+        able = str(self.usual["intent.modes"]).split(", ")
+        own = (known(self.cluster.network_mode) or "").lower().replace("_", "-"), known(self.cluster.network_plugin)
+        return able[0] if len(able) == 1 else next((one for one in own if one in able), None)
+
+    def _in_use(self) -> list[str]:
+        """What other networks of the same code have."""
+        pools = self.world.pools.of_cluster(self.cluster)
+        own = {known(subnet.network) for pool in pools for subnet in known(pool.addresses.subnets) or ()}
+        every = self.reading.inventory.networks
+        return sorted({cidr for one in every if own and one not in own for cidr in known(one.cidrs) or ()})
+
+    # --- what runs on it
+
+    def _largest_job(self) -> tuple[Workload, PodTemplate] | None:
+        every = [(job, template) for job in self.jobs for template in job.templates if known(template.count)]
+        return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
+
+    def _gpus_of_pods(self) -> int | None:
+        return max((number(one.gpus, 0) for job in self.jobs for one in job.templates), default=0) or None
+
+    def _job_nodes(self) -> int:
+        """Nodes of the largest job: one for each of its pods, or as many as its GPUs fill."""
+        found = self._largest_job()
+        if found is None:
+            return 0
+        pods, own, each = number(found[1].count, 0), number(found[1].gpus, 0), self.training.gpus
+        return ceil(pods * own / each) if own and each else int(pods)
+
+    def _job(self) -> dict[str, int]:
+        """The largest job; its deadline is a multiple of what it takes."""
+        nodes, found = self._job_nodes(), self._largest_job()
+        seconds = known(found[0].deadline) if found else None
+        usual = 3600 * int(recommended.values("any")["job.deadline"])
+        return ({"nodes": nodes} if nodes else {}) | ({"hours": ceil(seconds * 100 / usual)} if seconds else {})
+
+    def _teams(self, nodes: int | None) -> list[dict[str, object]]:
+        """The namespaces with quotas of GPUs, with shares by their queues, else by the quotas."""
+        quotas: dict[str, int] = {}
+        for quota in sorted(self.reading.inventory.limits, key=lambda one: (one.place.source.path, one.place.start)):
+            name, hard = known(quota.namespace), known(quota.hard) or {}
+            gpus = next((n for key, text in hard.items() if key.endswith("/gpu") and (n := whole_number(text))), 0)
+            if name and name not in _OWN and quota.kind == "ResourceQuota" and gpus:
+                quotas[name] = gpus
+        queues = self._queues()
+        shares = {name: queues[name] for name in quotas} if quotas and quotas.keys() <= queues.keys() else quotas
+        every = (nodes or 0) * (self.training.gpus or self._gpus_of_pods() or 0)
+        total = max(every, sum(shares.values()))
+        return [{"name": name, "share": max(1, round(count * 100 / total))} for name, count in shares.items()]
+
+    def _queues(self) -> dict[str, int]:
+        """GPUs that queues guarantee, by their names."""
+        found: dict[str, int] = {}
+        for queue in self.reading.inventory.queues:
+            name, quotas = known(queue.name), known(queue.guaranteed) or {}
+            gpus = next((count for resource, count in quotas.items() if resource.endswith("/gpu")), 0)
+            if name and gpus:
+                found[name] = gpus
+        return found
+
+    def _tiers(self) -> list[str]:
+        """The priority classes that are not of Kubernetes, the least urgent first."""
+        classes = [one for one in self.reading.inventory.classes if not one.kueue and isinstance(one.number, Known)]
+        ordered = sorted(classes, key=lambda one: number(one.number, 0))
+        names = dict.fromkeys(name for one in ordered if (name := known(one.name)))
+        return [name for name in names if not name.startswith("system-")]
+
+    def _scheduler(self) -> str | None:
+        systems = Counter(known(job.queue_system) for job in self.jobs)
+        kinds = {queue.kind for queue in self.reading.inventory.queues}
+        if systems.get("volcano") or "Queue" in kinds or self.reading.inventory.schedulers:
+            return "volcano"
+        return "kueue" if systems.get("kueue") or kinds else "none" if self.jobs else None
+
+    def _image(self) -> Iterator[tuple[str, str]]:
+        """The registry and the image of the largest job, unless a public registry has it."""
+        found = self._largest_job()
+        containers = [one for one in found[1].containers if not one.init] if found else []
+        main = sorted(containers, key=lambda one: not known(one.gpu))  # sidecars of a fabric ask for no GPUs
+        for text in filter(None, (known(one.image) for one in main)):
+            image = parse(text)
+            if image and image.tag and image.registry not in _PUBLIC:
+                path, _, name = image.repository.rpartition("/")
+                yield "registry", "/".join(filter(None, (image.registry, path)))
+                yield "image", f"{name}:{image.tag}"
+                return
+
+
+def _name(name: Value[str]) -> Value[object]:
+    """A name that is valid for all parts of a cluster."""
+    if not isinstance(name, Known):
+        return name
+    fit = "".join(c if c.isalnum() else "-" for c in name.value.lower()).strip("-0123456789")[:20].rstrip("-")
+    return _plain(fit) if len(fit) > 1 else Unknown(f"{name.value} is too short", name.origin)
+
+
+def _makes(root: Module, cluster: Cluster) -> bool:
+    """Whether a cluster is of a root module, in the same environment."""
+    return root.configuration.folder == cluster.root and root.environment == cluster.environment

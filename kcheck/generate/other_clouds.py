@@ -1,0 +1,127 @@
+"""The same intent on other clouds, and what differs between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.config.config import ConfigError
+from kcheck.generate import intent as intents
+from kcheck.generate import recommended, render
+from kcheck.generate.assembly import ImpossibleError, generate
+from kcheck.numbers import equivalents, machines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcheck.generate.assembly import Output
+    from kcheck.generate.intent import Intent
+
+README = "README.md"
+_TEMPLATE = "any/templates/_clouds.md.j2"
+
+
+class Translated(NamedTuple):
+    """The intent on a cloud, and what is generated for it."""
+
+    cloud: str
+    intent: Intent
+    made: Output
+
+
+class Refused(NamedTuple):
+    """A cloud that cannot have the cluster, and why."""
+
+    cloud: str
+    why: str
+
+
+class Row(NamedTuple):
+    """What the table of the README says of a cloud; an empty text where nothing is known."""
+
+    cloud: str
+    machine: str = ""
+    region: str = ""
+    most: str = ""
+    pool: str = ""
+    quotas: str = ""
+    price: str = ""
+    run: str = ""
+    minutes: str = ""
+    dollars: int | None = None
+    refused: str = ""
+
+
+def on_clouds(intent: Intent, clouds: Sequence[str]) -> list[Translated | Refused]:
+    """An intent on each of some clouds, in their order."""
+    return [_on_cloud(intent, cloud) for cloud in dict.fromkeys(clouds)]
+
+
+def _on_cloud(intent: Intent, cloud: str) -> Translated | Refused:
+    try:
+        found = intent if cloud == intent.cloud else translated(intent, cloud)
+        return Translated(cloud, found, generate(found))
+    except (ConfigError, ImpossibleError) as error:
+        return Refused(cloud, str(error))
+
+
+def translated(intent: Intent, cloud: str) -> Intent:
+    """An intent with the names that another cloud has for the same; what has no such name is assumed, and listed.
+
+    Raises:
+        ConfigError: the cloud has no such machines, or the intent does not go together there.
+    """
+    found = [equivalents.equivalent(intent.cloud, name, cloud) for name in intent.machines]
+    types = list(dict.fromkeys(one.machine for one in found if one is not None))
+    if not types:
+        raise ConfigError(f"no machine of {cloud} is known to do the work of {_described(intent)}")
+    spot = recommended.values(cloud).get("intent.spot", True)
+    given: dict[str, Any] = {
+        "name": intent.name, "kubernetes": intent.kubernetes, "nodes": intent.asked, "machines": types,
+        "spot": {"share": intent.spot if spot else 0}, "job": {"nodes": intent.job_nodes, "hours": intent.job_hours},
+        "teams": [{"name": team.name, "share": team.share} for team in intent.teams], "tiers": list(intent.tiers),
+        "scheduler": intent.scheduler, "image": intent.image,
+        "network": {"in_use": list(intent.in_use), "api_ranges": list(intent.api_ranges)}
+        | ({"range": intent.range} if intent.range else {}),
+    }  # fmt: skip
+    made = intents.with_defaults(cloud, given)
+    common = next(one.common for one in found if one is not None)
+    own = [f"machines: {made.machine}; {intent.machine} of {intent.cloud} has {common}, too"]
+    places = f"region {made.region}; zones {', '.join(made.zones)}; account {made.account}; registry {made.registry}"
+    own.append(f"{places}; {intent.cloud} has others")
+    lost = [name for name, one in zip(intent.machines, found, strict=True) if one is None]
+    own += [f"{', '.join(lost)} is left out: {cloud} has no such machine"] if lost else []
+    own += ["spot.share: 0; there is no spot market"] if intent.spot and not spot else []
+    return intents.with_assumed(made, (*own, *intent.assumed))
+
+
+def _described(intent: Intent) -> str:
+    """A machine type with what another one would have to have."""
+    model = equivalents.model(intent.cloud, intent.machine)
+    return f"{intent.machine}{f' ({intent.gpus} x {model})' if model else ''}"
+
+
+def summary(intent: Intent, results: Sequence[Translated | Refused]) -> str:
+    """The README over the folders of the clouds: what differs, in a table."""
+    rows = [_row(one) for one in results]
+    priced = [row for row in rows if row.dollars is not None]
+    cheapest = min(priced, key=lambda row: row.dollars or 0, default=None)
+    return render.text(_TEMPLATE, {"intent": intent, "rows": rows, "cheapest": cheapest, "priced": len(priced)})
+
+
+def _row(one: Translated | Refused) -> Row:
+    if isinstance(one, Refused):
+        return Row(one.cloud, refused=one.why)
+    facts, own = one.made.facts, one.intent
+    run, start = facts.run, facts.start
+    ends = [wall for wall in facts.walls if wall.mechanism == "cluster-limit"]
+    pools = [wall for wall in facts.walls if wall.mechanism in ("pool-limit", "pool-quota")]
+    price = machines.price(own.cloud, own.machine, spot=False)
+    return Row(
+        cloud=one.cloud, machine=own.machine, region=own.region,
+        most="".join(f"{wall.nodes:,} ({wall.arithmetic})" for wall in ends),
+        pool="".join(wall.arithmetic for wall in pools[:1]),
+        quotas=f"{len(facts.requests):,}", price=f"{price.mills / 1000:,.2f}" if price else "",
+        run=f"{run.cost(own.job_nodes, own.job_hours):,}" if run else "",
+        minutes=f"{start.whole.minutes} / {start.single.minutes}" if start else "",
+        dollars=run.cost(own.job_nodes, own.job_hours) if run else None,
+    )  # fmt: skip

@@ -1,0 +1,58 @@
+"""Machine types of other clouds that do the same work."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import NamedTuple, TypedDict
+
+from kcheck.numbers import machines
+from kcheck.source import bundled
+from kcheck.source.bundled import PROFILES
+
+
+class Equivalent(NamedTuple):
+    """A machine type, and what it has in common with the other: `8 x H100 80 GB`, or `32 vCPUs`."""
+
+    machine: str
+    common: str
+
+
+class _File(TypedDict):
+    gpus: dict[str, dict[str, str]]
+    general: dict[str, str]
+
+
+@cache
+def _tables() -> _File:
+    data: _File = bundled.load(os.path.join(PROFILES, "any", "equivalents.yaml"))
+    return data
+
+
+def equivalent(cloud: str, machine: str, other: str) -> Equivalent | None:
+    """The machine type of another cloud for the work of one; None if none is known."""
+    found = machines.machine(cloud, machine)
+    if found is None:
+        return None
+    if found.gpus:
+        return _with_gpus(cloud, machine, found.gpus, other)
+    types = _tables()["general"].get(other, "").split()
+    sizes = [(one.vcpus, name) for name in types if (one := machines.machine(other, name)) and one.vcpus]
+    fitting = [(vcpus, name) for vcpus, name in sizes if vcpus >= (found.vcpus or vcpus + 1)]
+    return Equivalent(min(fitting)[1], f"{min(fitting)[0]} vCPUs") if fitting else None
+
+
+def _with_gpus(cloud: str, machine: str, gpus: int, other: str) -> Equivalent | None:
+    """The first type of another cloud with as many GPUs of the same model."""
+    for model, types in _tables()["gpus"].items():
+        if machine in types.get(cloud, "").split():
+            fitting = (name for name in types.get(other, "").split() if machines.gpus(other, name) == gpus)
+            first = next(fitting, None)
+            return Equivalent(first, f"{gpus} x {model}") if first else None
+    return None
+
+
+def model(cloud: str, machine: str) -> str | None:
+    """The model of a machine's GPUs; None if it is not in the tables."""
+    every = _tables()["gpus"].items()
+    return next((name for name, types in every if machine in types.get(cloud, "").split()), None)

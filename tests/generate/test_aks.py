@@ -1,0 +1,174 @@
+"""What is generated for AKS alone: pools for InfiniBand, the topology of machines, Lustre, names, the API server."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import Any
+from xml.etree import ElementTree as ET  # noqa: S405 - of templates of our own
+
+import pytest
+import yaml
+
+from kcheck.config.config import ConfigError
+from kcheck.generate import aks_fabric, intent, pools, recommended
+from kcheck.generate.assembly import generate
+from kcheck.numbers import fabrics
+from kcheck.source import bundled
+
+H100, A100, ORDINARY = "Standard_ND96isr_H100_v5", "Standard_ND96amsr_A100_v4", "Standard_NC80adis_H100_v5"
+
+
+def wanted(**given: Any) -> intent.Intent:
+    return intent.with_defaults("aks", given)
+
+
+def files(**given: Any) -> dict[str, str]:
+    return {path: data.decode() for path, data in generate(wanted(**given)).files.items()}
+
+
+# --- pools
+
+
+@pytest.mark.parametrize(
+    ("nodes", "job", "sizes"),
+    [
+        (90, 8, [30, 30, 30]),
+        (450, 64, [75, 75] * 3),
+        (300, 100, [100, 100, 100]),  # one in each zone
+        (1000, 100, [100, 100, 100, 34, 100, 100, 100, 33, 100, 100, 100, 33]),
+        (128, 128, [128]),  # more than a scale set begins with
+        (700, 250, [250, 100, 250, 100]),
+        (600, 300, [300, 300]),
+    ],
+)
+def test_a_job_over_infiniband_fits_into_a_pool(nodes: int, job: int, sizes: list[int]) -> None:
+    made = pools.split(wanted(nodes=nodes, job={"nodes": job}))
+    assert [pool.nodes for pool in made] == sizes
+    assert max(sizes) >= job
+
+
+def test_spot_pools_with_infiniband_are_no_larger_than_a_scale_set() -> None:
+    made = pools.split(wanted(nodes=600, spot={"share": 50}, job={"nodes": 128}))
+    assert [(pool.nodes, pool.spot) for pool in made] == [(128, False), (22, False)] * 2 + [(100, True)] * 3
+
+
+def test_pools_without_infiniband_are_as_everywhere() -> None:
+    made = pools.split(wanted(nodes=1000, machines=[ORDINARY], job={"nodes": 128}))
+    assert {pool.nodes for pool in made} == {167, 166}
+
+
+def test_a_job_that_no_scale_set_holds_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"job.nodes: 301 are too many: 300 nodes of Standard_ND96isr_H100_v5"):
+        generate(wanted(nodes=900, job={"nodes": 301}))
+    generate(wanted(nodes=900, job={"nodes": 301}, machines=[ORDINARY]))
+
+
+def test_a_pool_beyond_a_scale_set_asks_for_a_ticket() -> None:
+    few, many = files(nodes=100, job={"nodes": 25}), files(nodes=200, job={"nodes": 128})
+    assert "aks.pool.quota" not in few["kcheck.yaml"]
+    assert yaml.safe_load(many["kcheck.yaml"])["limits"]["aks.pool.quota"]["value"] == 128
+    assert "support ticket" in many["README.md"]
+    assert "By a support ticket only: 128 machines" in many["quotas.sh"]
+
+
+# --- the topology of machines
+
+
+@pytest.mark.parametrize("machine", [H100, "Standard_ND96isr_H200_v5", A100, "Standard_ND96asr_v4"])
+def test_topology_has_each_gpu_and_card_once(machine: str) -> None:
+    made = files(nodes=16, machines=[machine], job={"nodes": 4})
+    maps = list(yaml.safe_load_all(made["kubernetes/nccl-topology.yaml"]))
+    assert [one["metadata"]["namespace"] for one in maps] == ["research", "product"]
+    system = ET.fromstring(maps[0]["data"]["topology.xml"])  # noqa: S314 - of a template of our own
+    found = fabrics.fabric("aks", machine)
+    assert found is not None
+    for kind in ("0x030200", "0x020700"):
+        ids = [pci.attrib["busid"] for pci in system.iter("pci") if pci.attrib["class"] == kind]
+        assert len(set(ids)) == len(ids) == found.interfaces
+    masks = [int(cpu.attrib["affinity"].replace(",", ""), 16) for cpu in system.iter("cpu")]
+    assert sum(masks) == 2**96 - 1  # each processor once
+    sample = made["jobs/sample.yaml"]
+    assert "name: NCCL_TOPO_FILE\n" in sample
+    assert "name: nccl-topology\n" in sample
+
+
+@pytest.mark.parametrize("given", [{"machines": [ORDINARY]}, {"job": {"nodes": 1}}, {"spot": {"share": 100}}])
+def test_no_topology_where_no_job_uses_infiniband(given: dict[str, Any]) -> None:
+    made = files(nodes=16, **given)
+    assert "kubernetes/nccl-topology.yaml" not in made
+    assert "NCCL_TOPO_FILE" not in made["jobs/sample.yaml"]
+
+
+def test_every_machine_with_a_topology_has_infiniband() -> None:
+    data = bundled.load("profiles/aks/topologies.yaml")
+    for one in data["topologies"]:
+        for machine in one["machines"]:
+            assert fabrics.fabric("aks", machine) is not None, machine
+
+
+# --- storage
+
+
+@pytest.mark.parametrize(
+    ("job", "capacity", "wants"),
+    [(2, 12, 1250), (64, 80, 40_000), (100, 128, 62_500), (128, 128, 80_000)],  # claims of two teams; the largest
+)
+def test_lustre_is_as_fast_as_the_job(job: int, capacity: int, wants: int) -> None:
+    found = aks_fabric.lustre(wanted(nodes=900, job={"nodes": job}))
+    assert found is not None
+    assert (found.capacity, found.wanted) == (capacity, wants)
+    assert found.speed == capacity * 500
+
+
+def test_lustre_beyond_its_largest_size_says_so() -> None:
+    assert "That would be more than 128 TiB" in files(nodes=900, job={"nodes": 128})["README.md"]
+
+
+@pytest.mark.parametrize("machine", ["Standard_D16ds_v5", "Standard_HB176rs_v4", ORDINARY])
+def test_jobs_of_other_machines_keep_checkpoints_in_shares(machine: str) -> None:
+    made = files(nodes=16, machines=[machine])
+    assert "storage.tf" not in made
+    assert "file.csi.azure.com" in made["kubernetes/storage-class.yaml"]
+
+
+def test_scratch_is_on_the_disk_that_the_node_boots_from() -> None:
+    percent = int(recommended.values("aks")["job.scratch"])
+    assert f"sizeLimit: {1024 * percent // 100}Gi\n" in files(nodes=16)["jobs/sample.yaml"]
+    assert "/scratch" not in files(nodes=16, machines=[ORDINARY])["jobs/sample.yaml"]  # of no known size
+
+
+# --- the API server, names, quotas
+
+
+def test_without_ranges_the_api_server_is_private() -> None:
+    made = files(nodes=16)
+    assert "private_cluster_enabled = true" in made["cluster.tf"]
+    assert "queues.tf" not in made  # Terraform does not reach it
+    assert "helm install kueue" in made["README.md"]
+    assert "az aks command invoke" in made["README.md"]
+
+
+def test_ranges_reach_a_public_api_server() -> None:
+    made = files(nodes=16, network={"api_ranges": ["203.0.113.0/24"]})
+    assert "private_cluster_enabled" not in made["cluster.tf"]
+    assert "authorized_ip_ranges                = var.api_ranges" in made["cluster.tf"]
+    assert 'api_ranges = ["203.0.113.0/24"]' in made["terraform.tfvars"]
+    assert "helm_release" in made["queues.tf"]
+
+
+def test_two_clusters_share_no_name_in_all_of_azure() -> None:
+    given = [{}, {"region": "westus3"}, {"name": "train-2"}, {"account": "11111111-1111-1111-1111-111111111111"}]
+    assert len({wanted(**one).registry for one in given}) == len(given)
+    vaults = {files(nodes=16, **one)["terraform.tfvars"].partition("vault_name")[2] for one in given}
+    assert len(vaults) == len(given)
+
+
+def test_quotas_are_asked_for_by_a_script() -> None:
+    text = files(nodes=1000, spot={"share": 30})["quotas.sh"]
+    assert 'ask "lowPriorityCores" 28800 lowPriority' in text
+    assert 'ask "standardNDSH100v5Family" 67200 dedicated' in text
+    if shutil.which("sh") is None:
+        pytest.skip("no shell")
+    done = subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

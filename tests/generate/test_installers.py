@@ -1,0 +1,188 @@
+"""What sets self-managed clusters up, and what is between their GPUs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from kcheck.config.config import ConfigError
+from kcheck.generate import intent, selfmanaged
+from kcheck.generate.assembly import Output, generate
+from kcheck.source.values import known
+
+CARDS = ["ibp24s0", "ibp64s0"]
+
+
+def made(**given: Any) -> Output:
+    found = generate(intent.with_defaults("selfmanaged", given))
+    assert found.result.findings == []
+    return found
+
+
+def files(**given: Any) -> dict[str, str]:
+    return {path: data.decode() for path, data in made(**given).files.items()}
+
+
+def documents(text: str, kind: str) -> list[dict[str, Any]]:
+    return [one for one in yaml.safe_load_all(text) if one["kind"] == kind]
+
+
+def worker(found: dict[str, str]) -> dict[str, Any]:
+    """The pod of the sample job."""
+    (job,) = documents(found["jobs/sample.yaml"], "JobSet")
+    template: dict[str, Any] = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    return template
+
+
+# --- networks between GPUs
+
+
+def test_infiniband_is_shared_by_the_pods_of_a_node() -> None:
+    found = files(nodes=100)
+    (policy,) = documents(found["kubernetes/fabric.yaml"], "NicClusterPolicy")
+    assert '"linkTypes": ["infiniband"]' in policy["spec"]["rdmaSharedDevicePlugin"]["config"]
+    assert '"rdmaHcaMax": 8' in policy["spec"]["rdmaSharedDevicePlugin"]["config"]
+    assert worker(found)["spec"]["containers"][0]["resources"]["limits"]["rdma/ib"] == 8
+    assert "rdma/ib" in found["kubernetes/kueue.yaml"]  # what a queue does not know, it does not admit
+    named = files(nodes=100, network={"cards": CARDS})["kubernetes/fabric.yaml"]
+    assert '"ifNames": ["ibp24s0", "ibp64s0"]' in named
+
+
+def test_virtual_functions_are_a_network_for_each_card() -> None:
+    found = files(nodes=100, network={"fabric": "infiniband-sriov", "cards": CARDS})
+    (policy,) = documents(found["kubernetes/fabric.yaml"], "SriovNetworkNodePolicy")
+    (network,) = documents(found["kubernetes/fabric.yaml"], "SriovIBNetwork")
+    assert policy["spec"]["nicSelector"]["pfNames"] == CARDS
+    assert policy["spec"]["resourceName"] == network["spec"]["resourceName"] == "ib"
+    pod = worker(found)
+    assert pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/ib"] == 2
+    assert pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == "default/infiniband,default/infiniband"
+    assert "sriovNetworkOperator:\n  enabled: true" in found["values/network-operator.yaml"]
+
+
+def test_roce_has_the_addresses_of_the_node() -> None:
+    found = files(nodes=100, network={"fabric": "roce", "cards": CARDS})
+    pod = worker(found)["spec"]
+    assert pod["hostNetwork"] is True
+    assert pod["dnsPolicy"] == "ClusterFirstWithHostNet"
+    names = {one["name"]: one["value"] for one in pod["containers"][0]["env"]}
+    assert names["NCCL_SOCKET_IFNAME"].startswith("^ibp24s0,ibp64s0,lo,")
+    assert pod["containers"][0]["resources"]["limits"]["rdma/roce"] == 8
+
+
+def test_without_a_network_nobody_asks_for_one() -> None:
+    found = files(nodes=100, machines=["own-box"], network={"fabric": "none"})
+    assert "rdma" not in "".join(found.values()).replace("infiniband", "")
+    assert not {"kubernetes/fabric.yaml", "values/network-operator.yaml"} & found.keys()
+    assert intent.with_defaults("selfmanaged", {"gpus": 0, "machines": ["own-box"]}).fabric == "none"
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ({"autoscaler": "cluster-autoscaler"}, "autoscaler: kubeadm adds no machines; use installer: cluster-api, or none"),
+    ({"installer": "kubespray", "autoscaler": "cluster-autoscaler"}, "autoscaler: kubespray adds no machines"),
+    ({"installer": "kubespray", "kubernetes": "1.36"}, "kubernetes: kubespray v2.31.0 has 1.33.11, 1.34.7, 1.35.4"),
+    ({"network": {"fabric": "roce"}}, "network.cards: roce takes the cards that are named"),
+    ({"network": {"fabric": "infiniband-sriov"}}, "network.cards: infiniband-sriov takes the cards"),
+    ({"network": {"fabric": "none", "cards": CARDS}}, "network.cards: they are of a network between GPUs"),
+    ({"gpus": 0, "machines": ["own-box"], "network": {"fabric": "infiniband"}}, "network.fabric: infiniband is for machines with GPUs"),
+    ({"network": {"cards": ["eth1", "eth1"]}}, "network.cards: eth1 exists twice"),
+])  # fmt: skip
+def test_what_does_not_go_together_is_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        generate(intent.with_defaults("selfmanaged", given))
+
+
+def test_a_cloud_knows_its_networks() -> None:
+    with pytest.raises(
+        ConfigError, match="fabric: infiniband is not for eks; its machine types say what is between GPUs"
+    ):
+        intent.with_defaults("eks", {"network": {"fabric": "infiniband"}})
+
+
+# --- Cluster API
+
+
+def test_pools_of_cluster_api_are_read_as_they_are_written() -> None:
+    world = made(nodes=450, installer="cluster-api").result.world
+    pools = {known(pool.name): pool for pool in world.inventory.pools}
+    assert {name: known(pool.size.max_nodes) for name, pool in pools.items()} == {
+        "control plane": 3, "train-system": 8, "train-gpu-a1": 150, "train-gpu-b1": 150, "train-gpu-c1": 150,
+    }  # fmt: skip
+    training = pools["train-gpu-a1"]
+    assert (known(training.machine.instance_types), known(training.machine.gpus)) == (("dgx-h100",), 8)
+    assert known(training.scheduling.taints) == ("nvidia.com/gpu=true:NoSchedule",)
+    assert (known(training.system.neighbours), known(training.system.hub_mirror)) == (8400, True)
+    plane = world.inventory.clusters[0].plane
+    assert plane is not None
+    assert known(plane.serial_pulls) is False
+
+
+def test_the_autoscaler_knows_nodes_of_pools_that_are_empty() -> None:
+    found = files(nodes=450, installer="cluster-api", autoscaler="cluster-autoscaler")
+    pools = documents(found["machines.yaml"], "MachineDeployment")
+    notes = next(one["metadata"]["annotations"] for one in pools if one["metadata"]["name"] == "train-gpu-a1")
+    bounds = {key.rpartition("-group-")[2]: value for key, value in notes.items() if "-group-" in key}
+    assert bounds == {"min-size": "1", "max-size": "150"}  # one node shows the others' InfiniBand
+    own = {key.partition("/")[2]: value for key, value in notes.items() if key.startswith("capacity.")}
+    asked = worker(found)["spec"]["containers"][0]["resources"]["requests"]
+    assert int(own["cpu"]) > int(asked["cpu"])
+    assert int(own["memory"].removesuffix("Gi")) > int(asked["memory"].removesuffix("Gi"))
+    assert (own["gpu-type"], own["gpu-count"]) == ("nvidia.com/gpu", "8")
+    assert "topology.kubernetes.io/zone=room-a" in own["labels"]
+    assert not any("replicas" in one["spec"] for one in pools if "annotations" in one["metadata"])
+    plain = files(
+        nodes=450,
+        installer="cluster-api",
+        autoscaler="cluster-autoscaler",
+        network={"fabric": "none"},
+        machines=["own-box"],
+    )
+    assert 'min-size: "0"' in plain["machines.yaml"]
+
+
+def test_nodes_get_the_same_from_every_installer() -> None:
+    """Kernel, kubelet, API server and etcd: a number of kubeadm's files is in those of the others."""
+    kubeadm, spray, capi = (files(nodes=1200, installer=one) for one in ("kubeadm", "kubespray", "cluster-api"))
+    text = {name: "".join(found.values()) for name, found in (("spray", spray), ("capi", capi))}
+    kernel = re.findall(r"(?m)^[a-z]\S+ = (\d+)$", kubeadm["sysctl/99-kubernetes-training.conf"])
+    flags = re.findall(r'value: "([\d.]+)"', kubeadm["kubeadm.yaml"])
+    assert len(kernel) == 8
+    assert len(flags) > 6
+    for own in text.values():
+        assert [number for number in (*kernel[1:], *flags) if not re.search(rf"\b{re.escape(number)}\b", own)] == []
+        assert "nftables" in own
+        assert "best-effort" in own
+        assert "MostAllocated" in own
+
+
+# --- kubespray
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 10, 1000, 5000])
+def test_every_machine_is_in_one_zone(nodes: int) -> None:
+    wanted = intent.with_defaults("selfmanaged", {"nodes": nodes, "installer": "kubespray"})
+    found = selfmanaged.hosts(wanted)
+
+    def count(host: str) -> int:
+        ends = re.search(r"\[(\d+):(\d+)\]", host)
+        return int(ends[2]) - int(ends[1]) + 1 if ends else 1
+
+    of_zones = sum(count(host) for zone in found.zones for host in zone.hosts)
+    assert of_zones == len(found.control) + count(found.system) + count(found.training)
+    assert count(found.training) == nodes
+    assert len(found.control) % 2
+
+
+def test_groups_of_kubespray_are_read_as_they_are_written() -> None:
+    world = made(nodes=1200, installer="kubespray").result.world
+    pools = {known(pool.name): pool for pool in world.inventory.pools}
+    assert {name: known(pool.size.max_nodes) for name, pool in pools.items()} == {
+        "control plane": 5, "training": 1200, "nodes": 15,
+    }  # fmt: skip
+    training = pools["training"]
+    assert known(training.machine.gpus) == 8
+    assert known(training.scheduling.taints) == ("nvidia.com/gpu=true:NoSchedule",)
+    assert known(training.system.neighbours) == 20544

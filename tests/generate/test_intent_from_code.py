@@ -1,0 +1,331 @@
+"""What an intent takes from existing code, and what it says of the rest: nothing is invented."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kcheck.cli import cli
+from kcheck.commands import options
+from kcheck.config.config import ConfigError
+from kcheck.generate import intent, intent_from_code
+from kcheck.generate.assembly import generate
+from kcheck.generate.intent_from_code import Source
+from tests.generate.test_grid import CLOUDS
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+
+EXAMPLES = ROOT / "examples"
+GKE = """
+provider "google" {{
+  project = "ours"
+}}
+resource "google_container_cluster" "a" {{
+  name               = "gpu"
+  location           = "{location}"
+  min_master_version = "1.35"
+}}
+resource "google_container_node_pool" "a" {{
+  name    = "train"
+  cluster = google_container_cluster.a.name
+  autoscaling {{
+    total_max_node_count = {nodes}
+  }}
+  node_config {{
+    machine_type = {machine}
+  }}
+}}
+"""
+
+
+def source(*paths: str | Path, cluster: str = "") -> Source:
+    names = tuple(map(str, paths))
+    return Source(names, options.effective_config(names, None, {}), cluster)
+
+
+def read(*paths: str | Path, **fields: object) -> Intent:
+    return intent_from_code.intent_of(source(*paths), None, fields)
+
+
+def gke(folder: Path, location: str = "us-east4-b", nodes: str = "20", machine: str = '"n2-standard-32"') -> Path:
+    (folder / "main.tf").write_text(GKE.format(location=location, nodes=nodes, machine=machine))
+    return folder
+
+
+def test_reads_the_intent_of_an_example() -> None:
+    found = intent_from_code.read(source(EXAMPLES / "eks-training"))
+    assert found.cloud == "eks"
+    assert found.fields == {
+        "name": "train", "region": "us-east-1", "kubernetes": "1.35", "nodes": 64, "machines": ["p5.48xlarge"],
+        "gpus": 8, "job.nodes": 64, "autoscaler": "cluster-autoscaler", "scheduler": "none",
+        "network.mode": "addresses",
+    }  # fmt: skip
+    assert found.missing == {}
+    assert list(found.unclear) == ["zones"]
+
+
+def test_all_that_an_example_does_not_say_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    assert read("eks-training").assumed == (
+        (
+            "zones: us-east-1a, us-east-1b, us-east-1c; data.aws_availability_zones.available is read from the cloud "
+            "(eks-training/vpc.tf:6)"
+        ),
+        (
+            "not in the code: account 111122223333; job.hours 24; teams research 60%, product 40%; tiers low, normal, "
+            "high; registry 111122223333.dkr.ecr.us-east-1.amazonaws.com/train; image train:1.0.0; network.range chosen by "
+            "size; network.api_ranges none"
+        ),
+        (
+            "pool cpu (eks-training/eks.tf:26), 600 nodes of c6i.16xlarge, is left out: training nodes are those with "
+            "the most GPUs"
+        ),
+    )
+
+
+def test_machines_without_gpus_stay_without_gpus(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(
+        'resource "azurerm_kubernetes_cluster" "a" {\n  name = "etl"\n  location = "East US"\n'
+        '  default_node_pool {\n    name = "default"\n    vm_size = "Standard_D4s_v3"\n    zones = ["2"]\n'
+        "    auto_scaling_enabled = true\n    max_count = 1000\n  }\n}\n"
+    )
+    found = read(tmp_path)
+    assert (found.machines, found.gpus, found.nodes) == (("Standard_D4s_v3",), 0, 1000)
+    assert (found.region, found.zones) == ("eastus", ("2",))
+
+
+def test_one_zone_stays_one_zone(tmp_path: Path) -> None:
+    found = read(gke(tmp_path))
+    assert (found.region, found.zones, found.account) == ("us-east4", ("us-east4-b",), "ours")
+
+
+def test_zones_of_a_regional_cluster_are_assumed(tmp_path: Path) -> None:
+    found = read(gke(tmp_path, location="us-east4"))
+    assert "zones us-east4-a, us-east4-b, us-east4-c" in " ".join(found.assumed)
+
+
+@pytest.mark.parametrize(
+    ("machine", "nodes", "told"),
+    [
+        ("var.machine", "20", r"machines cannot be read: .*pool train \(main.tf:10\).* var\.machine .*--var-file"),
+        (
+            '"n2-standard-8"',
+            "var.nodes",
+            r"nodes cannot be read: the maximum of pool train .*var\.nodes.*; give --nodes",
+        ),
+    ],
+)
+def test_nothing_is_made_of_unread_machines_or_sizes(
+    machine: str, nodes: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(gke(tmp_path, machine=machine, nodes=nodes))
+    Path("variables.tf").write_text('variable "machine" {}\nvariable "nodes" {}\n')
+    with pytest.raises(ConfigError, match=told):
+        read(".")
+    found = read(".", machines=["n2-standard-32"], nodes=7)
+    assert (found.machines, found.nodes) == (("n2-standard-32",), 7)
+    assert not [line for line in found.assumed if line.startswith(("machines", "nodes"))]
+
+
+def test_no_pools_no_cluster(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(
+        'resource "google_container_cluster" "a" {\n  name = "a"\n  location = "us-east4"\n  enable_autopilot = true\n}\n'
+    )
+    with pytest.raises(ConfigError, match="machines and nodes cannot be read"):
+        read(tmp_path)
+
+
+def test_smaller_gpu_pools_and_unread_ones_are_said_to_be_left_out(tmp_path: Path) -> None:
+    pool = (
+        'resource "aws_eks_node_group" "{0}" {{\n  cluster_name = aws_eks_cluster.a.name\n  node_group_name = "{0}"\n'
+        "  instance_types = [{1}]\n  scaling_config {{\n    max_size = {2}\n  }}\n}}\n"
+    )
+    (tmp_path / "main.tf").write_text(
+        'provider "aws" {\n  region = "us-west-2"\n}\nresource "aws_eks_cluster" "a" {\n  name = "a1"\n}\n'
+        'variable "type" {}\n'
+        + pool.format("big", '"p5.48xlarge"', 30)
+        + pool.format("small", '"g6.xlarge"', 50)
+        + pool.format("open", "var.type", 9)
+    )
+    found = read(tmp_path)
+    assert (found.machines, found.nodes, found.gpus) == (("p5.48xlarge",), 30, 8)
+    left = [line for line in found.assumed if "left out" in line]
+    assert len(left) == 2
+    assert re.search(r"pool open .* is left out: its machine type is unknown: var\.type", left[0])
+    assert re.search(r"pool small .*, 50 nodes of g6.xlarge, is left out: training nodes are", left[1])
+
+
+@pytest.mark.parametrize(("spot", "share"), [(20, 100), (1, 5)])
+def test_spot_pools_have_a_share(spot: int, share: int, tmp_path: Path) -> None:
+    gke(tmp_path, nodes=str(20 - spot))
+    text = (tmp_path / "main.tf").read_text()
+    second = text[text.index('resource "google_container_node_pool"') :]
+    second = second.replace('"a" {', '"b" {').replace('"train"', '"spot"').replace(f"= {20 - spot}\n", f"= {spot}\n")
+    (tmp_path / "spot.tf").write_text(second.replace("node_config {", "node_config {\n    spot = true"))
+    found = read(tmp_path)
+    assert (found.nodes, found.spot) == (20, share)
+
+
+def test_priority_classes_that_are_there_twice_are_one_tier(tmp_path: Path) -> None:
+    tier = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: {}\nvalue: {}\n"
+    gke(tmp_path)
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tiers.yaml").write_text("---\n".join([tier.format("default", 5), tier.format("high", 9)]))
+    assert read(tmp_path).tiers == ("default", "high")
+
+
+def test_what_no_intent_can_say_is_left_out_and_said(tmp_path: Path) -> None:
+    (tmp_path / "tiers.yaml").write_text(
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: of.the.group\nvalue: 5\n"
+    )
+    found = read(gke(tmp_path))
+    assert found.tiers == ("low", "normal", "high")
+    assert "tiers: low, normal, high; ['of.the.group'] of the code is nothing that an intent can say" in found.assumed
+
+
+def test_versions_out_of_support_are_not_kept_and_said(tmp_path: Path) -> None:
+    gke(tmp_path)
+    text = (tmp_path / "main.tf").read_text()
+    (tmp_path / "main.tf").write_text(text.replace('"1.35"', '"1.27"'))
+    line = next(line for line in read(tmp_path).assumed if line.startswith("kubernetes"))
+    assert re.fullmatch(r"kubernetes: 1\.35; 1\.27 is out of its standard support \(.*main\.tf:8\)", line)
+
+
+def test_several_clusters_are_named(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        gke(tmp_path / name, location=f"us-east4-{name}")
+    with pytest.raises(ConfigError, match=r"2 clusters there; name the folder of one \(.*a, .*b\)$"):
+        read(tmp_path)
+    (tmp_path / "b/main.tf").write_text((tmp_path / "b/main.tf").read_text().replace('"gpu"', '"other"'))
+    with pytest.raises(ConfigError, match=r"or choose one with --cluster \(gpu, other\)$"):
+        read(tmp_path)
+    assert intent_from_code.intent_of(source(tmp_path, cluster="other"), None, {}).zones == ("us-east4-b",)
+    with pytest.raises(ConfigError, match=r"no cluster third there, but gpu, other"):
+        intent_from_code.intent_of(source(tmp_path, cluster="third"), None, {})
+
+
+# --- what was generated is read as what was wanted
+
+
+def written(files: dict[str, bytes], folder: Path) -> None:
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+
+
+WANTED: list[dict[str, Any]] = [
+    {},
+    {"nodes": 120, "teams": [{"name": "vision", "share": 50}, {"name": "speech", "share": 50}],
+     "tiers": ["batch", "urgent"], "job": {"nodes": 16, "hours": 12}, "scheduler": "volcano"},
+    {"nodes": 300, "spot": {"share": 30}, "scheduler": "none", "network": {"in_use": ["10.0.0.0/16"]}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize("number", range(len(WANTED)))
+def test_generated_files_come_out_again(
+    cloud: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {name: value for name, value in WANTED[number].items() if (cloud, name) != ("selfmanaged", "spot")}
+    files = generate(intent.with_defaults(cloud, fields)).files
+    written(files, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert generate(read(".")).files == files
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_code_alone_says_almost_all(cloud: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the intent beside it; of machines of one's own kubeadm says nothing."""
+    wanted = intent.with_defaults(cloud, WANTED[1])
+    written({path: data for path, data in generate(wanted).files.items() if path != "intent.yaml"}, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    found = read(".")
+    different = {name for name in wanted.__struct_fields__ if getattr(wanted, name) != getattr(found, name)}
+    assert different == {"assumed"}
+    unsaid = {"network.range", "network.api_ranges"}
+    if cloud == "selfmanaged":
+        unsaid |= {"account", "region", "zones", "installer", "network.fabric"}
+    (line,) = found.assumed
+    assert {part.split()[0] for part in line.removeprefix("not in the code: ").split("; ")} == unsaid
+
+
+def test_code_wins_over_the_intent_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = {"nodes": 100, "network": {"in_use": ["10.0.0.0/16"]}, "job": {"nodes": 16}}
+    written(generate(intent.with_defaults("gke", fields)).files, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    text = Path("terraform.tfvars").read_text()
+    assert text.count('machine = "a3-highgpu-8g"')
+    Path("terraform.tfvars").write_text(text.replace("a3-highgpu-8g", "a3-megagpu-8g"))
+    found = read(".")
+    assert (found.machines, found.in_use, found.job_nodes) == (("a3-megagpu-8g",), ("10.0.0.0/16",), 16)
+
+
+def test_what_was_assumed_is_kept_until_somebody_says_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gke(tmp_path, location="us-east4")
+    monkeypatch.chdir(tmp_path)
+    first = read("main.tf")
+    assert first.assumed
+    written(generate(first).files, tmp_path / "made")
+    assert read("made").assumed == first.assumed
+    assert f"- {first.assumed[0]}\n" in Path("made/README.md").read_text()
+    assert len(read("made", zones=["us-east4-b"]).assumed) == len(first.assumed)
+
+
+MACHINES = st.sampled_from(["a3-highgpu-8g", "a2-highgpu-8g", "n2-standard-32", "g2-standard-8"])
+NAMES = st.lists(st.sampled_from(["research", "vision", "speech"]), min_size=1, max_size=3, unique=True)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    nodes=st.integers(4, 700), machine=MACHINES, names=NAMES, spot=st.sampled_from([0, 10, 55, 100]),
+    scheduler=st.sampled_from(["kueue", "volcano", "none"]), zones=st.integers(1, 3),
+)  # fmt: skip
+def test_any_generated_cluster_comes_out_again(
+    nodes: int, machine: str, names: list[str], spot: int, scheduler: str, zones: int,
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    teams = [{"name": name, "share": 100 // len(names)} for name in names]
+    fields = {"nodes": nodes, "machines": [machine], "teams": teams, "spot": {"share": spot}, "scheduler": scheduler,
+              "zones": [f"us-central1-{letter}" for letter in "abc"[:zones]]}  # fmt: skip
+    files = generate(intent.with_defaults("gke", fields)).files
+    folder = tmp_path_factory.mktemp("made")
+    written(files, folder)
+    monkeypatch.chdir(folder)
+    assert generate(read(".")).files == files
+
+
+# --- the command
+
+
+def run(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, ["generate", *words])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.output
+
+
+def test_the_command_says_what_was_assumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(gke(tmp_path, machine="var.machine"))
+    Path("variables.tf").write_text('variable "machine" {}\n')
+    Path("mine.yaml").write_text("machines: [n2-standard-32]\n")
+    assert run("--from", ".", "--diff")[0] == 2
+    for words in (("--var", "machine=n2-standard-32"), ("--intent", "mine.yaml")):
+        code, out = run("--from", ".", *words, "--output", str(tmp_path.parent / "made"), "--overwrite")
+        assert code == 0
+        assert "kcheck: assumed: not in the code: " in out
+        assert "machines: [n2-standard-32]" in (tmp_path.parent / "made/intent.yaml").read_text()
+
+
+def test_options_of_reading_need_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "--cluster needs --from" in run("eks", "--cluster", "a")[1]
+    assert "--var needs --from" in run("eks", "--var", "a=b")[1]
