@@ -6,6 +6,7 @@ from ipaddress import ip_network
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, monitoring, recommended
 from kcheck.numbers import flags
 from kcheck.numbers.profiles import limits
@@ -129,6 +130,18 @@ FLAGS: dict[str, object] = {
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }
 """What a cloud has, where its module does not say it."""
+
+
+def autoscaler_chart(intent: Intent) -> str:
+    """The version of the chart that brings the autoscaler of the cluster's Kubernetes.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    found = flags.chart_of(intent.minor)
+    if found is None:
+        raise ConfigError(f"kubernetes: kcheck knows no chart of the cluster autoscaler for {intent.kubernetes}")
+    return found
 
 
 def apportioned(total: int, percents: list[int]) -> list[int]:
