@@ -7,7 +7,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
-from kcheck.generate import jobs, recommended
+from kcheck.generate import jobs, monitoring, recommended
 from kcheck.numbers import flags
 from kcheck.numbers.profiles import limits
 from kcheck.scale import unready
@@ -74,7 +74,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     """
     usual = recommended.values(intent.cloud)
     fast = jobs.interfaces(intent)
-    flavors, covered = _flavors(intent, pools, fast.number), _covered(intent, fast)
+    flavors, covered = _flavors(intent, pools, fast), _covered(intent, fast)
     deletion = _deletion(intent.nodes, int(usual["autoscaler.burst"]))
     return {
         "shares": shares(intent),
@@ -97,6 +97,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "ready_minutes": _ready(intent, target),
         "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
+        **monitoring.context(intent, target),
         **deletion,
         **_unready(target, deletion["deletion_batch"], len(intent.zones)),
         "spot_pools": [pool for pool in pools if pool.spot],
@@ -124,6 +125,7 @@ FLAGS: dict[str, object] = {
     "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job
     "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are
+    "dcgm": {"namespace": "kube-system", "name": "dcgm-exporter", "ours": True},  # of the cloud, where it brings one
     "own_machines": False,  # whether nodes cost the same when they are switched off
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }
@@ -197,16 +199,16 @@ def _unready(target: int, batch: int, zones: int) -> dict[str, int]:
 # --- queues
 
 
-def _flavors(intent: Intent, pools: list[Pool], interfaces: int) -> list[Flavor]:
+def _flavors(intent: Intent, pools: list[Pool], fast: jobs.Interfaces) -> list[Flavor]:
     """On-demand flavors by zone or pool, so that a job stays in one, then spot."""
     found: dict[jobs.FastNeighbours, int] = {}
     for pool in pools:
         if not pool.spot:
             near = jobs.fast_neighbours(intent, pool)
             found[near] = found.get(near, 0) + pool.nodes
-    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, interfaces) for near, nodes in found.items()]
+    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, fast.number) for near, nodes in found.items()]
     spot = sum(pool.nodes for pool in pools if pool.spot)
-    return [*own, Flavor("spot", "spot", None, spot, 0)] if spot else own
+    return [*own, Flavor("spot", "spot", None, spot, fast.number if fast.on_spot else 0)] if spot else own
 
 
 def _covered(intent: Intent, fast: jobs.Interfaces) -> list[str]:
