@@ -27,6 +27,11 @@ COMMANDS = {
     "trivy": ["config", "--quiet", "--skip-check-update", "--format", "json", "."],
 }
 
+OF_MODULES = "CKV2_AWS_5 CKV2_AWS_12 CKV_AWS_38 CKV_AWS_39 CKV_AWS_58 CKV_AWS_111 CKV_AWS_338 CKV_AWS_356"
+"""Reported of terraform-aws-modules/eks 21.19.0 and /vpc 6.6.0, where `terraform init` has fetched them."""
+ELSEWHERE = {"eks": {*OF_MODULES.split(), "CKV_AWS_184"}}
+"""What these files alone do not show: that of modules, and of EFS, which machines without EFA have."""
+
 
 def program(name: str) -> str | None:
     folders = [*filter(None, os.environ.get("KCHECK_LINTERS", "").split(os.pathsep)), os.environ.get("PATH", "")]
@@ -78,7 +83,7 @@ def test_what_a_linter_reports_has_a_reason(linter: str, cloud: str) -> None:
         pytest.skip(f"{linter} is not installed")
     found = reported(linter, cloud)
     assert found - told(linter, "any") - told(linter, cloud) == set()
-    assert told(linter, cloud) - found == set()
+    assert told(linter, cloud) - found - ELSEWHERE.get(cloud, set()) == set()
 
 
 @pytest.mark.parametrize("linter", COMMANDS)
