@@ -6,7 +6,8 @@ from ipaddress import ip_network
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.generate import jobs, recommended
+from kcheck.config.config import ConfigError
+from kcheck.generate import jobs, monitoring, recommended
 from kcheck.numbers import flags
 from kcheck.numbers.profiles import limits
 from kcheck.scale import unready
@@ -96,6 +97,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "ready_minutes": _ready(intent, target),
         "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
+        **monitoring.context(intent, target),
         **deletion,
         **_unready(target, deletion["deletion_batch"], len(intent.zones)),
         "spot_pools": [pool for pool in pools if pool.spot],
@@ -124,10 +126,23 @@ FLAGS: dict[str, object] = {
     "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job
     "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are
+    "dcgm": {"namespace": "kube-system", "name": "dcgm-exporter", "ours": True},  # of the cloud, where it brings one
     "own_machines": False,  # whether nodes cost the same when they are switched off
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }
 """What a cloud has, where its module does not say it."""
+
+
+def autoscaler_chart(intent: Intent) -> str:
+    """The version of the chart that brings the autoscaler of the cluster's Kubernetes.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    found = flags.chart_of(intent.minor)
+    if found is None:
+        raise ConfigError(f"kubernetes: kcheck knows no chart of the cluster autoscaler for {intent.kubernetes}")
+    return found
 
 
 def apportioned(total: int, percents: list[int]) -> list[int]:

@@ -188,6 +188,16 @@ kind: AKSNodeClass
 metadata: {name: one}
 spec: {imageFamily: AzureLinux, osDiskSizeGB: 512, maxPods: 110, tags: {team: a}}
 """,
+    "PodMonitor": """\
+apiVersion: monitoring.coreos.com/v1
+kind: PodMonitor
+metadata: {name: one}
+spec:
+  namespaceSelector: {matchNames: [kube-system]}
+  selector: {matchLabels: {app: one}}
+  podMetricsEndpoints:
+    - {port: metrics, honorLabels: true, relabelings: [{sourceLabels: [a], targetLabel: b}]}
+""",
     "PrometheusRule": """\
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
@@ -323,6 +333,8 @@ BAD = [
     ("AKSNodeClass", "maxPods:", "maxpods:", "'maxpods' was unexpected"),
     ("AKSNodeClass", "team: a", "team: 1", "spec.tags.team: 1 is not of type 'string'"),
     ("AKSNodeClass", "metadata: {name: one}\n", "", "'metadata' is a required property"),
+    ("PodMonitor", "  selector: {matchLabels: {app: one}}\n", "", "'selector' is a required property"),
+    ("PodMonitor", "targetLabel: b", "target: b", "Additional"),
     ("PrometheusRule", "expr: up == 0, ", "", "spec.groups.0.rules.0: 'expr' is a required property"),
     ("PrometheusRule", "for: 5m", "for: 5 minutes", "spec.groups.0.rules.0.for: '5 minutes' does not match"),
     ("PrometheusRule", "severity: page", "severity: 1", "rules.0.labels.severity: 1 is not of type 'string'"),
