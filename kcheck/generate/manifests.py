@@ -74,7 +74,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     """
     usual = recommended.values(intent.cloud)
     fast = jobs.interfaces(intent)
-    flavors, covered = _flavors(intent, pools, fast.number), _covered(intent, fast)
+    flavors, covered = _flavors(intent, pools, fast), _covered(intent, fast)
     deletion = _deletion(intent.nodes, int(usual["autoscaler.burst"]))
     return {
         "shares": shares(intent),
@@ -199,16 +199,16 @@ def _unready(target: int, batch: int, zones: int) -> dict[str, int]:
 # --- queues
 
 
-def _flavors(intent: Intent, pools: list[Pool], interfaces: int) -> list[Flavor]:
+def _flavors(intent: Intent, pools: list[Pool], fast: jobs.Interfaces) -> list[Flavor]:
     """On-demand flavors by zone or pool, so that a job stays in one, then spot."""
     found: dict[jobs.FastNeighbours, int] = {}
     for pool in pools:
         if not pool.spot:
             near = jobs.fast_neighbours(intent, pool)
             found[near] = found.get(near, 0) + pool.nodes
-    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, interfaces) for near, nodes in found.items()]
+    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, fast.number) for near, nodes in found.items()]
     spot = sum(pool.nodes for pool in pools if pool.spot)
-    return [*own, Flavor("spot", "spot", None, spot, 0)] if spot else own
+    return [*own, Flavor("spot", "spot", None, spot, fast.number if fast.on_spot else 0)] if spot else own
 
 
 def _covered(intent: Intent, fast: jobs.Interfaces) -> list[str]:
