@@ -20,7 +20,16 @@ from kcheck.generate import intent, readme
 from kcheck.generate.assembly import generate
 from kcheck.numbers.clouds import CLOUDS
 
-VARIANTS: tuple[dict[str, Any], ...] = ({"nodes": 450}, {"nodes": 450, "scheduler": "none"})
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {"nodes": 450},
+    {"nodes": 450, "scheduler": "none"},
+    {"nodes": 450, "spot": {"share": 30}, "network": {"api_ranges": ["203.0.113.0/24"]}},
+)
+NOT_HERE = {
+    "CKV2_AWS_5", "CKV2_AWS_12", "CKV_AWS_38", "CKV_AWS_39", "CKV_AWS_58", "CKV_AWS_111", "CKV_AWS_338", "CKV_AWS_356",
+    "CKV_AWS_184",
+}  # fmt: skip
+"""Checks that report something in modules only, whose code `terraform init` brings, or on EFS, which none of these has."""
 COMMANDS = {
     "checkov": ["-d", ".", "--framework", "kubernetes", "terraform", "-o", "json", "--quiet", "--compact"],
     "kube-linter": ["lint", ".", "--format", "json"],
@@ -37,7 +46,7 @@ def program(name: str) -> str | None:
 def reported(linter: str, cloud: str) -> frozenset[str]:
     """The checks that report something on a cloud's files."""
     found: set[str] = set()
-    for given in VARIANTS:
+    for given in VARIANTS if cloud != "selfmanaged" else VARIANTS[:2]:
         files = generate(intent.with_defaults(cloud, given)).files
         with TemporaryDirectory() as top:
             for path, data in files.items():
@@ -78,7 +87,7 @@ def test_what_a_linter_reports_has_a_reason(linter: str, cloud: str) -> None:
         pytest.skip(f"{linter} is not installed")
     found = reported(linter, cloud)
     assert found - told(linter, "any") - told(linter, cloud) == set()
-    assert told(linter, cloud) - found == set()
+    assert told(linter, cloud) - found <= NOT_HERE
 
 
 @pytest.mark.parametrize("linter", COMMANDS)

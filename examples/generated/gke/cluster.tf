@@ -105,6 +105,8 @@ resource "google_container_cluster" "main" {
   lifecycle {
     ignore_changes = [node_config, initial_node_count] # of the pool that is gone
   }
+
+  depends_on = [google_project_iam_member.nodes] # before the first node
 }
 
 # The account of the nodes, with no more rights than GKE asks for; images are in registry.tf.
