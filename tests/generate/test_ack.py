@@ -9,6 +9,8 @@ import pytest
 from kcheck.config.config import ConfigError
 from kcheck.generate import ack, assembly, intent, ranges
 from kcheck.generate.pools import split
+from kcheck.source.text import Source
+from kcheck.syntax.hcl.parse import parse
 from tests.terraform import schemas_of_providers as attributes
 
 
@@ -109,7 +111,7 @@ def test_jobs_of_several_nodes_take_erdma(share: int) -> None:
 @pytest.mark.parametrize("given", [{"machines": ["ecs.gn7i-c32g1.32xlarge"]}, {"job": {"nodes": 1}}])
 def test_others_do_not(given: dict[str, Any]) -> None:
     files = made(100, **given).files
-    assert b"erdma" not in b"".join(files.values()).lower()
+    assert not [path for path, data in files.items() if b"erdma" in data.lower() and path != "README.md"]
 
 
 def test_checkpoints_go_to_cpfs_where_it_is_sold() -> None:
@@ -125,6 +127,15 @@ def test_checkpoints_go_to_cpfs_where_it_is_sold() -> None:
     for path in ("storage.tf", "cluster.tf", "outputs.tf"):
         text = files[path].decode()
         assert (attributes.unknown(text), attributes.missing(text)) == ([], [])
+
+
+def test_what_terraform_tests_is_about_the_intent() -> None:
+    text = made(450, **CHINA).files["tests/cluster.tftest.hcl"]
+    assert not parse(Source("cluster.tftest.hcl", text)).problems
+    assert b">= 450" in text
+    assert b"capacity >= 48000" in text
+    assert b"var.pod_cidr" not in text
+    assert b"var.pod_cidr" in made(100, network={"mode": "flannel"}).files["tests/cluster.tftest.hcl"]
 
 
 @pytest.mark.parametrize("given", [{}, {**CHINA, "machines": ["ecs.c7.16xlarge"]}], ids=["elsewhere", "without GPUs"])
