@@ -14,7 +14,7 @@ from kcheck.clouds import registry
 from kcheck.config import settings
 from kcheck.files.disk import Disk
 from kcheck.files.tree import Tree
-from kcheck.generate import intent_file, manifests, ranges, readme, recommended, render
+from kcheck.generate import dashboard, intent_file, manifests, ranges, readme, recommended, render
 from kcheck.generate.intent import Intent, resized
 from kcheck.generate.pools import Pool, split, system_nodes, system_parallel
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
@@ -35,9 +35,12 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, PodRange, Subnet
     from kcheck.scale.walls.model import Wall
 
-_SETTINGS, _README = "kcheck.yaml", "README.md"
-_ABOUT = "any/templates/_README.md.j2"
-"""The template of the README, which is written last: it tells what the other files come to."""
+_SETTINGS = "kcheck.yaml"
+_LATE = {
+    "README.md": "any/templates/_README.md.j2",
+    "kubernetes/dashboard.yaml": "any/templates/_dashboard.yaml.j2",
+}
+"""Files with their templates that are written last: they tell what the other files come to."""
 
 
 class Generator(Protocol):
@@ -92,8 +95,10 @@ def generate(intent: Intent) -> Output:
     files = render.files(intent.cloud, context)
     result, top = check_files(files), os.path.relpath(folder())
     facts = readme.facts(result.world, intent, top, requests)
-    text = render.text(_ABOUT, context | {name: getattr(facts, name) for name in facts._fields})
-    return Output(files | {_README: text.encode()}, result, top, facts)
+    context |= {name: getattr(facts, name) for name in facts._fields}
+    context["dashboard"] = dashboard.dashboard(intent, context)
+    late = {path: render.text(template, context).encode() for path, template in _LATE.items()}
+    return Output(files | late, result, top, facts)
 
 
 def check_files(files: dict[str, bytes]) -> Result:

@@ -6,14 +6,13 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, ranges, recommended
 from kcheck.generate.eks_lustre import lustre
 from kcheck.generate.intent import label
-from kcheck.generate.manifests import PROVISIONING
+from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers import fabrics, flags, machines
+from kcheck.numbers import fabrics, machines
 from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "interfaces": interfaces(efa_cards(intent)),
         "node_addresses": 1 + int(recommended.values(intent.cloud)["cni.minimum"]),
         "node_pools": node_pools(pools),
-        "autoscaler_chart": _chart(intent),
+        "autoscaler_chart": autoscaler_chart(intent),
         **_most(intent),
         "dns_autoscaler": False,
         "vpc_cni": True,
@@ -116,18 +115,6 @@ def _tier(intent: Intent) -> str:
     """The provisioned control plane tier for a burst; none for small clusters."""
     usual, entry = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"]
     return str(usual["plane.tier"]) if intent.nodes > entry.number // 2 else ""
-
-
-def _chart(intent: Intent) -> str:
-    """The version of the chart that brings the autoscaler of the cluster's Kubernetes.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    found = flags.chart_of(intent.minor)
-    if found is None:
-        raise ConfigError(f"kubernetes: kcheck knows no chart of the cluster autoscaler for {intent.kubernetes}")
-    return found
 
 
 def _ami(intent: Intent) -> str:

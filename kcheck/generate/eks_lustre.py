@@ -18,14 +18,15 @@ _GIB_IN_TIB = 1024
 
 
 class Lustre(NamedTuple):
-    """A file system in one zone with its `capacity` in GiB: MB/s that the job needs and that it has, dollars a month.
+    """A file system in one zone: MB/s that the job needs, the `capacity` in GiB and its step, MB/s that it has.
 
-    `quota` is the code of the account's quota of capacity if a new account has less; else empty. `price` is of a GiB.
+    `dollars` are a month's, `quota` is the code of the quota of capacity if a new account has less, else empty.
     """
 
     zone: str
     needed: int
     capacity: int
+    step: int
     throughput: int
     efa: bool
     quota: str
@@ -55,6 +56,7 @@ def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
         zone=label(pools[0].zones[0]),
         needed=needed,
         capacity=capacity,
+        step=step,
         throughput=capacity * each // _GIB_IN_TIB,
         efa=efa,
         quota=quota.code if capacity > quota.number else "",

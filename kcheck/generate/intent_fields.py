@@ -31,6 +31,9 @@ _PROVIDERS = {
 }  # fmt: skip
 """The provider of a cloud, and where it says whose the cluster is."""
 
+_INSTALLERS = {"ClusterConfiguration": "kubeadm", "kubespray": "kubespray", "Cluster": "cluster-api"}
+"""What sets a cluster up, by the kind of object, or of inventory, that it is read from."""
+
 _OWN = ("kube-system", "default", "kube-public")
 _PUBLIC = ("docker.io", "quay.io", "nvcr.io", "ghcr.io")
 
@@ -70,8 +73,10 @@ class CodeReader:
         yield "tiers", _plain(self._tiers())
         yield "scheduler", _plain(self._scheduler())
         yield "autoscaler", self._autoscaler()
+        yield "installer", _plain(self._installer())
         yield from ((name, _plain(value)) for name, value in self._image())
         yield "network.mode", _plain(self._mode())
+        yield "network.fabric", _plain(self._fabric())
         yield "network.in_use", _plain(self._in_use())
 
     # --- where it is
@@ -143,7 +148,9 @@ class CodeReader:
     def _nodes(self) -> int | None:
         """Training nodes: of a target that somebody asked for, else of the pools; at least those of the largest job."""
         asked = self.cluster.plane is not None or self.world.sizes.requested(self.cluster) is not None
-        nodes = self._of_target() if asked else 0 if self.training.unsized else self.training.nodes
+        if self.training.unsized and not asked:
+            return None
+        nodes = self._of_target() if asked else self.training.nodes
         return max(nodes, self._job_nodes()) or None
 
     def _of_target(self) -> int:
@@ -172,8 +179,24 @@ class CodeReader:
         if not isinstance(tool, Known):
             return tool if isinstance(tool, Unknown) else _plain("none" if "none" in able else None)
         if tool.value == self.cluster.cloud:
-            return _plain("managed" if "managed" in able else able[0])
+            return _plain("managed" if "managed" in able else "cluster-autoscaler" if self._grows() else able[0])
         return _plain(tool.value) if tool.value in able else Unknown(f"{tool.value} is not generated", tool.origin)
+
+    def _grows(self) -> bool:
+        """Whether an installer that can add machines gives pools bounds."""
+        sizes = [pool.size for pool in self.world.pools.of_cluster(self.cluster) if known(pool.size.autoscaled)]
+        return self._installer() == "cluster-api" and any(known(size.max_nodes) is not None for size in sizes)
+
+    def _installer(self) -> str | None:
+        """What sets the cluster up, by what it is written in."""
+        kind = self.cluster.address.partition("/")[0]
+        return _INSTALLERS.get(kind) if "intent.installers" in self.usual else None
+
+    def _fabric(self) -> str | None:
+        """None between the GPUs, where jobs are there and no pod asks for one; unknown otherwise."""
+        templates = [one for job in self.jobs for one in job.templates if number(one.gpus, 0)]
+        asked = any(container.rdma for one in templates for container in one.containers)
+        return "none" if "intent.fabrics" in self.usual and templates and not asked else None
 
     def _mode(self) -> str | None:
         """How pods get addresses, by the name that intents have for it."""

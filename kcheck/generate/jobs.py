@@ -127,15 +127,19 @@ def efa(intent: Intent) -> int:
 
 
 class Interfaces(NamedTuple):
-    """The interfaces of a fast network that a pod asks for: the resource, all that a node has of it, and its name."""
+    """The interfaces of a fast network that a pod asks for: the resource, how many get it all, and its name.
+
+    `on_spot` says whether spot nodes have them too.
+    """
 
     resource: str = ""
     number: int = 0
     network: str = ""
+    on_spot: bool = False
 
 
 def interfaces(intent: Intent) -> Interfaces:
-    """The resource by which pods on on-demand nodes get their fast network; none where there is no such resource."""
+    """The resource by which pods get their fast network; none where there is no such resource."""
     if efa(intent):
         return Interfaces(EFA, efa(intent), "EFA")
     if intent.fabric not in ("", "none"):
@@ -144,6 +148,9 @@ def interfaces(intent: Intent) -> Interfaces:
         return Interfaces(str(recommended.values(intent.cloud)[name]), number, recommended.reasons(intent.cloud)[name])
     found = [fabrics.fabric(intent.cloud, name) for name in intent.machines]
     known = [one for one in found if one is not None]
+    asked = recommended.values(intent.cloud).get("fabric.asked")
+    if asked is not None and intent.job_nodes > 1 and intent.gpus and len(known) == len(found):
+        return Interfaces(known[0].resource, int(asked), known[0].name, on_spot=True)
     if not by_pool(intent) or not intent.gpus or intent.spot_nodes == intent.nodes or len(known) < len(found):
         return Interfaces()
     return Interfaces(known[0].resource, min(one.interfaces for one in known), known[0].name)
@@ -153,7 +160,9 @@ def _grace(intent: Intent, *, on_spot: bool) -> int:
     """Grace period in seconds: at most a spot node's notice if the job may use one."""
     wanted = int(recommended.values(intent.cloud)["job.grace"])
     notice = limits(intent.cloud).get("spot.notice")
-    may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0 and not interfaces(intent).number)
+    fast = interfaces(intent)
+    joins = fast.on_spot or not fast.number
+    may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0 and joins)
     return min(wanted, notice.number) if may and notice is not None else wanted
 
 

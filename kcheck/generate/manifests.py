@@ -6,7 +6,8 @@ from ipaddress import ip_network
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.generate import jobs, recommended
+from kcheck.config.config import ConfigError
+from kcheck.generate import jobs, monitoring, recommended
 from kcheck.numbers import flags
 from kcheck.numbers.profiles import limits
 from kcheck.scale import unready
@@ -73,7 +74,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     """
     usual = recommended.values(intent.cloud)
     fast = jobs.interfaces(intent)
-    flavors, covered = _flavors(intent, pools, fast.number), _covered(intent, fast)
+    flavors, covered = _flavors(intent, pools, fast), _covered(intent, fast)
     deletion = _deletion(intent.nodes, int(usual["autoscaler.burst"]))
     return {
         "shares": shares(intent),
@@ -96,6 +97,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "ready_minutes": _ready(intent, target),
         "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
+        **monitoring.context(intent, target),
         **deletion,
         **_unready(target, deletion["deletion_batch"], len(intent.zones)),
         "spot_pools": [pool for pool in pools if pool.spot],
@@ -120,13 +122,27 @@ FLAGS: dict[str, object] = {
     "docker_hub": "",  # what stands for docker.io in the names of images
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
     "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
+    "checkpoint_class": "",  # the storage class of claims for checkpoints, where it goes by the intent
     "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job
     "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are
+    "dcgm": {"namespace": "kube-system", "name": "dcgm-exporter", "ours": True},  # of the cloud, where it brings one
     "own_machines": False,  # whether nodes cost the same when they are switched off
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }
 """What a cloud has, where its module does not say it."""
+
+
+def autoscaler_chart(intent: Intent) -> str:
+    """The version of the chart that brings the autoscaler of the cluster's Kubernetes.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    found = flags.chart_of(intent.minor)
+    if found is None:
+        raise ConfigError(f"kubernetes: kcheck knows no chart of the cluster autoscaler for {intent.kubernetes}")
+    return found
 
 
 def apportioned(total: int, percents: list[int]) -> list[int]:
@@ -184,16 +200,16 @@ def _unready(target: int, batch: int, zones: int) -> dict[str, int]:
 # --- queues
 
 
-def _flavors(intent: Intent, pools: list[Pool], interfaces: int) -> list[Flavor]:
+def _flavors(intent: Intent, pools: list[Pool], fast: jobs.Interfaces) -> list[Flavor]:
     """On-demand flavors by zone or pool, so that a job stays in one, then spot."""
     found: dict[jobs.FastNeighbours, int] = {}
     for pool in pools:
         if not pool.spot:
             near = jobs.fast_neighbours(intent, pool)
             found[near] = found.get(near, 0) + pool.nodes
-    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, interfaces) for near, nodes in found.items()]
+    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, fast.number) for near, nodes in found.items()]
     spot = sum(pool.nodes for pool in pools if pool.spot)
-    return [*own, Flavor("spot", "spot", None, spot, 0)] if spot else own
+    return [*own, Flavor("spot", "spot", None, spot, fast.number if fast.on_spot else 0)] if spot else own
 
 
 def _covered(intent: Intent, fast: jobs.Interfaces) -> list[str]:

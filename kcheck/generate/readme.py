@@ -119,12 +119,14 @@ class OtherFinding(NamedTuple):
 
 
 def other_findings(cloud: str) -> list[OtherFinding]:
-    """What other linters report on a cloud's generated files, by linter and check: `other_linters.yaml`."""
-    found = []
-    for owner in ("any", cloud):
-        tables: dict[str, dict[str, str]] = profiles.load_table(os.path.join(folder(owner), "other_linters.yaml"))
-        found += [OtherFinding(linter, *entry) for linter, checks in tables.items() for entry in checks.items()]
-    return sorted(found)
+    """What other linters report on a cloud's generated files, by linter and check."""
+    return sorted({(one.linter, one.check): one for owner in ("any", cloud) for one in findings_of(owner)}.values())
+
+
+def findings_of(owner: str) -> list[OtherFinding]:
+    """What other linters report on the files of one owner's templates: `other_linters.yaml`."""
+    tables: dict[str, dict[str, str]] = profiles.load_table(os.path.join(folder(owner), "other_linters.yaml"))
+    return [OtherFinding(linter, *entry) for linter, checks in tables.items() for entry in checks.items()]
 
 
 class Run(NamedTuple):

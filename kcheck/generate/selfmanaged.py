@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.clouds.registry import cloud
 from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, recommended
-from kcheck.generate.manifests import PROVISIONING
+from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
 from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.system_nodes import control_nodes
-from kcheck.numbers import flags, machines
+from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "own_machines": True,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
-        **machine(intent),
+        **_machines(intent),
         **(_kubespray(intent) if intent.installer == "kubespray" else {}),
     }
 
@@ -141,8 +141,8 @@ def _kubespray(intent: Intent) -> dict[str, object]:
     return {"hosts": hosts(intent), "kube_version": version, "node_local_dns": False, "dns_autoscaler": False}
 
 
-def machine(intent: Intent) -> dict[str, object]:
-    """What Cluster API and the autoscaler know of a training machine: its image, and at least its CPUs and GiB."""
+def _machines(intent: Intent) -> dict[str, object]:
+    """What training machines have, for Cluster API and the autoscaler; of unknown ones CPUs and GiB at least."""
     usual = recommended.values(_CLOUD)
     vcpus = jobs.vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     each = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
@@ -155,7 +155,7 @@ def machine(intent: Intent) -> dict[str, object]:
         "node_cpus": vcpus,
         "node_memory": found >> 30 if found else vcpus * each,
         "least": int(usual["capi.least"]) if jobs.interfaces(intent).number else 0,
-        "autoscaler_chart": flags.chart_of(intent.minor) if intent.autoscaler == "cluster-autoscaler" else "",
+        "autoscaler_chart": autoscaler_chart(intent) if intent.autoscaler == "cluster-autoscaler" else "",
         "most_cores": nodes * max(vcpus, control(intent).vcpus),
         "most_memory": nodes * int(usual["autoscaler.memory_each"]),
     }

@@ -57,6 +57,8 @@ def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
             return known(pool.machine.local_ssd) or 0
         case "ssd":
             return (known(pool.machine.disk_size) or 0) if disk in ("pd-balanced", "pd-ssd") else 0
+        case "hyperdisk":
+            return (known(pool.machine.disk_size) or 0) if disk == "hyperdisk-balanced" else 0
         case "standard_disk":
             return (known(pool.machine.disk_size) or 0) if disk == "pd-standard" else 0
         case "nodes":

@@ -222,3 +222,11 @@ def test_a_group_with_labels_is_a_pool(read: Callable[..., dict[str, Any]]) -> N
         "gpu", ["nvidia.com/gpu=true:NoSchedule"], 8,
     ]  # fmt: skip
     assert [of(others, name) for name in ("name", "taints", "gpus")] == ["nodes", None, None]
+
+
+def test_a_group_within_another_has_its_own_labels(read: Callable[..., dict[str, Any]]) -> None:
+    every = {"inventory/train/group_vars/kube_node.yml": "node_taints: [all=true:NoSchedule]\n"}
+    _, others, gpu = sorted(read({**FLANNEL, **GROUPS, **every})["pools"], key=lambda one: int(of(one, "max_nodes")))
+    assert [(of(one, "name"), of(one, "max_nodes"), of(one, "taints")) for one in (others, gpu)] == [
+        ("kube_node", 5, ["all=true:NoSchedule"]), ("gpu", 40, ["nvidia.com/gpu=true:NoSchedule"]),
+    ]  # fmt: skip

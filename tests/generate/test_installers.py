@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
+from kcheck.config import settings
 from kcheck.config.config import ConfigError
-from kcheck.generate import intent, selfmanaged
+from kcheck.generate import intent, intent_from_code, selfmanaged
 from kcheck.generate.assembly import Output, generate
 from kcheck.source.values import known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
 CARDS = ["ibp24s0", "ibp64s0"]
 
@@ -84,6 +89,7 @@ def test_without_a_network_nobody_asks_for_one() -> None:
     ({"autoscaler": "cluster-autoscaler"}, "autoscaler: kubeadm adds no machines; use installer: cluster-api, or none"),
     ({"installer": "kubespray", "autoscaler": "cluster-autoscaler"}, "autoscaler: kubespray adds no machines"),
     ({"installer": "kubespray", "kubernetes": "1.36"}, "kubernetes: kubespray v2.31.0 has 1.33.11, 1.34.7, 1.35.4"),
+    ({"installer": "cluster-api", "autoscaler": "cluster-autoscaler", "kubernetes": "1.37"}, "kubernetes: kcheck knows no chart of the cluster autoscaler for 1.37"),
     ({"network": {"fabric": "roce"}}, "network.cards: roce takes the cards that are named"),
     ({"network": {"fabric": "infiniband-sriov"}}, "network.cards: infiniband-sriov takes the cards"),
     ({"network": {"fabric": "none", "cards": CARDS}}, "network.cards: they are of a network between GPUs"),
@@ -186,3 +192,19 @@ def test_groups_of_kubespray_are_read_as_they_are_written() -> None:
     assert known(training.machine.gpus) == 8
     assert known(training.scheduling.taints) == ("nvidia.com/gpu=true:NoSchedule",)
     assert known(training.system.neighbours) == 20544
+
+
+# --- read back
+
+
+@pytest.mark.parametrize("given", [
+    {"nodes": 450}, {"nodes": 450, "installer": "kubespray", "machines": ["own-box"], "network": {"fabric": "none"}},
+    {"nodes": 450, "installer": "cluster-api"}, {"nodes": 450, "installer": "cluster-api", "autoscaler": "cluster-autoscaler"},
+], ids=str)  # fmt: skip
+def test_code_says_its_installer(given: dict[str, Any], write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({path: text for path, text in files(**given).items() if path != "intent.yaml"})
+    found = intent_from_code.read(intent_from_code.Source((".",), settings.load(["."])))
+    own = {"installer": "kubeadm", "autoscaler": "none", **given, **given.get("network", {})}
+    own = {name.replace("fabric", "network.fabric"): value for name, value in own.items()}
+    names = ("nodes", "installer", "autoscaler", *(["network.fabric"] if "network" in given else []))
+    assert {name: found.fields[name] for name in names} == {name: own[name] for name in names}

@@ -408,7 +408,7 @@ EKS = [
         "spot-single-type",
         "eks",
         after(POOLS, "AL2023_x86_64_STANDARD", 'capacity_type = "SPOT"'),
-        also=("quota-needed",),
+        also=("quota-needed", "grace-period-cut"),
     ),
     mistake(
         "spot-long-job",

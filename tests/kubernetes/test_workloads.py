@@ -564,6 +564,13 @@ def test_a_trainjob_says_otherwise_than_its_runtime(read: Read) -> None:
     assert (known(pods.cpu), known(pods.memory), known(pods.gpus)) == (3000, 5 << 30, 0)
 
 
+def test_a_trainjob_has_the_runtime_beside_it(read: Read) -> None:
+    other = RUNTIME.replace("cpu: 4,", "cpu: 64,")
+    files = {"a/runtime.yaml": RUNTIME, "a/job.yaml": TRAIN_JOB, "b/runtime.yaml": other, "b/job.yaml": TRAIN_JOB}
+    found = {job.place.source.path: known(job.templates[0].cpu) for job in read(files).workloads}
+    assert [cpu for path, cpu in sorted(found.items()) if "job" in path] == [5000, 65000]
+
+
 def test_a_trainjob_without_its_runtime_leaves_the_pods_open(read: Read) -> None:
     (job,) = read({"one.yaml": RUNTIME.replace("name: whole", "name: other") + TRAIN_JOB}).workloads
     assert isinstance(job.templates[0].selection, Unknown)

@@ -94,6 +94,33 @@ resource "google_container_node_pool" "gpu" {{
   }}
 }}
 """
+ACK = """resource "alicloud_cs_managed_kubernetes" "train" {{
+  name         = "train"
+  cluster_spec = "ack.pro.small"
+  pod_cidr     = "172.16.0.0/16"
+}}
+
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {{
+  node_pool_name = "gpu"
+  cluster_id     = alicloud_cs_managed_kubernetes.train.id
+  instance_types = ["{machine}"]
+
+  scaling_config {{
+    min_size = 0
+    max_size = 16
+  }}
+}}
+"""
+ADDON = """resource "alicloud_cs_kubernetes_addon" "erdma" {
+  cluster_id = alicloud_cs_managed_kubernetes.train.id
+  name       = NAME
+}
+"""
+CHART = """resource "helm_release" "erdma" {
+  name  = "erdma"
+  chart = "alibabacloud-erdma-controller"
+}
+"""
 EKSCTL = """apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
 metadata: {name: train, region: us-east-1}
@@ -169,7 +196,7 @@ def eks(types: str = "", cards: int | None = None) -> dict[str, str]:
     return {"main.tf": EKS.format(group=TEMPLATE) + CARDS.format(count=cards)}
 
 
-@pytest.mark.parametrize("cloud", ["eks", "gke", "aks"])
+@pytest.mark.parametrize("cloud", ["eks", "gke", "aks", "ack"])
 def test_machines_with_a_fabric_are_known_machines(cloud: str) -> None:
     for name in fabrics._by_machine(cloud):
         machine = machines.machine(cloud, name)
@@ -178,7 +205,7 @@ def test_machines_with_a_fabric_are_known_machines(cloud: str) -> None:
         assert machine.gpus
         assert one is not None
         assert cloud != "eks" or machine.efa == one.interfaces > 1
-        assert one.ordinary < one.gbits
+        assert one.ordinary < one.gbits or (cloud == "ack" and one.interfaces == 1)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +280,33 @@ def test_eksctl_makes_all_interfaces_or_none(group: str, expected: set[str], che
 def test_networks_of_a_gke_pool(network: str, machine: str, expected: set[str], check: Callable[..., Result]) -> None:
     gpus = 4 if machine.endswith("4g") else 8
     assert found(check({"main.tf": GKE.format(network=network, machine=machine), **job(gpus=gpus)})) == expected
+
+
+@pytest.mark.parametrize(
+    ("machine", "more", "asked", "expected"),
+    [
+        ("ecs.ebmgn8v.48xlarge", "", "aliyun/erdma: 1", {"fabric-not-enabled"}),
+        ("ecs.ebmgn8v.48xlarge", ADDON.replace("NAME", '"ack-erdma-controller"'), "", {"fabric-not-requested"}),
+        ("ecs.ebmgn8v.48xlarge", ADDON.replace("NAME", '"ack-erdma-controller"'), "aliyun/erdma: 1", set[str]()),
+        ("ecs.ebmgn8v.48xlarge", CHART, "aliyun/erdma: 1", set[str]()),
+        ("ecs.gn8v-8x.48xlarge", "", "", set[str]()),
+    ],
+    ids=["none", "not asked for", "asked for", "a chart", "one card"],
+)
+def test_an_addon_of_ack_gives_nodes_their_interfaces(
+    machine: str, more: str, asked: str, expected: set[str], check: Callable[..., Result]
+) -> None:
+    result = check({"main.tf": ACK.format(machine=machine) + more, **job(asked=asked)})
+    assert found(result) == expected
+    said = [one.message for one in result.findings if one.rule == "fabric-not-enabled"]
+    assert said in ([], ["Pool gpu enables 0 of 2 eRDMA interfaces: 85 of 170 Gbit/s"])
+
+
+def test_an_addon_that_is_not_known_may_be_the_one(check: Callable[..., Result]) -> None:
+    unknown = ADDON.replace("NAME", "var.addon") + 'variable "addon" {}\n'
+    result = check({"main.tf": ACK.format(machine="ecs.ebmgn8v.48xlarge") + unknown, **job(asked="aliyun/erdma: 1")})
+    assert not found(result)
+    assert "fabric-not-enabled" in undecided(result)
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,19 @@
+# First, as the charts below make monitors, which are kinds of its own.
+resource "helm_release" "monitoring" {
+  name             = "monitoring"
+  namespace        = "monitoring"
+  create_namespace = true
+  repository       = "oci://ghcr.io/prometheus-community/charts"
+  chart            = "kube-prometheus-stack"
+  version          = "88.5.3" # the version that values/monitoring.yaml is written for
+
+  values = [
+    file("${path.module}/values/monitoring.yaml"),
+  ]
+
+  depends_on = [module.eks]
+}
+
 resource "helm_release" "kueue" {
   name             = "kueue"
   namespace        = "kueue-system"
@@ -10,7 +26,7 @@ resource "helm_release" "kueue" {
     file("${path.module}/values/kueue.yaml"),
   ]
 
-  depends_on = [module.eks]
+  depends_on = [helm_release.monitoring]
 }
 
 # The kind of job that Kueue starts as a whole; PyTorchJobs, MPIJobs and TrainJobs bring operators of their own.

@@ -1,6 +1,6 @@
 # Checkpoints and datasets: a file system that all nodes of a job use at once, and that the next attempt reads.
 # 128 nodes x 470 MB/s = 60,160 MB/s: what NVIDIA calls good for reading by 128 nodes of eight H100, 60 GB/s for all; writing needs half of it.
-# 62,400 GiB = 60.9 TiB x 1,000 MB/s = 60,937 MB/s; it is sold in steps of that size.
+# 62,400 GiB = 60.9 TiB x 1,000 MB/s = 60,937 MB/s; 4,800 GiB at least, in steps of 4,800.
 resource "aws_fsx_lustre_file_system" "checkpoints" {
   deployment_type             = "PERSISTENT_2"
   file_system_type_version    = "2.15" # older ones refuse the Lustre client of Amazon Linux 2023

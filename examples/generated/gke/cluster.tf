@@ -95,6 +95,18 @@ resource "google_container_cluster" "main" {
   # GKE wants a pool to begin with; those of node_pools.tf take its place.
   remove_default_node_pool = true
   initial_node_count       = 1
+
+  # Else that pool has the default account of the project, which may have no rights.
+  node_config {
+    service_account = google_service_account.nodes.email
+    oauth_scopes    = ["https://www.googleapis.com/auth/cloud-platform"]
+  }
+
+  lifecycle {
+    ignore_changes = [node_config, initial_node_count] # of the pool that is gone
+  }
+
+  depends_on = [google_project_iam_member.nodes] # before the first node
 }
 
 # The account of the nodes, with no more rights than GKE asks for; images are in registry.tf.

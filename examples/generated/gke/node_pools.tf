@@ -74,9 +74,13 @@ resource "google_container_node_pool" "training" {
     location_policy      = "ANY"
   }
 
-  # Nodes of a pool close to each other: those of a job talk all the time.
-  placement_policy {
-    type = "COMPACT"
+  # Nodes of a pool close to each other: those of a job talk all the time. Nodes of a reservation are where that is.
+  dynamic "placement_policy" {
+    for_each = contains(keys(var.reservations), each.value.zones[0]) ? [] : ["COMPACT"]
+
+    content {
+      type = placement_policy.value
+    }
   }
 
   # A network for each card of a node for its GPUs: nodes of a job talk there.

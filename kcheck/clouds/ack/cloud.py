@@ -8,14 +8,15 @@ from kcheck.clouds.cloud import Cloud, Limit, Reference
 from kcheck.numbers import profiles
 from kcheck.source.interval import Interval
 from kcheck.source.regex import regex
-from kcheck.source.values import Known, equals, reason_of
+from kcheck.source.values import Known, Origin, Unknown, equals, known, mapped, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kcheck.model import Autoscaler, Cluster, Inventory
+    from kcheck.model import Autoscaler, Cluster, Inventory, NodePool
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.numbers.reserved import Node, Reserved
+    from kcheck.source.values import Value
     from kcheck.terraform.module import Module
 
 
@@ -85,6 +86,13 @@ class Ack(Cloud):
             return None
         text = "ACK's rating for its Cluster Autoscaler, per pool"
         return Limit("engine", "autoscaler.nodes", own[0].profile, text)
+
+    def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
+        """All of them where the cluster has the add-on that attaches them to its nodes, else none."""
+        cluster = known(pool.cluster)
+        if cluster is None:
+            return Unknown(f"the cluster of {pool.display_name} is not read", Origin((pool.place,)))
+        return mapped(cluster.fabric_addon, lambda there: most if there else 0)
 
     def reserved(self, node: Node) -> Reserved:
         """What ACK reserves at most."""

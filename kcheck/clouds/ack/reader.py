@@ -40,7 +40,7 @@ from kcheck.model import (
     System,
     Upgrade,
 )
-from kcheck.numbers import machines, profiles
+from kcheck.numbers import fabrics, machines, profiles
 from kcheck.source import scalars
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
@@ -149,6 +149,7 @@ class _Ack(Reader):
             provisioned=fields.flag("auto_mode"),
             tier=Known("dedicated", place) if dedicated else fields.text("tier"),
             network_plugin=_plugin(fields, addons),
+            fabric_addon=_fabric_addon(addons, place),
             service_cidr=fields.text("service_cidr"),
             security_group=_security_group(fields),
             pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
@@ -345,6 +346,16 @@ def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:
             return Known(name, raw.origin or Origin((fields.record.span,)))
     unknown = next((addon for addon in addons if isinstance(addon, Unknown)), None)
     return unknown or Unknown("neither pod_cidr nor pod_vswitch_ids nor a network add-on is written")
+
+
+def _fabric_addon(addons: list[Value[str]], place: Origin) -> Value[bool]:
+    """Whether one of the add-ons gives nodes the interfaces of their fabric."""
+    patterns = fabrics.plugins(CLOUD)
+    for addon in addons:
+        if any(one.search(known(addon) or "") for one in patterns):
+            return Known(value=True, origin=addon.origin or place)
+    unknown = next((addon for addon in addons if isinstance(addon, Unknown)), None)
+    return unknown or Known(value=False, origin=place)
 
 
 def _security_group(fields: Fields) -> Value[str]:

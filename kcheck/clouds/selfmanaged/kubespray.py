@@ -227,11 +227,12 @@ class _Cluster:
         workers = ansible.members(listed[0], "kube_node")
         control = ansible.members(listed[0], *_CONTROL) - workers
         parts: list[tuple[str, set[str], tuple[str, ...]]] = [("control plane", control, _CONTROL)]
-        for group in filter(listed[0].get, self.groups):
-            own = ansible.members(listed[0], group) & workers
-            parts.append((group, own, (group,)))
-            workers -= own
-        for name, hosts, names in (*parts, ("nodes", workers, ("kube_node",))):
+        own = {group: ansible.members(listed[0], group) & workers for group in self.groups}
+        for group in sorted(own, key=lambda name: (len(own[name]), name)):  # those of others first
+            parts.append((group, own[group] & workers, (group,)))
+            workers = workers - own[group]
+        rest = "other nodes" if "nodes" in own else "nodes"
+        for name, hosts, names in (*parts, (rest, workers, ("kube_node",))):
             if hosts:
                 place = next(listed[0][one].place for one in names if one in listed[0])
                 yield name, clusters.fixed_size(Known(len(hosts), Origin((place,))), Origin((place,))), place

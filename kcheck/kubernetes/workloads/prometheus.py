@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -27,6 +28,10 @@ _STACKS: dict[str, tuple[str, ...]] = {
 
 _SWITCHES = (("prometheus", "enabled"), ("kubelet", "enabled"), ("server", "enabled"))
 """Values that turn off the server of a chart, or what it scrapes of the nodes."""
+
+
+_OF_CONTAINERS = ("kubelet", "serviceMonitor", "cAdvisorMetricRelabelings")
+"""Value of kube-prometheus-stack with what is kept of the metrics of containers."""
 
 
 def of_object(item: Object) -> Iterator[Monitor]:
@@ -62,14 +67,26 @@ def of_release(release: Release) -> Iterator[Monitor]:
         return
     if any(known(release.scalar(*switch)) is False for switch in _SWITCHES):
         return
+    chosen = _keeps_some(release)
     own = Monitor(
         f"{release.place.source.path}:{release.address}/prometheus",
         release.place,
         release.name if isinstance(release.name, Known) else release.chart,
         chart,
-        Known(value=True, origin=Origin((release.place,))),
+        Known(value=not chosen, origin=Origin((release.place,))),
     )
     yield _monitor(own, lambda *path: release.scalar(*_STACKS[chart], *path))
+
+
+def _keeps_some(release: Release) -> bool:
+    """Whether a chart's server keeps chosen metrics of containers only: no cluster like that was measured."""
+    for i in count():
+        action = release.scalar(*_OF_CONTAINERS, i, "action")
+        if not isinstance(action, Known):
+            return False
+        if action.value == "keep":
+            return True
+    return False
 
 
 def _monitor(own: Monitor, read: Callable[..., Value[object]]) -> Monitor:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from itertools import takewhile
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
@@ -21,13 +23,20 @@ USER = "trainer.kubeflow.org/TrainJob"
 KINDS = frozenset({"TrainingRuntime", "ClusterTrainingRuntime"})
 
 
-def by_name(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
-    """The runtimes among some objects, by kind and name."""
-    found = (item for item in objects if item.kind in KINDS)
-    return {(item.kind, str(known(written(item.root, "metadata", "name")))): item for item in found}
+Runtimes: TypeAlias = "dict[tuple[str, str], list[Object]]"
+"""Runtimes by kind and name: several clusters may each have one."""
 
 
-def completed(item: Object, runtimes: dict[tuple[str, str], Object]) -> Object:
+def by_name(objects: Iterable[Object]) -> Runtimes:
+    """The runtimes among some objects."""
+    result: Runtimes = defaultdict(list)
+    for item in objects:
+        if item.kind in KINDS:
+            result[item.kind, str(known(written(item.root, "metadata", "name")))].append(item)
+    return result
+
+
+def completed(item: Object, runtimes: Runtimes) -> Object:
     """A TrainJob with the pods of its runtime in place of its trainer, if they are read; any other object as it is.
 
     https://github.com/kubeflow/trainer/blob/v2.3.0/pkg/apis/trainer/v1alpha1/trainjob_types.go
@@ -53,10 +62,17 @@ _STEP, _TRAINS, _CONTAINER = "trainer.kubeflow.org/trainjob-ancestor-step", "tra
 """The label and the container of what trains: https://github.com/kubeflow/trainer/blob/v2.3.0/pkg/constants/constants.go"""
 
 
-def _runtime(item: Object, runtimes: dict[tuple[str, str], Object]) -> Object | None:
-    """The runtime that a TrainJob names."""
+def _runtime(item: Object, runtimes: Runtimes) -> Object | None:
+    """The runtime that a TrainJob names, the one that lies closest to it."""
     kind = str(known(written(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
-    return runtimes.get((kind, str(known(written(item.root, "spec", "runtimeRef", "name")))))
+    found = runtimes.get((kind, str(known(written(item.root, "spec", "runtimeRef", "name")))), [])
+    return max(found, key=lambda one: _shared(item.span.source.path, one.span.source.path), default=None)
+
+
+def _shared(one: str, other: str) -> int:
+    """How many parts two paths begin with alike."""
+    pairs = zip(one.split("/"), other.split("/"), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _trained(runtime: Object) -> Iterator[yaml.Target]:
@@ -86,7 +102,7 @@ def _changed(node: yaml.Target | None, added: dict[str, yaml.Target]) -> yaml.Ta
     return equivalents.mapping_at(node, [*kept, *(equivalents.entry(node, key, value) for key, value in added.items())])
 
 
-def with_runtime(workload: Workload, item: Object, runtimes: dict[tuple[str, str], Object]) -> Workload:
+def with_runtime(workload: Workload, item: Object, runtimes: Runtimes) -> Workload:
     """A TrainJob with its runtime's settings; unread settings are unknown, not absent."""
     name, runtime = str(known(written(item.root, "spec", "runtimeRef", "name"))), _runtime(item, runtimes)
     why = Unknown(f"the runtime {name} of TrainJob {known(workload.name) or '?'} sets it", Origin((item.span,)))

@@ -51,7 +51,7 @@ class Spread(Struct, frozen=True):
 
 
 def of_pool(pool: NodePool, _world: World) -> Value[PoolFabric]:
-    """The fabric of the pool's machines, the slowest of several; null where one has none."""
+    """The fabric of the pool's machines, the slowest of several; null where one has none, or is as fast without it."""
     found = _slowest(pool)
     return found if isinstance(found, Unknown) else computed(pool, _enabled(pool, found) if found else None)
 
@@ -64,7 +64,8 @@ def _slowest(pool: NodePool) -> fabrics.Fabric | Unknown | None:
         return Unknown(reason_of(types), types.origin)
     from kcheck.numbers import fabrics
 
-    found = [one for name in types.value if (one := fabrics.fabric(cluster.cloud, name)) is not None]
+    named = (fabrics.fabric(cluster.cloud, name) for name in types.value)
+    found = [one for one in named if one is not None and one.gbits > one.ordinary]
     return min(found, key=lambda one: one.gbits) if found and len(found) == len(types.value) else None
 
 

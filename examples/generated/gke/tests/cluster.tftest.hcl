@@ -58,6 +58,17 @@ run "pools" {
 run "addresses" {
   command = plan
 
+  # Two ranges overlap where they are the same up to the prefix of the larger one.
+  assert {
+    condition = alltrue([
+      for pair in setproduct(
+        [var.node_cidr, var.pod_cidr, var.service_cidr, var.gpu_cidr, var.storage_cidr],
+        [var.node_cidr, var.pod_cidr, var.service_cidr, var.gpu_cidr, var.storage_cidr],
+      ) : pair[0] == pair[1] || length(distinct([for one in pair : cidrhost("${split("/", one)[0]}/${min([for each in pair : split("/", each)[1]]...)}", 0)])) == length(pair)
+    ])
+    error_message = "Two of the ranges overlap."
+  }
+
   assert {
     condition     = pow(2, 32 - split("/", var.node_cidr)[1]) - 4 >= sum([for pool in var.training_pools : pool.nodes]) + var.system_nodes
     error_message = "node_cidr has fewer addresses than the pools have nodes at their maxima."

@@ -1,0 +1,132 @@
+"""Prometheus is sized by the nodes, and keeps what alerts and the dashboard ask for; promtool reads their queries where it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from kcheck.generate import intent, monitoring
+from kcheck.generate.assembly import Output, generate
+from kcheck.numbers.clouds import CLOUDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VARIANTS = [(cloud, scheduler) for cloud in CLOUDS for scheduler in ("kueue", "volcano", "none")]
+OF_OTHERS = r"apiserver_|awscni_|cluster_autoscaler_|coredns_|etcd_|karpenter_|kueue_|prometheus_|volcano_"
+"""Exporters of which everything is kept, or what the values name."""
+
+
+@cache
+def made(cloud: str, scheduler: str = "kueue", nodes: int = 100) -> Output:
+    return generate(intent.with_defaults(cloud, {"nodes": nodes, "scheduler": scheduler}))
+
+
+def sized(cloud: str, nodes: int) -> monitoring.Monitoring:
+    return monitoring.monitoring(intent.with_defaults(cloud, {"nodes": nodes}), nodes)
+
+
+def values(output: Output) -> Any:
+    return yaml.safe_load(output.files["values/monitoring.yaml"])
+
+
+def rules(output: Output) -> list[dict[str, Any]]:
+    document = yaml.safe_load(output.files["kubernetes/monitoring.yaml"])
+    return [rule for group in document["spec"]["groups"] for rule in group["rules"]]
+
+
+def graphs(output: Output) -> list[dict[str, Any]]:
+    document = yaml.safe_load(output.files["kubernetes/dashboard.yaml"])
+    panels: list[dict[str, Any]] = json.loads(document["data"]["scale.json"])["panels"]
+    return panels
+
+
+def queries(output: Output) -> list[str]:
+    return [rule["expr"] for rule in rules(output)] + [
+        target["expr"] for panel in graphs(output) for target in panel["targets"]
+    ]
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_memory_and_disk_grow_with_the_nodes(cloud: str) -> None:
+    small, large = sized(cloud, 1000), sized(cloud, 5000)
+    assert large.series == 5 * small.series
+    assert small.shards == 1
+    assert large.memory * large.shards > 3 * small.memory
+    assert large.disk * large.shards > 2 * small.disk
+    assert all(one.fits for one in (small, large))
+
+
+def test_shards_keep_each_prometheus_within_a_system_node() -> None:
+    assert sized("eks", 5000).shards == 2
+    largest = sized("gke", 15000)
+    assert largest.shards == 2
+    assert not largest.fits
+    assert "give Prometheus a larger one" in made("gke", nodes=15000).files["README.md"].decode()
+
+
+def test_values_have_the_sizes() -> None:
+    output = generate(intent.with_defaults("eks", {"nodes": 5000}))
+    spec, own = values(output)["prometheus"]["prometheusSpec"], sized("eks", 5053)
+    assert spec["shards"] == own.shards
+    assert spec["resources"]["requests"]["memory"] == f"{own.memory}Gi"
+    assert len(values(output)["grafana"]["additionalDataSources"]) == own.shards - 1
+    claim = spec["storageSpec"]["volumeClaimTemplate"]["spec"]["resources"]
+    assert claim["requests"]["storage"] == f"{own.disk}Gi"
+
+
+@pytest.mark.parametrize(("cloud", "scheduler"), VARIANTS)
+def test_what_is_asked_for_is_kept(cloud: str, scheduler: str) -> None:
+    output = made(cloud, scheduler)
+    kept = set(values(output)["kube-state-metrics"]["metricAllowlist"])
+    named = {
+        name for query in queries(output) for name in re.findall(r"\b(?:[a-z]+_[a-z_]+|DCGM_\w+)\b(?=[{\[ )]|$)", query)
+    }
+    named = {name for name in named if not re.match(OF_OTHERS, name) and name not in ("sum_by", "count_by")}
+    state = {name for name in named if name.startswith("kube_")}
+    assert state
+    assert state <= kept
+    gpus = output.files.get("kubernetes/gpu-metrics.yaml", b"").decode()
+    assert all(name in gpus or name.split("_", 3)[3] in gpus for name in named if name.startswith("DCGM_"))
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_the_dashboard_has_the_walls(cloud: str) -> None:
+    output = made(cloud)
+    legends = {target["legendFormat"]: target["expr"] for target in graphs(output)[0]["targets"]}
+    near = [wall for wall in output.facts.walls if wall.nodes <= 300]
+    assert near
+    assert all(legends[wall.what] == f"vector({wall.nodes})" for wall in near)
+    places = [tuple(panel["gridPos"].values()) for panel in graphs(output)]
+    assert len(places) == len(set(places))
+
+
+@pytest.mark.parametrize(("cloud", "scheduler"), VARIANTS)
+def test_promtool_reads_every_query(cloud: str, scheduler: str, tmp_path: Path) -> None:
+    folders = os.pathsep.join((os.environ.get("KCHECK_LINTERS", ""), os.environ.get("PATH", "")))
+    promtool = shutil.which("promtool", path=folders)
+    if promtool is None:
+        pytest.skip("promtool is not installed")
+    output = made(cloud, scheduler)
+    graphed = [{"record": f"graph:{i}", "expr": query} for i, query in enumerate(queries(output))]
+    alerts = {"name": "alerts", "rules": rules(output)}
+    file = tmp_path / "rules.yaml"
+    file.write_text(yaml.safe_dump({"groups": [alerts, {"name": "graphs", "rules": graphed}]}))
+    done = subprocess.run([promtool, "check", "rules", str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_logs_ask_the_api_server_for_nothing(cloud: str) -> None:
+    found = yaml.safe_load(made(cloud).files["values/logs.yaml"])
+    assert found["rbac"]["create"] is False
+    assert found["serviceAccount"]["automountServiceAccountToken"] is False
+    assert "Name kubernetes" not in found["config"]["filters"]
