@@ -86,8 +86,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     found = groups(pools)
     fabric = any(sizes.fabric(machine) for machine in intent.machines)
     whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
-    ports = sum(pool.nodes for pool in pools) * int(usual["nat.ports"])
     nodes = sum(group.nodes for group in found) + system_nodes(intent)
+    ports = nodes * int(usual["nat.ports"])
     deleted, share = batch(nodes), unready.percentage(len(intent.zones))
     short, private = letters_of(intent.name), not intent.api_ranges
     return {

@@ -59,7 +59,7 @@ resource "azurerm_nat_gateway" "main" {
   sku_name            = "StandardV2"
 }
 
-# 2 addresses of 64,512 ports: 128 and more for each of 1,013 nodes.
+# 4 addresses of 64,512 ports: 128 and more for each of 1,013 nodes.
 resource "azurerm_public_ip_prefix" "nat" {
   name                = "${var.name}-nat"
   location            = azurerm_resource_group.main.location

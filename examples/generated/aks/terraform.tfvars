@@ -17,7 +17,7 @@ lustre_capacity = 128 # TiB: 64,000 MB/s
 lustre_zone     = "1"
 
 # 128 ports a node: connections at a time to one place outside; shares and layers of images need none.
-nat_prefix_length = 31 # 2 addresses; at least two, as Microsoft asks for large clusters
+nat_prefix_length = 30 # 4 addresses; at least two, as Microsoft asks for large clusters
 
 training_machine = "Standard_ND96isr_H100_v5"
 
