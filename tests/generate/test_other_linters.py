@@ -21,6 +21,8 @@ from kcheck.generate.assembly import generate
 from kcheck.numbers.clouds import CLOUDS
 
 VARIANTS: tuple[dict[str, Any], ...] = ({"nodes": 450}, {"nodes": 450, "scheduler": "none"})
+OWN_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {"gke": ({"nodes": 450, "machines": ["a3-ultragpu-8g"]},)}
+"""What only a cloud has: networks for RDMA."""
 COMMANDS = {
     "checkov": ["-d", ".", "--framework", "kubernetes", "terraform", "-o", "json", "--quiet", "--compact"],
     "kube-linter": ["lint", ".", "--format", "json"],
@@ -37,7 +39,7 @@ def program(name: str) -> str | None:
 def reported(linter: str, cloud: str) -> frozenset[str]:
     """The checks that report something on a cloud's files."""
     found: set[str] = set()
-    for given in VARIANTS:
+    for given in VARIANTS + OWN_VARIANTS.get(cloud, ()):
         files = generate(intent.with_defaults(cloud, given)).files
         with TemporaryDirectory() as top:
             for path, data in files.items():
