@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
@@ -28,6 +29,8 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     """A vSwitch of nodes in each zone, one of pods beside it or a range of pods for all, and the range of Services."""
     nodes = [Slot(f"nodes {zone}", "the VPC", least=_NODES, most=_LARGEST) for zone in intent.zones]
     services = Slot("services", prefix=_SERVICES, routed=False)
+    if checkpoints(intent) is not None:
+        nodes.append(Slot("storage", "the VPC", prefix=int(recommended.values(intent.cloud)["storage.subnet"])))
     if intent.mode == "flannel":
         return [*nodes, Slot("pods", routed=False, least=_FLANNEL), services]
     pods = [Slot(f"pods {zone}", "the VPC", least=_PODS, most=_LARGEST) for zone in intent.zones]
@@ -36,7 +39,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
     """The vSwitches, the tier of the control plane, the engine, the registry."""
-    usual, numbers = recommended.values(intent.cloud), limits(intent.cloud)
+    usual, numbers, files = recommended.values(intent.cloud), limits(intent.cloud), checkpoints(intent)
     return {
         "vpc": layout.networks["the VPC"],
         "zones": [
@@ -60,10 +63,43 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "registry": _registry(intent),
         "docker_hub": intent.registry.partition("/")[0] if _registry(intent) else "",
         "hub_images": _hub_images(intent),
+        "sources_of": {key: entry.sources for key, entry in recommended.entries(intent.cloud).items()},
+        "cpfs": files,
+        "parallel_regions": _regions(str(usual["storage.parallel"])),
+        "checkpoint_class": usual["storage.parallel_class"] if files else "",
+        "checkpoint_size": files.capacity if files else 0,
+        "checkpoint_reason": "the whole file system, which all teams share" if files else "",
         "namespace_labels": {"node-local-dns-injection": "enabled"},
         "device_plugin": False,
         "node_local_dns": False,
     }  # fmt: skip
+
+
+class Checkpoints(NamedTuple):
+    """The file system for checkpoints: MB/s that the usual job writes, GiB, and the MB/s that these give."""
+
+    wanted: int
+    capacity: int
+    speed: int
+
+
+def checkpoints(intent: Intent) -> Checkpoints | None:
+    """CPFS that is fast enough for the usual job of GPUs; None where it is not sold."""
+    usual = recommended.values(intent.cloud)
+    if not intent.gpus or re.fullmatch(str(usual["storage.parallel"]), intent.region) is None:
+        return None
+    each, step, fastest = (int(usual[f"storage.{name}"]) for name in ("speed", "step", "fastest"))
+    wanted = intent.job_nodes * int(usual["storage.write"])
+    needed = max(int(usual["storage.least"]), -(-min(wanted, fastest) * 1000 // each))
+    capacity = -(-needed // step) * step
+    return Checkpoints(wanted, capacity, min(capacity * each // 1000, fastest))
+
+
+def _regions(pattern: str) -> str:
+    """Regions of a pattern like `cn-(hangzhou|beijing)`, for people."""
+    first, _, rest = pattern.rstrip(")").partition("(")
+    *some, last = (first + name for name in rest.split("|"))
+    return f"{', '.join(some)} and {last}"
 
 
 def _release(intent: Intent) -> str:

@@ -76,7 +76,7 @@ def panels(intent: Intent, context: Mapping[str, object]) -> list[Panel]:
         *(_of_gpus() if intent.gpus else ()),
         *_queue(intent.scheduler),
         Panel("Series that Prometheus holds", "none", (
-            ("sum(prometheus_tsdb_head_series)", "series"), (f"vector({own.series})", "what it is sized for"),
+            ("sum(prometheus_tsdb_head_series)", "series"), (f"vector({own.series})", "what all nodes have"),
         )),
     ]  # fmt: skip
 

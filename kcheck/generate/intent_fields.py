@@ -148,7 +148,9 @@ class CodeReader:
     def _nodes(self) -> int | None:
         """Training nodes: of a target that somebody asked for, else of the pools; at least those of the largest job."""
         asked = self.cluster.plane is not None or self.world.sizes.requested(self.cluster) is not None
-        nodes = self._of_target() if asked else 0 if self.training.unsized else self.training.nodes
+        if self.training.unsized and not asked:
+            return None
+        nodes = self._of_target() if asked else self.training.nodes
         return max(nodes, self._job_nodes()) or None
 
     def _of_target(self) -> int:

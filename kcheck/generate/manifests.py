@@ -122,6 +122,7 @@ FLAGS: dict[str, object] = {
     "docker_hub": "",  # what stands for docker.io in the names of images
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
     "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
+    "checkpoint_class": "",  # the storage class of claims for checkpoints, where it goes by the intent
     "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job
     "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are

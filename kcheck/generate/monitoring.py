@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
 from kcheck.numbers import machines
+from kcheck.numbers.profiles import limits
 from kcheck.usage import metrics
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def context(intent: Intent, target: int) -> dict[str, object]:
     state = _names("kube-state-metrics")
     return {
         "monitoring": monitoring(intent, target),
+        "whole_memory": limits("any")["prometheus.memory_per_node"].number,
         "container_metrics": _names(_CADVISOR),
         "state_metrics": [*state, *STATE_METRICS],
         "gpu_metrics": _names(_DCGM),

@@ -90,6 +90,7 @@ def translated(intent: Intent, cloud: str) -> Intent:
     own.append(f"{places}; {intent.cloud} has others")
     lost = [name for name, one in zip(intent.machines, found, strict=True) if one is None]
     own += [f"{', '.join(lost)} is left out: {cloud} has no such machine"] if lost else []
+    own += [f"network.fabric: {made.fabric}; machines of one's own may have another"] if made.fabric else []
     own += ["spot.share: 0; there is no spot market"] if intent.spot and not spot else []
     return intents.with_assumed(made, (*own, *intent.assumed))
 

@@ -142,7 +142,7 @@ def _kubespray(intent: Intent) -> dict[str, object]:
 
 
 def _machines(intent: Intent) -> dict[str, object]:
-    """What training machines have, for Cluster API and the autoscaler: of unknown ones, at least that many CPUs and GiB."""
+    """What training machines have, for Cluster API and the autoscaler; of unknown ones CPUs and GiB at least."""
     usual = recommended.values(_CLOUD)
     vcpus = jobs.vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     each = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.model import CONTROL_PLANE
+from kcheck.numbers import machines
 from kcheck.source.units import counted
 from kcheck.source.values import Known, Unknown, Unset, equals, known, reason_of
 
@@ -26,6 +27,7 @@ class TrainingPools(Struct):
     why there may be others, or why nothing is known of their machines: then nothing is to be made of them.
     """
 
+    cloud: str
     sizes: dict[NodePool, int] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
@@ -49,18 +51,28 @@ class TrainingPools(Struct):
 
     @property
     def machines(self) -> list[str]:
-        """The machine types."""
+        """The machine types with as many GPUs as the others."""
+        return [name for name in self._types if machines.gpus(self.cloud, name) in (None, self.gpus)]
+
+    @property
+    def unlike(self) -> list[str]:
+        """The machine types with other numbers of GPUs."""
+        return [name for name in self._types if name not in self.machines]
+
+    @property
+    def _types(self) -> list[str]:
         return list(dict.fromkeys(name for pool in self.pools for name in known(pool.machine.instance_types) or ()))
 
     @property
     def gpus(self) -> int | None:
-        """GPUs of a node; None if unknown."""
-        return next((found for pool in self.pools if (found := known(pool.machine.gpus)) is not None), None)
+        """GPUs of a node, of the first machine type where a pool has several; None if unknown."""
+        written = next((found for pool in self.pools if (found := known(pool.machine.gpus)) is not None), None)
+        return machines.gpus(self.cloud, self._types[0]) if written is None and self._types else written
 
 
 def choose(cluster: Cluster, world: World) -> TrainingPools:
     """The pools for training: those with the most GPUs, else those that are not for the system."""
-    result = TrainingPools()
+    result = TrainingPools(cluster.cloud)
     able = [pool for pool in world.pools.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
     with_gpus = [pool for pool in able if known(pool.machine.gpu)]
     unclear = [pool for pool in able if isinstance(pool.machine.gpu, Unknown)]
@@ -69,7 +81,7 @@ def choose(cluster: Cluster, world: World) -> TrainingPools:
         why = "training nodes are those with the most GPUs"
     else:
         chosen = [pool for pool in able if not is_for_system(pool)] or able
-        why = "it is for the cluster's own pods"
+        why = "they are for the cluster's own pods"
         if unclear:
             result.unread = f"machine types of {_named(unclear[0])} are unknown{_because(unclear[0])}"
     if with_gpus:
@@ -81,11 +93,18 @@ def choose(cluster: Cluster, world: World) -> TrainingPools:
     elif cluster.gap:
         result.left_out.append(f"pools may be left out: {cluster.gap}")
     _measure(result, chosen, world)
+    if result.unlike:
+        result.left_out.append(
+            f"{', '.join(result.unlike)} are left out: the nodes of a job have the same number of GPUs"
+        )
     room = non_training_nodes(cluster.cloud, result.nodes)
-    for pool in able:
-        replaced = is_for_system(pool) and (_nodes(pool, world) or 0) <= room  # there is such a pool in what is made
-        if pool not in chosen + unclear and not replaced:
-            result.left_out.append(f"{told(pool, world)} is left out: {why}")
+    others = [
+        told(pool, world)
+        for pool in able  # there is a pool for the system in what is made
+        if pool not in chosen + unclear and not (is_for_system(pool) and (_nodes(pool, world) or 0) <= room)
+    ]
+    if others:
+        result.left_out.append(f"left out, as {why}: {'; '.join(others)}")
     if chosen and not result.machines and not result.unread:
         result.unread = f"{_named(chosen[0])} names no machine type{_because(chosen[0])}"
     return result
@@ -140,7 +159,7 @@ def told(pool: NodePool, world: World) -> str:
     """A pool as a reader knows it: name, place, size, machines."""
     nodes, types = _nodes(pool, world), known(pool.machine.instance_types)
     size = counted(nodes, "node") if nodes is not None else "an unknown number of nodes"
-    return f"{_named(pool)}, {size}{' of ' + '/'.join(types[:3]) if types else ''},"
+    return f"{_named(pool)}, {size}{' of ' + '/'.join(types[:3]) if types else ''}"
 
 
 def _named(pool: NodePool) -> str:

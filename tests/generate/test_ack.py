@@ -9,6 +9,7 @@ import pytest
 from kcheck.config.config import ConfigError
 from kcheck.generate import ack, assembly, intent, ranges
 from kcheck.generate.pools import split
+from tests.terraform import schemas_of_providers as attributes
 
 
 def made(nodes: int, **given: Any) -> assembly.Output:
@@ -36,7 +37,8 @@ def test_system_nodes_of_a_large_cluster_are_upgraded_some_at_a_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "engine", "plane"), [(10, "small", "usual"), (1000, "small", "tier"), (5000, "large", "large")]
+    ("nodes", "engine", "plane"),
+    [(10, "small", "usual"), (450, "small", "usual"), (1000, "large", "tier"), (5000, "large", "large")],
 )
 def test_the_engine_and_the_control_plane_go_by_size(nodes: int, engine: str, plane: str) -> None:
     found = context(nodes)
@@ -81,3 +83,93 @@ def test_more_than_the_cloud_has_is_refused(nodes: int, mode: str, wall: str) ->
 
 def test_a_quota_above_the_default_is_asked_for() -> None:
     assert b"ack.terway.nodes:\n    value: 5053" in made(5000).files["kcheck.yaml"]
+
+
+CHINA = {"region": "cn-hangzhou", "zones": ["cn-hangzhou-h", "cn-hangzhou-i"]}
+
+
+def test_a_job_of_128_nodes_fits_into_a_pool() -> None:
+    wanted = intent.with_defaults("ack", {"nodes": 1000})
+    assert wanted.job_nodes == 128
+    assert all(pool.nodes >= 128 for pool in split(wanted))
+
+
+@pytest.mark.parametrize("share", [0, 100])
+def test_jobs_of_several_nodes_take_erdma(share: int) -> None:
+    files = made(100, spot={"share": share}).files
+    job, pools = files["jobs/sample.yaml"], files["node_pools.tf"]
+    assert b"aliyun/erdma: 1 " in job
+    assert b"hostNetwork: true" in job
+    assert b'"k8s.io/cluster-autoscaler/node-template/resource/aliyun/erdma" = "1"' in pools
+    assert b'name       = "ack-erdma-controller"' in files["cluster.tf"]
+    assert b"eni_tag_filter" in files["README.md"]
+    assert "jobs/mpi.yaml" not in files  # its processes begin by ssh, whose port is the node's
+
+
+@pytest.mark.parametrize("given", [{"machines": ["ecs.gn7i-c32g1.32xlarge"]}, {"job": {"nodes": 1}}])
+def test_others_do_not(given: dict[str, Any]) -> None:
+    files = made(100, **given).files
+    assert b"erdma" not in b"".join(files.values()).lower()
+
+
+def test_checkpoints_go_to_cpfs_where_it_is_sold() -> None:
+    output = made(450, **CHINA)
+    assert not output.result.findings
+    assert not output.result.undecided
+    files = output.files
+    assert b"cpfs_capacity = 48000 # for 9,600 MB/s" in files["terraform.tfvars"]
+    assert b"storageClassName: checkpoints" in files["kubernetes/storage.yaml"]
+    assert b"storage: 48000Gi" in files["kubernetes/storage.yaml"]
+    assert b"server: SERVER-OF-team-research" in files["values/volumes.yaml"]
+    assert b"storage-operator" not in files["cluster.tf"]
+    for path in ("storage.tf", "cluster.tf", "outputs.tf"):
+        text = files[path].decode()
+        assert (attributes.unknown(text), attributes.missing(text)) == ([], [])
+
+
+@pytest.mark.parametrize("given", [{}, {**CHINA, "machines": ["ecs.c7.16xlarge"]}], ids=["elsewhere", "without GPUs"])
+def test_checkpoints_go_to_nas_elsewhere(given: dict[str, Any]) -> None:
+    files = made(100, **given).files
+    assert "storage.tf" not in files
+    assert "values/volumes.yaml" not in files
+    assert b"storageClassName: alibabacloud-cnfs-nas" in files["kubernetes/storage.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "wanted", "capacity", "speed"),
+    [(4, 600, 3600, 720), (64, 9600, 48000, 9600), (400, 60000, 225600, 45000)],
+)
+def test_cpfs_is_sized_by_what_the_usual_job_writes(nodes: int, wanted: int, capacity: int, speed: int) -> None:
+    own = intent.with_defaults("ack", {"nodes": 1600, "job": {"nodes": nodes}, **CHINA})
+    assert ack.checkpoints(own) == ack.Checkpoints(wanted, capacity, speed)
+
+
+def test_the_api_server_is_private() -> None:
+    files = made(10).files
+    assert b"slb_internet_enabled = false" in files["cluster.tf"]
+    assert b"--PrivateIpAddress true" in files["outputs.tf"]
+    assert b"alicloud_slb_acl" not in b"".join(files.values())
+
+
+def test_ranges_that_reach_the_api_server_are_listed() -> None:
+    output = made(10, network={"api_ranges": ["203.0.113.0/24"]})
+    assert not output.result.findings
+    cluster = output.files["cluster.tf"].decode()
+    assert "slb_internet_enabled = true" in cluster
+    assert 'concat(["100.104.0.0/16", var.vpc_cidr], var.api_ranges)' in cluster
+    assert (attributes.unknown(cluster), attributes.missing(cluster)) == ([], [])
+    assert b'api_ranges = ["203.0.113.0/24"]' in output.files["terraform.tfvars"]
+    assert b"terraform output -raw limit_api" in output.files["README.md"]
+
+
+def test_two_clusters_of_an_account_have_registries_of_their_own() -> None:
+    one, other = (made(10, name=name).files["registry.tf"] for name in ("research", "product"))
+    assert b'instance_name      = "research-1234567890123456"' in one
+    assert b'instance_name      = "product-1234567890123456"' in other
+
+
+def test_the_quota_of_nodes_is_asked_for() -> None:
+    quotas = made(1000).files["quotas.tf"].decode()
+    assert 'quota_action_code = "q_i5uzm3"' in quotas
+    assert "desire_value      = 1013" in quotas
+    assert (attributes.unknown(quotas), attributes.missing(quotas)) == ([], [])

@@ -85,8 +85,8 @@ def test_all_that_an_example_does_not_say_is_listed(monkeypatch: pytest.MonkeyPa
             "size; network.api_ranges none"
         ),
         (
-            "pool cpu (eks-training/eks.tf:26), 600 nodes of c6i.16xlarge, is left out: training nodes are those with "
-            "the most GPUs"
+            "left out, as training nodes are those with the most GPUs: pool cpu (eks-training/eks.tf:26), 600 nodes of "
+            "c6i.16xlarge"
         ),
     )
 
@@ -160,7 +160,20 @@ def test_smaller_gpu_pools_and_unread_ones_are_said_to_be_left_out(tmp_path: Pat
     left = [line for line in found.assumed if "left out" in line]
     assert len(left) == 2
     assert re.search(r"pool open .* is left out: its machine type is unknown: var\.type", left[0])
-    assert re.search(r"pool small .*, 50 nodes of g6.xlarge, is left out: training nodes are", left[1])
+    assert re.search(
+        r"left out, as training nodes are those with the most GPUs: pool small .*, 50 nodes of g6.xlarge", left[1]
+    )
+
+
+def test_types_of_a_pool_with_other_numbers_of_gpus_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(
+        'resource "aws_eks_cluster" "a" {\n  name = "a1"\n}\nresource "aws_eks_node_group" "a" {\n'
+        '  cluster_name = aws_eks_cluster.a.name\n  node_group_name = "a"\n  capacity_type = "SPOT"\n'
+        '  instance_types = ["g5.2xlarge", "g5.12xlarge", "g5.4xlarge"]\n  scaling_config {\n    max_size = 9\n  }\n}\n'
+    )
+    found = read(tmp_path)
+    assert (found.machines, found.gpus) == (("g5.2xlarge", "g5.4xlarge"), 1)
+    assert "g5.12xlarge are left out: the nodes of a job have the same number of GPUs" in found.assumed
 
 
 @pytest.mark.parametrize(("spot", "share"), [(20, 100), (1, 5)])

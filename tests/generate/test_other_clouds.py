@@ -59,7 +59,9 @@ def test_equivalents_have_as_many_gpus_and_lead_back(model: str) -> None:
         ("eks", "c5.9xlarge", "aks", ("Standard_D48s_v5", "48 vCPUs")),
         ("gke", "a3-highgpu-8g", "ack", None),
         ("eks", "trn2.48xlarge", "gke", None),
-        ("selfmanaged", "dgx-h100", "eks", None),
+        ("selfmanaged", "dgx-h100", "eks", ("p5.48xlarge", "8 x H100 80 GB")),
+        ("gke", "a3-ultragpu-8g", "selfmanaged", ("dgx-h200", "8 x H200 141 GB")),
+        ("selfmanaged", "own-box", "eks", None),
         ("eks", "u-24tb1.112xlarge", "gke", None),
     ],
 )

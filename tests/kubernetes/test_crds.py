@@ -242,6 +242,102 @@ spec:
       matchFeatures:
         - {feature: pci.device, matchExpressions: {device: {op: In, value: [101c]}}}
 """,
+    "SriovNetworkNodePolicy": """\
+apiVersion: sriovnetwork.openshift.io/v1
+kind: SriovNetworkNodePolicy
+metadata: {name: one}
+spec: {nodeSelector: {a: b}, nicSelector: {pfNames: [ib0]}, linkType: ib, numVfs: 1, resourceName: ib}
+""",
+    "SriovIBNetwork": """\
+apiVersion: sriovnetwork.openshift.io/v1
+kind: SriovIBNetwork
+metadata: {name: one}
+spec: {networkNamespace: default, resourceName: ib, linkState: enable}
+""",
+    "Cluster": """\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: one}
+spec:
+  clusterNetwork: {pods: {cidrBlocks: [10.0.0.0/16]}, services: {cidrBlocks: [10.1.0.0/16]}}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3Cluster, name: one}
+""",
+    "MachineDeployment": """\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata: {name: one}
+spec:
+  clusterName: one
+  replicas: 3
+  selector: {matchLabels: {a: b}}
+  template:
+    spec:
+      clusterName: one
+      version: v1.35.0
+      bootstrap: {configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: KubeadmConfigTemplate, name: one}}
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: one}
+""",
+    "MachineHealthCheck": """\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineHealthCheck
+metadata: {name: one}
+spec:
+  clusterName: one
+  selector: {matchLabels: {a: b}}
+  checks: {unhealthyNodeConditions: [{type: Ready, status: Unknown, timeoutSeconds: 300}]}
+  remediation: {triggerIf: {unhealthyLessThanOrEqualTo: 10%}}
+""",
+    "KubeadmConfigTemplate": """\
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: one}
+spec:
+  template:
+    spec:
+      joinConfiguration: {nodeRegistration: {kubeletExtraArgs: [{name: node-labels, value: a=b}]}}
+      files: [{path: /etc/one, content: one}]
+""",
+    "KubeadmControlPlane": """\
+apiVersion: controlplane.cluster.x-k8s.io/v1beta2
+kind: KubeadmControlPlane
+metadata: {name: one}
+spec:
+  version: v1.35.0
+  replicas: 3
+  machineTemplate:
+    spec:
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: one}
+  kubeadmConfigSpec:
+    clusterConfiguration: {etcd: {local: {dataDir: /mnt, extraArgs: [{name: a, value: b}]}}}
+""",
+    "Metal3Cluster": """\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3Cluster
+metadata: {name: one}
+spec: {controlPlaneEndpoint: {host: api.example.com, port: 6443}, cloudProviderEnabled: false}
+""",
+    "Metal3MachineTemplate": """\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3MachineTemplate
+metadata: {name: one}
+spec:
+  template:
+    spec:
+      hostSelector: {matchLabels: {a: b}}
+      image: {url: "http://a/b", checksum: "http://a/b.sha256", checksumType: sha256, diskFormat: qcow2}
+""",
+    "Metal3DataTemplate": """\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3DataTemplate
+metadata: {name: one}
+spec: {clusterName: one, metaData: {fromLabels: [{key: zone, object: baremetalhost, label: a}]}}
+""",
+    "Metal3RemediationTemplate": """\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3RemediationTemplate
+metadata: {name: one}
+spec: {template: {spec: {strategy: {type: Reboot, retryLimit: 1, timeoutSeconds: 600}}}}
+""",
 }
 BAD = [
     ("Deployment", "selector:", "selectr:", "'selector' is a required property"),
@@ -346,6 +442,18 @@ BAD = [
     ("NicClusterPolicy", "image: doca-driver, ", "", "spec.ofedDriver: 'image' is a required property"),
     ("NicClusterPolicy", "operator: Exists", "operators: Exists", "spec.tolerations.0: Additional"),
     ("NodeFeatureRule", "op: In, ", "", "device: 'op' is a required property"),
+    ("NicClusterPolicy", "sriovDevicePlugin: ", "rdmaDevicePlugin: ", "spec: Additional"),
+    ("SriovNetworkNodePolicy", "linkType: ib", "linkType: infiniband", "'infiniband' is not one of"),
+    ("SriovIBNetwork", "resourceName: ib, ", "", "'resourceName' is a required property"),
+    ("Cluster", "apiGroup: ", "apiVersion: ", "spec.infrastructureRef: "),
+    ("MachineDeployment", "version: v1.35.0", "kubernetesVersion: v1.35.0", "spec.template.spec: Additional"),
+    ("MachineHealthCheck", "timeoutSeconds: 300", "timeout: 5m", "unhealthyNodeConditions.0: "),
+    ("KubeadmConfigTemplate", "[{name: node-labels, value: a=b}]", "{node-labels: a=b}", "is not of type 'array'"),
+    ("KubeadmControlPlane", "version: v1.35.0", "", "spec: 'version' is a required property"),
+    ("Metal3Cluster", "port: 6443", "port: 66443", "66443 is greater than the maximum"),
+    ("Metal3MachineTemplate", "diskFormat", "format", "spec.template.spec.image: Additional"),
+    ("Metal3DataTemplate", "object: baremetalhost", "object: host", "'host' is not one of"),
+    ("Metal3RemediationTemplate", "timeoutSeconds: 600", "timeout: 10m", "strategy: Additional"),
     ("NodeFeatureRule", "value: [101c]", "value: 101c", "value: '101c' is not of type 'array'"),
 ]
 

@@ -14,7 +14,7 @@ resource "alicloud_cs_managed_kubernetes" "this" {
   is_enterprise_security_group = true
 
   new_nat_gateway      = false # the one in network.tf
-  slb_internet_enabled = true  # for kubectl and Helm from outside; nodes use the private one
+  slb_internet_enabled = false # the API server has no public address: a machine in the VPC, or a VPN to it
 
   deletion_protection            = true
   skip_set_certificate_authority = true # else the keys of the administrator are in the state
@@ -72,7 +72,22 @@ resource "alicloud_cs_managed_kubernetes" "this" {
   depends_on = [alicloud_snat_entry.nodes, alicloud_snat_entry.pods] # nodes join through the gateway
 }
 
-# Goatscaler, the other engine, is faster, but is made for pods of at most 70 % of a machine; these take all of it.
+# It attaches an interface to each network card of every node that can have it, and tells them to Kubernetes as aliyun/erdma.
+resource "alicloud_cs_kubernetes_addon" "erdma" {
+  cluster_id = alicloud_cs_managed_kubernetes.this.id
+  name       = "ack-erdma-controller"
+
+  config = jsonencode({
+    agent = {
+      preferDriver       = "ofed" # the one for NCCL on GPUs
+      allocateAllDevices = true   # a pod of the node has the cards of all its GPUs
+    }
+  })
+
+  depends_on = [alicloud_cs_kubernetes_node_pool.system] # where its controller runs
+}
+
+# Within what it is rated for. Try one full machine first: it guesses what machines leave to pods, and ACK advises pods of at most 70 % of one.
 resource "alicloud_cs_autoscaling_config" "this" {
   cluster_id  = alicloud_cs_managed_kubernetes.this.id
   scaler_type = "cluster-autoscaler" # up to 20 pools of 100 nodes

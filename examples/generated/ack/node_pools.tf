@@ -50,7 +50,8 @@ resource "alicloud_cs_kubernetes_node_pool" "training" {
   }
 
   containerd_config {
-    max_concurrent_downloads = 10 # layers at a time: one connection does not fill the network of such a machine
+    max_concurrent_downloads = 10                 # layers at a time: one connection does not fill the network of such a machine
+    limit_mem_lock           = "9007199254740991" # no limit for memory that eRDMA reads and writes by itself; this is the most that can be written
   }
 
   management {
@@ -82,5 +83,10 @@ resource "alicloud_cs_kubernetes_node_pool" "training" {
     effect = "NoSchedule"
   }
 
-  depends_on = [alicloud_cs_autoscaling_config.this]
+  # Tells the autoscaler of a pool without nodes what they will have.
+  tags = {
+    "k8s.io/cluster-autoscaler/node-template/resource/aliyun/erdma" = "1"
+  }
+
+  depends_on = [alicloud_cs_autoscaling_config.this, alicloud_cs_kubernetes_addon.erdma]
 }

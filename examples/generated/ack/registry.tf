@@ -1,7 +1,7 @@
 # 100 nodes pull from here, over the VPC: not through the NAT gateway, and not past the limits of Docker Hub.
 # It is sold by the month only.
 resource "alicloud_cr_ee_instance" "this" {
-  instance_name      = "images-1234567890123456"
+  instance_name      = "train-1234567890123456"
   instance_type      = "Advanced" # the edition for many nodes that pull at once
   payment_type       = "Subscription"
   period             = 1
@@ -10,7 +10,7 @@ resource "alicloud_cr_ee_instance" "this" {
   default_oss_bucket = "true"
 }
 
-# Makes images-1234567890123456-registry-vpc.ap-southeast-1.cr.aliyuncs.com known in the VPC.
+# Makes train-1234567890123456-registry-vpc.ap-southeast-1.cr.aliyuncs.com known in the VPC.
 resource "alicloud_cr_vpc_endpoint_linked_vpc" "this" {
   instance_id                      = alicloud_cr_ee_instance.this.id
   vpc_id                           = alicloud_vpc.this.id
@@ -52,7 +52,7 @@ resource "alicloud_cs_kubernetes_addon" "registry" {
 }
 
 # Docker Hub. The registry has no pull-through cache: it copies what is listed in var.docker_hub_images, new tags as they
-# come, and library/busybox becomes images-1234567890123456-registry-vpc.ap-southeast-1.cr.aliyuncs.com/library/busybox.
+# come, and library/busybox becomes train-1234567890123456-registry-vpc.ap-southeast-1.cr.aliyuncs.com/library/busybox.
 resource "alicloud_cr_ee_namespace" "docker_hub" {
   for_each = toset([for image in var.docker_hub_images : split("/", image)[0]])
 

@@ -17,7 +17,7 @@ service_cidr = "10.1.0.0/16"
 
 training_machines = ["ecs.gn8v-8x.48xlarge"]
 
-# 100 nodes in pools of up to 34: what ACK rates a pool of its cluster-autoscaler for; pools come and go side by side.
+# 100 nodes in pools of up to 34: what ACK rates a pool of its cluster-autoscaler for, or more where the usual job needs them; pools come and go side by side.
 # On-demand pools are in one zone each, so that a job of 16 nodes talks within it.
 training_pools = {
   gpu-a1 = { zones = ["a"], nodes = 34 }
