@@ -20,22 +20,18 @@ from kcheck.generate import intent, readme
 from kcheck.generate.assembly import generate
 from kcheck.numbers.clouds import CLOUDS
 
-<<<<<<< HEAD
-VARIANTS: tuple[dict[str, Any], ...] = ({"nodes": 450}, {"nodes": 450, "scheduler": "none"})
-OWN_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {"gke": ({"nodes": 450, "machines": ["a3-ultragpu-8g"]},)}
-"""What only a cloud has: networks for RDMA."""
-=======
 VARIANTS: tuple[dict[str, Any], ...] = (
     {"nodes": 450},
     {"nodes": 450, "scheduler": "none"},
     {"nodes": 450, "spot": {"share": 30}, "network": {"api_ranges": ["203.0.113.0/24"]}},
 )
+OWN_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {"gke": ({"nodes": 450, "machines": ["a3-ultragpu-8g"]},)}
+"""What only a cloud has: networks for RDMA."""
 NOT_HERE = {
     "CKV2_AWS_5", "CKV2_AWS_12", "CKV_AWS_38", "CKV_AWS_39", "CKV_AWS_58", "CKV_AWS_111", "CKV_AWS_338", "CKV_AWS_356",
     "CKV_AWS_184",
 }  # fmt: skip
 """Checks that report something in modules only, whose code `terraform init` brings, or on EFS, which none of these has."""
->>>>>>> main
 COMMANDS = {
     "checkov": ["-d", ".", "--framework", "kubernetes", "terraform", "-o", "json", "--quiet", "--compact"],
     "kube-linter": ["lint", ".", "--format", "json"],
@@ -52,11 +48,8 @@ def program(name: str) -> str | None:
 def reported(linter: str, cloud: str) -> frozenset[str]:
     """The checks that report something on a cloud's files."""
     found: set[str] = set()
-<<<<<<< HEAD
-    for given in VARIANTS + OWN_VARIANTS.get(cloud, ()):
-=======
-    for given in VARIANTS if cloud != "selfmanaged" else VARIANTS[:2]:
->>>>>>> main
+    common = VARIANTS if cloud != "selfmanaged" else VARIANTS[:2]
+    for given in common + OWN_VARIANTS.get(cloud, ()):
         files = generate(intent.with_defaults(cloud, given)).files
         with TemporaryDirectory() as top:
             for path, data in files.items():
