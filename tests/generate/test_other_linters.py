@@ -25,6 +25,8 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"nodes": 450, "scheduler": "none"},
     {"nodes": 450, "spot": {"share": 30}, "network": {"api_ranges": ["203.0.113.0/24"]}},
 )
+OWN_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {"gke": ({"nodes": 450, "machines": ["a3-ultragpu-8g"]},)}
+"""What only a cloud has: networks for RDMA."""
 NOT_HERE = {
     "CKV2_AWS_5", "CKV2_AWS_12", "CKV_AWS_38", "CKV_AWS_39", "CKV_AWS_58", "CKV_AWS_111", "CKV_AWS_338", "CKV_AWS_356",
     "CKV_AWS_184",
@@ -46,7 +48,8 @@ def program(name: str) -> str | None:
 def reported(linter: str, cloud: str) -> frozenset[str]:
     """The checks that report something on a cloud's files."""
     found: set[str] = set()
-    for given in VARIANTS if cloud != "selfmanaged" else VARIANTS[:2]:
+    common = VARIANTS if cloud != "selfmanaged" else VARIANTS[:2]
+    for given in common + OWN_VARIANTS.get(cloud, ()):
         files = generate(intent.with_defaults(cloud, given)).files
         with TemporaryDirectory() as top:
             for path, data in files.items():
