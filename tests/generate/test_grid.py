@@ -154,7 +154,9 @@ def test_text_is_clean(case: Case) -> None:
     """No leftovers of templates, no blanks at line ends, no runs of blank lines, no endless lines."""
     for path, data in made(case)[1].files.items():
         text = re.sub('"legendFormat": .*', '"legendFormat"', data.decode())  # Grafana's own templates
-        assert not re.search(r'\{\{(?!\w+\}\}| (?:\$|ds\.|zone ))|\{%|%\}|(?<!clusterIP: )\bNone\b(?!")|undefined', text), path
+        assert not re.search(
+            r'\{\{(?!\w+\}\}| (?:\$|ds\.|zone ))|\{%|%\}|(?<!clusterIP: )\bNone\b(?!")|undefined', text
+        ), path
         assert not re.search(r"[ \t]+$", text, re.MULTILINE), path
         assert "\n\n\n" not in text, path
         assert text.endswith("\n"), path
