@@ -4,7 +4,7 @@ terraform {
   required_providers {
     alicloud = {
       source  = "aliyun/alicloud"
-      version = "~> 1.285"
+      version = "~> 1.289"
     }
   }
 }
