@@ -214,4 +214,7 @@ def _machine(name: str, intent: Intent) -> Machine:
     hyperdisk = re.search(str(limits(intent.cloud)["disk.not_for"].value), name)
     disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
     size = int(usual["disk.beside" if ssds else "disk.alone"])
-    return Machine(name, accelerator, count, gke_networks.has_fabric(intent, name), ssds, disk, size)
+    return Machine(
+        name=name, accelerator=accelerator, gpus=count, joins=gke_networks.has_fabric(intent, name), local_ssds=ssds,
+        disk_type=disk, disk_size=size,
+    )  # fmt: skip

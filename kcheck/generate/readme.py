@@ -101,7 +101,10 @@ def _wall_distances(world: World, cluster: Cluster, top: str) -> list[WallDistan
 def _wall_distance(wall: Wall, top: str) -> WallDistance:
     arithmetic = wall.arithmetic.replace("|", "\\|")
     where = place(wall.place, top)
-    return WallDistance(wall.mechanism, wall.number or 0, wall.what, wall.kind, arithmetic, where, wall.source)
+    return WallDistance(
+        mechanism=wall.mechanism, nodes=wall.number or 0, what=wall.what, kind=wall.kind, arithmetic=arithmetic,
+        where=where, source=wall.source,
+    )  # fmt: skip
 
 
 def place(span: Span, top: str) -> str:
