@@ -160,7 +160,12 @@ def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]],
 
 def test_pods_without_an_image_at_the_deadline_never_start(write: Callable[[Mapping[str, str]], Path]) -> None:
     job = JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "200")
-    write({"main.tf": CLUSTER.replace(*WITHOUT_INFINIBAND), "job.yaml": job.replace("  template:", "  activeDeadlineSeconds: 7200\n  template:", 1)})
+    write(
+        {
+            "main.tf": CLUSTER.replace(*WITHOUT_INFINIBAND),
+            "job.yaml": job.replace("  template:", "  activeDeadlineSeconds: 7200\n  template:", 1),
+        }
+    )
     lines = run(".")[1].splitlines()
     assert lines[:2] == [
         "train: Job on 200 nodes, 10 min of work: fails at its deadline of 120 min",
