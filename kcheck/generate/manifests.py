@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heapreplace
 from ipaddress import ip_network
-from math import ceil
+from math import ceil, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
@@ -15,6 +16,8 @@ from kcheck.scale.deletion import batch_for
 from kcheck.source import units
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
     from kcheck.generate.ranges import Layout
@@ -145,17 +148,32 @@ def autoscaler_chart(intent: Intent) -> str:
     return found
 
 
-def apportioned(total: int, percents: list[int]) -> list[int]:
-    """A number in parts by percent; where these are all of it, so are the parts."""
-    found = [total * percent // 100 for percent in percents]
-    left = total - sum(found) if sum(percents) == 100 else 0
-    return [part + (i < left) for i, part in enumerate(found)]
+def apportioned(totals: Iterable[int], percents: Sequence[int]) -> list[list[int]]:
+    """Numbers in whole parts by percent, each a list, so that the sums of the parts are by percent, too.
+
+    Each unit goes to the part that has the least for its percent, by Webster's method: more units take none away. What
+    the percents leave of a hundred goes to a part of its own, the last.
+    """
+    rest = 100 - sum(percents)
+    weights = [*percents, rest] if rest > 0 else percents
+    steps = [lcm(*weights) // weight for weight in weights]
+    heap = [(step, i) for i, step in enumerate(steps)]
+    heapify(heap)
+    found = []
+    for total in totals:
+        parts = [0] * len(weights)
+        for _ in range(total):
+            used, i = heap[0]
+            parts[i] += 1
+            heapreplace(heap, (used + 2 * steps[i], i))
+        found.append(parts)
+    return found
 
 
 def shares(intent: Intent) -> list[Share]:
     """The nodes of each team."""
-    parts = apportioned(intent.nodes, [team.share for team in intent.teams])
-    return [Share(team.name, team.share, part) for team, part in zip(intent.teams, parts, strict=True)]
+    (parts,) = apportioned([intent.nodes], [team.share for team in intent.teams])
+    return [Share(team.name, team.share, part) for team, part in zip(intent.teams, parts, strict=False)]
 
 
 class Quota(NamedTuple):
@@ -219,19 +237,15 @@ def _covered(intent: Intent, fast: jobs.Interfaces) -> list[str]:
 
 def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Queue]:
     """A queue a team; what no team has is in one that lends it to all."""
-    percents = [team.share for team in intent.teams]
-    names = [(team.name, team.name) for team in intent.teams]
-    rest = 100 - sum(percents)
-    if rest:
-        names.append(("shared", ""))
+    names = [*((team.name, team.name) for team in intent.teams), ("shared", "")]
     each = intent.gpus or jobs.cpus(intent)
+    parts = apportioned([flavor.nodes for flavor in flavors], [team.share for team in intent.teams])
     result = []
-    for i, (name, team) in enumerate(names):
-        amounts = []
-        for flavor in flavors:
-            nodes = apportioned(flavor.nodes, [*percents, rest] if rest else percents)[i]
-            numbers = [nodes * each, nodes * flavor.interfaces]
-            amounts.append(Amount(flavor.name, list(zip(covered, numbers, strict=False))))
+    for (name, team), own in zip(names, zip(*parts, strict=True), strict=False):
+        amounts = [
+            Amount(flavor.name, list(zip(covered, [nodes * each, nodes * flavor.interfaces], strict=False)))
+            for flavor, nodes in zip(flavors, own, strict=True)
+        ]
         result.append(Queue(name, team, amounts))
     return result
 
