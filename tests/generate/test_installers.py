@@ -13,6 +13,7 @@ from kcheck.config.config import ConfigError
 from kcheck.generate import intent, intent_from_code, selfmanaged
 from kcheck.generate.assembly import Output, generate
 from kcheck.source.values import known
+from tests.kubernetes import schemas_of_kinds as crds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,6 +77,12 @@ def test_roce_has_the_addresses_of_the_node() -> None:
     names = {one["name"]: one["value"] for one in pod["containers"][0]["env"]}
     assert names["NCCL_SOCKET_IFNAME"].startswith("^ibp24s0,ibp64s0,lo,")
     assert pod["containers"][0]["resources"]["limits"]["rdma/roce"] == 8
+
+
+@pytest.mark.parametrize("fabric", ["infiniband", "infiniband-sriov", "roce"])
+def test_the_operator_takes_what_is_said_of_every_network(fabric: str) -> None:
+    found = files(nodes=100, network={"fabric": fabric, "cards": CARDS})
+    assert crds.problems(found["kubernetes/fabric.yaml"]) == []
 
 
 def test_without_a_network_nobody_asks_for_one() -> None:
