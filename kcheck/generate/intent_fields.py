@@ -76,7 +76,7 @@ class CodeReader:
         yield "installer", _plain(self._installer())
         yield from ((name, _plain(value)) for name, value in self._image())
         yield "network.mode", _plain(self._mode())
-        yield "network.fabric", self._fabric()
+        yield "network.fabric", _plain(self._fabric())
         yield "network.in_use", _plain(self._in_use())
 
     # --- where it is
@@ -192,15 +192,11 @@ class CodeReader:
         kind = self.cluster.address.partition("/")[0]
         return _INSTALLERS.get(kind) if "intent.installers" in self.usual else None
 
-    def _fabric(self) -> Value[object]:
+    def _fabric(self) -> str | None:
         """None between the GPUs, where jobs are there and no pod asks for one; unknown otherwise."""
         templates = [one for job in self.jobs for one in job.templates if number(one.gpus, 0)]
-        if "intent.fabrics" not in self.usual or not templates:
-            return _plain(None)
-        asked = next((one for template in templates for one in template.containers if one.rdma), None)
-        if asked is None:
-            return _plain("none")
-        return Unknown("pods ask for one, and kcheck does not read which it is", Origin((asked.place,)))
+        asked = any(container.rdma for one in templates for container in one.containers)
+        return "none" if "intent.fabrics" in self.usual and templates and not asked else None
 
     def _mode(self) -> str | None:
         """How pods get addresses, by the name that intents have for it."""

@@ -313,15 +313,3 @@ def test_code_says_its_installer(given: dict[str, Any], write: Callable[[Mapping
     own = {name.replace("fabric", "network.fabric"): value for name, value in own.items()}
     names = ("nodes", "installer", "autoscaler", *(["network.fabric"] if "network" in given else []))
     assert {name: found.fields[name] for name in names} == {name: own[name] for name in names}
-
-
-@pytest.mark.parametrize("fabric", ["infiniband", "infiniband-sriov", "roce"])
-def test_a_network_that_pods_ask_for_is_not_said_to_be_absent(
-    fabric: str, write: Callable[[Mapping[str, str]], Path]
-) -> None:
-    found = files(nodes=450, network={"fabric": fabric, "cards": CARDS})
-    write({path: text for path, text in found.items() if path != "intent.yaml"})
-    read = intent_from_code.intent_of(intent_from_code.Source((".",), settings.load(["."])), None, {})
-    (told,) = (line for line in read.assumed if line.startswith("network.fabric"))
-    words = "network.fabric: infiniband; pods ask for one, and kcheck does not read which it is (jobs/"
-    assert told.startswith(words)
