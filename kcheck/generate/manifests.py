@@ -117,6 +117,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
 FLAGS: dict[str, object] = {
     "provisioning_class": "",  # of ProvisioningRequests, where the autoscaler knows any
     "node_local_dns": True,  # false where the cloud has a switch for it
+    "kubelets_name_dns": False,  # whether kubelets name that cache, so that it need not take the cluster's address
     "dns_autoscaler": True,  # false where CoreDNS scales without us
     "device_plugin": True,  # false where the cloud brings NVIDIA's
     "spot_taint": None,  # key, value and effect of the taint that the cloud puts on spot nodes
@@ -129,6 +130,7 @@ FLAGS: dict[str, object] = {
     "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job
     "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are
+    "etcd_in_pods": False,  # whether these are of pods, where the chart of Prometheus finds them
     "dcgm": {"namespace": "kube-system", "name": "dcgm-exporter", "ours": True},  # of the cloud, where it brings one
     "own_machines": False,  # whether nodes cost the same when they are switched off
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many

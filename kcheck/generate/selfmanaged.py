@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
@@ -72,11 +71,13 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "events_apart": target > entries["etcd.events_apart"].number,
         "neighbours": neighbours(target),
         "backlog": backlog(target),
-        "coredns": int(usual["dns.least"]) + ceil(target / int(usual["dns.cached"])),
+        "kubelets_name_dns": True,
         "events_url": _events(intent),
+        "events_names": [f"{name}.{_domain(intent)}" for name in _EVENTS_MEMBERS],
         "events_members": ",".join(f"{name}=https://{name}.{_domain(intent)}:2380" for name in _EVENTS_MEMBERS),
         "registry_host": host,
         "own_etcd": True,
+        "etcd_in_pods": intent.installer != "kubespray",
         "own_machines": True,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
@@ -148,12 +149,13 @@ def _machines(intent: Intent) -> dict[str, object]:
     each = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
     found, model = machines.memory(_CLOUD, intent.machine), machines.machine(_CLOUD, intent.machine)
     nodes = intent.nodes + system_nodes(intent)
-    image = str(usual["capi.image"]).format(region=intent.region, name=intent.name, kubernetes=f"{intent.kubernetes}.0")
+    scratch = jobs.scratch(model.nvme) if model is not None else 0
     return {
-        "image": image,
-        "scratch": jobs.scratch(model.nvme) if model is not None else 0,
+        "image": _image(intent, intent.name),
+        "training_image": _image(intent, f"{intent.name}-training" if intent.gpus or scratch else intent.name),
+        "scratch": scratch,
         "node_cpus": vcpus,
-        "dns_cores": int(usual["dns.cached"]) * vcpus,
+        "dns_cores": int(usual["dns.most"]) * vcpus,
         "unhealthy_minutes": int(usual["capi.unhealthy"]) // 60,
         "card_networks": ",".join(["default/infiniband"] * jobs.interfaces(intent).number),
         "node_memory": found >> 30 if found else vcpus * each,
@@ -162,6 +164,12 @@ def _machines(intent: Intent) -> dict[str, object]:
         "most_cores": nodes * max(vcpus, control(intent).vcpus),
         "most_memory": nodes * int(usual["autoscaler.memory_each"]),
     }
+
+
+def _image(intent: Intent, name: str) -> str:
+    """Where machines of Cluster API get what they boot."""
+    usual = recommended.values(_CLOUD)
+    return str(usual["capi.image"]).format(region=intent.region, name=name, kubernetes=f"{intent.kubernetes}.0")
 
 
 def _domain(intent: Intent) -> str:

@@ -12,7 +12,9 @@ from kcheck.config import settings
 from kcheck.config.config import ConfigError
 from kcheck.generate import intent, intent_from_code, selfmanaged
 from kcheck.generate.assembly import Output, generate
+from kcheck.source import units
 from kcheck.source.values import known
+from tests.kubernetes import schemas_of_kinds as crds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,6 +70,17 @@ def test_virtual_functions_are_a_network_for_each_card() -> None:
     assert "sriovNetworkOperator:\n  enabled: true" in found["values/network-operator.yaml"]
 
 
+def test_multus_keeps_its_configuration_beside_that_of_cilium() -> None:
+    shared, own = (
+        files(nodes=100, installer="kubespray", network={"fabric": fabric, "cards": CARDS})
+        for fabric in ("infiniband", "infiniband-sriov")
+    )
+    assert "cilium_cni_exclusive" not in "".join(shared.values())
+    assert yaml.safe_load(own["group_vars/k8s_cluster/k8s-cluster.yml"])["cilium_cni_exclusive"] is False
+    capi = files(nodes=100, installer="cluster-api", network={"fabric": "infiniband-sriov", "cards": CARDS})
+    assert "(Cilium: `cni.exclusive=false`)" in capi["README.md"]
+
+
 def test_roce_has_the_addresses_of_the_node() -> None:
     found = files(nodes=100, network={"fabric": "roce", "cards": CARDS})
     pod = worker(found)["spec"]
@@ -76,6 +89,12 @@ def test_roce_has_the_addresses_of_the_node() -> None:
     names = {one["name"]: one["value"] for one in pod["containers"][0]["env"]}
     assert names["NCCL_SOCKET_IFNAME"].startswith("^ibp24s0,ibp64s0,lo,")
     assert pod["containers"][0]["resources"]["limits"]["rdma/roce"] == 8
+
+
+@pytest.mark.parametrize("fabric", ["infiniband", "infiniband-sriov", "roce"])
+def test_the_operator_takes_what_is_said_of_every_network(fabric: str) -> None:
+    found = files(nodes=100, network={"fabric": fabric, "cards": CARDS})
+    assert crds.problems(found["kubernetes/fabric.yaml"]) == []
 
 
 def test_without_a_network_nobody_asks_for_one() -> None:
@@ -139,6 +158,18 @@ def test_the_autoscaler_knows_nodes_of_pools_that_are_empty() -> None:
     assert (own["gpu-type"], own["gpu-count"]) == ("nvidia.com/gpu", "8")
     assert "topology.kubernetes.io/zone=room-a" in own["labels"]
     assert not any("replicas" in one["spec"] for one in pools if "annotations" in one["metadata"])
+    (node,) = (
+        one["spec"]["template"]["spec"]["joinConfiguration"]["nodeRegistration"]
+        for one in documents(found["machines.yaml"], "KubeadmConfigTemplate")
+        if one["metadata"]["name"] == "train-training"
+    )
+    labels = node["kubeletExtraArgs"][0]["value"].replace("{{ ds.meta_data.zone }}", "room-a").split(",")
+    assert sorted(labels[1:]) == sorted(own["labels"].split(","))  # the first one is the machine's own
+    assert "cluster-api/accelerator=dgx-h100" in labels  # without it, nodes whose GPUs are not there yet count as done
+    values = yaml.safe_load(found["values/cluster-autoscaler.yaml"])
+    assert values["extraArgs"]["balancing-ignore-label"] == "metal3.io/uuid"
+    (rule,) = values["rbac"]["additionalRules"]  # of kinds that pools name, in lower case and plural
+    assert rule["resources"] == [f"{pools[1]['spec']['template']['spec']['infrastructureRef']['kind'].lower()}s"]
     plain = files(
         nodes=450,
         installer="cluster-api",
@@ -147,6 +178,80 @@ def test_the_autoscaler_knows_nodes_of_pools_that_are_empty() -> None:
         machines=["own-box"],
     )
     assert 'min-size: "0"' in plain["machines.yaml"]
+
+
+def test_machines_are_not_restarted_while_they_are_set_up() -> None:
+    """No node is ready without a network plugin, so checks are applied when there is one."""
+    found = files(nodes=450, installer="cluster-api")
+    assert "MachineHealthCheck" not in found["cluster.yaml"] + found["machines.yaml"]
+    checks = documents(found["health-checks.yaml"], "MachineHealthCheck")
+    assert [one["metadata"]["name"] for one in checks] == ["train-control", "train-nodes"]
+    (template,) = documents(found["health-checks.yaml"], "Metal3RemediationTemplate")
+    assert {one["spec"]["remediation"]["templateRef"]["name"] for one in checks} == {template["metadata"]["name"]}
+    steps = found["README.md"]
+    assert steps.index("a network plugin") < steps.index("-f health-checks.yaml")
+
+
+def test_only_training_machines_boot_with_the_drivers_of_gpus() -> None:
+    found = files(nodes=450, installer="cluster-api")
+    images = {
+        one["metadata"]["name"]: one["spec"]["template"]["spec"]["image"]["url"].rpartition("/")[2]
+        for path in ("cluster.yaml", "machines.yaml")
+        for one in documents(found[path], "Metal3MachineTemplate")
+    }
+    assert images["train-control"] == images["train-system"] == "train-v1.35.0.qcow2"
+    assert images["train-training-room-a"] == "train-training-v1.35.0.qcow2"
+    plain = files(nodes=450, installer="cluster-api", gpus=0, machines=["own-box"])
+    assert "train-training-v" not in "".join(plain.values())
+
+
+# --- what every installer gets
+
+
+@pytest.mark.parametrize("installer", ["kubeadm", "cluster-api"])
+def test_pods_ask_the_cache_that_kubelets_name(installer: str) -> None:
+    """Whatever the mode of kube-proxy is: https://github.com/kubernetes/dns/issues/682."""
+    found = files(nodes=1200, installer=installer)
+    own = "".join(text for path, text in found.items() if not path.startswith("kubernetes/"))
+    assert "clusterDNS:" in own
+    config = next(
+        one["data"]["Corefile"]
+        for one in documents(found["kubernetes/dns.yaml"], "ConfigMap")
+        if one["metadata"]["name"] == "node-local-dns"
+    )
+    assert set(re.findall(r"bind (.*)", config)) == {"169.254.20.10"}
+    assert len(set(re.findall(r"forward \. (\d\S+)", config))) == 1  # the address of CoreDNS
+    steps = found["README.md"]
+    assert steps.index("-f kubernetes/dns.yaml") < steps.index("helm install")
+    assert '"nodesPerReplica": 256' in found["kubernetes/dns.yaml"]
+    assert not re.search(r"(?m)^\s+replicas: 8\b", own)  # the autoscaler of DNS alone counts them
+
+
+@pytest.mark.parametrize(("installer", "nodes", "jobs", "places"), [
+    ("kubeadm", 100, [], []), ("kubeadm", 1200, ["etcd-events"], ["${1}:2384"]), ("cluster-api", 100, [], []),
+    ("cluster-api", 1200, ["etcd-events"], [f"events-{i}.train.dc1.internal:2381" for i in (1, 2, 3)]),
+    ("kubespray", 100, ["etcd"], ["${1}:2381"]), ("kubespray", 1200, ["etcd"], ["${1}:2381"]),
+])  # fmt: skip
+def test_prometheus_reads_every_etcd(installer: str, nodes: int, jobs: list[str], places: list[str]) -> None:
+    found = files(nodes=nodes, installer=installer)
+    values = yaml.safe_load(found["values/monitoring.yaml"])
+    more = values["prometheus"]["prometheusSpec"].get("additionalScrapeConfigs", [])
+    assert [one["job_name"] for one in more] == jobs
+    of_nodes = [rule["replacement"] for one in more for rule in one.get("relabel_configs", [])]
+    assert (
+        of_nodes + [name for one in more for part in one.get("static_configs", []) for name in part["targets"]]
+        == places
+    )
+    assert values["kubeEtcd"]["enabled"] is (installer != "kubespray")  # the chart looks for pods
+    if of_nodes == ["${1}:2384"]:
+        assert "--listen-metrics-urls=http://0.0.0.0:2384" in found["etcd-events.yaml"]
+
+
+def test_a_job_has_time_for_a_checkpoint_when_its_node_restarts() -> None:
+    found = files(nodes=100)
+    (kubelet,) = documents(found["kubeadm.yaml"], "KubeletConfiguration")
+    total, critical = (units.seconds(kubelet[f"shutdownGracePeriod{part}"]) for part in ("", "CriticalPods"))
+    assert total - critical >= worker(found)["spec"]["terminationGracePeriodSeconds"]
 
 
 def test_nodes_get_the_same_from_every_installer() -> None:

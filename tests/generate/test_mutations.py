@@ -808,11 +808,7 @@ SELF = [
         swap(ADMIN, r"(serviceSubnet: .*)/\d+", r"\1/24"),
         add(ADDED, services(300)),
     ),
-    mistake(
-        "dns-not-scaled",
-        "selfmanaged",
-        without("kubernetes/dns.yaml", "patches/control-plane/corednsdeployment+merge.yaml"),
-    ),
+    mistake("dns-not-scaled", "selfmanaged", without("kubernetes/dns.yaml")),
     mistake(
         "docker-hub-image",
         "selfmanaged",

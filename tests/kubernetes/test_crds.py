@@ -248,6 +248,12 @@ kind: SriovNetworkNodePolicy
 metadata: {name: one}
 spec: {nodeSelector: {a: b}, nicSelector: {pfNames: [ib0]}, linkType: ib, numVfs: 1, resourceName: ib}
 """,
+    "SriovNetworkPoolConfig": """\
+apiVersion: sriovnetwork.openshift.io/v1
+kind: SriovNetworkPoolConfig
+metadata: {name: one}
+spec: {nodeSelector: {matchLabels: {a: b}}, maxUnavailable: 10%}
+""",
     "SriovIBNetwork": """\
 apiVersion: sriovnetwork.openshift.io/v1
 kind: SriovIBNetwork
@@ -444,6 +450,7 @@ BAD = [
     ("NodeFeatureRule", "op: In, ", "", "device: 'op' is a required property"),
     ("NicClusterPolicy", "sriovDevicePlugin: ", "rdmaDevicePlugin: ", "spec: Additional"),
     ("SriovNetworkNodePolicy", "linkType: ib", "linkType: infiniband", "'infiniband' is not one of"),
+    ("SriovNetworkPoolConfig", "{matchLabels: {a: b}}", "{a: b}", "spec.nodeSelector: Additional"),
     ("SriovIBNetwork", "resourceName: ib, ", "", "'resourceName' is a required property"),
     ("Cluster", "apiGroup: ", "apiVersion: ", "spec.infrastructureRef: "),
     ("MachineDeployment", "version: v1.35.0", "kubernetesVersion: v1.35.0", "spec.template.spec: Additional"),
