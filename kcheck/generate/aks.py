@@ -9,7 +9,7 @@ from kcheck.clouds.aks import machines as sizes
 from kcheck.config.config import ConfigError
 from kcheck.generate import aks_fabric, jobs, recommended
 from kcheck.generate.intent import letters_of
-from kcheck.generate.manifests import PROVISIONING
+from kcheck.generate.manifests import PROVISIONING, dns_replicas
 from kcheck.generate.pools import in_scale_set, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
@@ -125,6 +125,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "accelerated": intent.gpus > 0,
         "node_local_dns": False,
         "dns_autoscaler": False,
+        "dns_ladder": dns_ladder(dns_replicas(intent)),
         "provisioning_class": PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
         "charts": not private,
     }  # fmt: skip
@@ -170,6 +171,17 @@ def prefix(ports: int) -> int:
     wanted = ceil(ports / int(usual["nat.ports_each"]))
     count = min(max(wanted, int(usual["nat.least"])), int(usual["nat.most"]))
     return 32 - (count - 1).bit_length()
+
+
+def dns_ladder(most: int) -> list[list[int]]:
+    """Steps of the autoscaler of CoreDNS: from so many nodes on, so many replicas, up to `most`."""
+    usual = recommended.values("aks")
+    each, more = int(usual["dns.most"]), int(usual["dns.rung"])
+    found = [[1, int(usual["dns.least"])]]
+    while found[-1][1] < most:
+        replicas = found[-1][1]
+        found.append([replicas * each + 1, min(most, replicas + max(1, replicas * more // 100))])
+    return found
 
 
 def drain(hours: int) -> int:

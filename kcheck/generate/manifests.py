@@ -95,7 +95,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
         "binpack": limits("any")["volcano.gpu_weight"].number,
         "ready_minutes": _ready(intent, target),
-        "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
+        "dns_replicas": dns_replicas(intent),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
         **monitoring.context(intent, target),
         **deletion,
@@ -109,6 +109,12 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         **FLAGS,
         "device_plugin": intent.gpus > 0,
     }
+
+
+def dns_replicas(intent: Intent) -> int:
+    """Replicas of CoreDNS when all nodes are there."""
+    usual = recommended.values(intent.cloud)
+    return int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"]))
 
 
 FLAGS: dict[str, object] = {

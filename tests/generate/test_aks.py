@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -136,6 +138,20 @@ def test_scratch_is_on_the_disk_that_the_node_boots_from() -> None:
     percent = int(recommended.values("aks")["job.scratch"])
     assert f"sizeLimit: {1024 * percent // 100}Gi\n" in files(nodes=16)["jobs/sample.yaml"]
     assert "/scratch" not in files(nodes=16, machines=[ORDINARY])["jobs/sample.yaml"]  # of no known size
+
+
+# --- DNS
+
+
+@pytest.mark.parametrize("nodes", [10, 64, 1000, 4900])
+def test_coredns_grows_by_the_one_key_that_aks_has(nodes: int) -> None:
+    data = yaml.safe_load(files(nodes=nodes, job={"nodes": 8})["kubernetes/coredns.yaml"])["data"]
+    assert list(data) == ["ladder"]  # its autoscaler takes a map of one key only
+    steps = json.loads(data["ladder"])["nodesToReplicas"]
+    assert steps[0] == [1, 3]
+    for (_, replicas), (following, _) in pairwise(steps):
+        assert following - 1 == replicas * 16
+    assert steps[-1][1] * 16 >= nodes
 
 
 # --- the API server, names, quotas
