@@ -121,6 +121,7 @@ FLAGS: dict[str, object] = {
     "provisioning_class": "",  # of ProvisioningRequests, where the autoscaler knows any
     "node_local_dns": True,  # false where the cloud has a switch for it
     "dns_autoscaler": True,  # false where CoreDNS scales without us
+    "gpus_after": None,  # label, value and reason of what nodes must have before they show their GPUs
     "device_plugin": True,  # false where the cloud brings NVIDIA's
     "spot_taint": None,  # key, value and effect of the taint that the cloud puts on spot nodes
     "namespace_labels": {},  # that namespaces of teams have for the cloud
