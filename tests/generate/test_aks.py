@@ -160,7 +160,13 @@ def test_steps_say_who_applies_and_what_aks_must_bring() -> None:
     assert "Role Based Access Control Administrator" in steps
     assert "kubectl get crd provisioningrequests.autoscaling.x-k8s.io" in steps
     assert re.search(r"`az acr login --name train\w+` and push", steps)
-    assert "provisioningrequests" not in files(nodes=16, scheduler="volcano")["README.md"]
+    other = files(nodes=16, scheduler="volcano")["README.md"]
+    assert "provisioningrequests" not in other
+    assert "(the conflict is with AKS' own numbers for CoreDNS and the chart's own settings of the scheduler)" in other
+
+
+def test_comments_of_spot_pools_alone_tell_of_no_others() -> None:
+    assert "On-demand pools" not in files(nodes=16, machines=[ORDINARY], spot={"share": 100})["terraform.tfvars"]
 
 
 # --- storage
