@@ -9,7 +9,7 @@ from kcheck.clouds.aks import machines as sizes
 from kcheck.config.config import ConfigError
 from kcheck.generate import aks_fabric, jobs, recommended
 from kcheck.generate.intent import letters_of
-from kcheck.generate.manifests import PROVISIONING
+from kcheck.generate.manifests import PROVISIONING, dns_replicas
 from kcheck.generate.pools import in_scale_set, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
@@ -55,21 +55,10 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     """The node subnet, and the cluster's ranges for Services and pods.
 
     Raises:
-        ConfigError: a zone that Azure does not have, or something that Karpenter cannot give.
+        ConfigError: what Azure does not have, or what Karpenter cannot give.
     """
-    if intent.autoscaler == "karpenter" and intent.job_nodes > 1:
-        for machine in filter(sizes.fabric, intent.machines):
-            told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
-            raise ConfigError(f"autoscaler: {told}; use managed, or jobs of one node")
+    _refuse(intent)
     usual = recommended.values("aks")
-    if in_scale_set(intent) and intent.job_nodes > int(usual["pools.in_fabric"]):
-        told = f"{usual['pools.in_fabric']} nodes of {intent.machine} at most reach each other over InfiniBand"
-        raise ConfigError(f"job.nodes: {intent.job_nodes:,} are too many: {told}, those of one scale set")
-    if intent.autoscaler == "karpenter" and intent.price_cap is not None:
-        raise ConfigError("spot.price_cap: Karpenter pays up to the on-demand price and has no cap; use managed")
-    for zone in intent.zones:
-        if not zone.isdigit():
-            raise ConfigError(f"zones: {zone} is not a zone of Azure; zones are 1, 2 and 3")
     found = [
         Slot("nodes", "the network", least=24),
         Slot("api", "the network", prefix=int(usual["api.prefix"])),
@@ -78,6 +67,26 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     if aks_fabric.lustre(intent):
         found.append(Slot("lustre", "the network", prefix=int(usual["lustre.prefix"])))
     return found if intent.mode == "node-subnet" else [*found, Slot("pods", routed=False, least=16)]
+
+
+def _refuse(intent: Intent) -> None:
+    """Refuses zones and machines that AKS does not run training on, and what its autoscalers cannot give."""
+    usual, why = recommended.values("aks"), recommended.reasons("aks")
+    for machine in intent.machines:
+        if any(part in machine for part in str(usual["intent.not_nvidia"]).split(", ")):
+            raise ConfigError(f"machines: {machine} has no GPUs of NVIDIA; {why['intent.not_nvidia']}")
+    if intent.autoscaler == "karpenter" and intent.job_nodes > 1:
+        for machine in filter(sizes.fabric, intent.machines):
+            told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
+            raise ConfigError(f"autoscaler: {told}; use managed, or jobs of one node")
+    if in_scale_set(intent) and intent.job_nodes > int(usual["pools.in_fabric"]):
+        told = f"{usual['pools.in_fabric']} nodes of {intent.machine} at most reach each other over InfiniBand"
+        raise ConfigError(f"job.nodes: {intent.job_nodes:,} are too many: {told}, those of one scale set")
+    if intent.autoscaler == "karpenter" and intent.price_cap is not None:
+        raise ConfigError("spot.price_cap: Karpenter pays up to the on-demand price and has no cap; use managed")
+    for zone in intent.zones:
+        if not zone.isdigit():
+            raise ConfigError(f"zones: {zone} is not a zone of Azure; zones are 1, 2 and 3")
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
@@ -106,7 +115,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),
-        "training_pods": limits("any")["gpu_node.pods"].number,
         "drain_minutes": drain(intent.job_hours),
         "drain_reason": _drain_reason(intent.job_hours),
         "patches": intent.spot_nodes == 0 or intent.autoscaler == "karpenter",
@@ -123,8 +131,10 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
         "refused": _retired() if intent.mode == "kubenet" else "",
         "accelerated": intent.gpus > 0,
+        "gpus_after": aks_fabric.driver(intent),
         "node_local_dns": False,
         "dns_autoscaler": False,
+        "dns_ladder": dns_ladder(dns_replicas(intent)),
         "provisioning_class": PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
         "charts": not private,
     }  # fmt: skip
@@ -170,6 +180,17 @@ def prefix(ports: int) -> int:
     wanted = ceil(ports / int(usual["nat.ports_each"]))
     count = min(max(wanted, int(usual["nat.least"])), int(usual["nat.most"]))
     return 32 - (count - 1).bit_length()
+
+
+def dns_ladder(most: int) -> list[list[int]]:
+    """Steps of the autoscaler of CoreDNS: from so many nodes on, so many replicas, up to `most`."""
+    usual = recommended.values("aks")
+    each, more = int(usual["dns.most"]), int(usual["dns.rung"])
+    found = [[1, int(usual["dns.least"])]]
+    while found[-1][1] < most:
+        replicas = found[-1][1]
+        found.append([replicas * each + 1, min(most, replicas + max(1, replicas * more // 100))])
+    return found
 
 
 def drain(hours: int) -> int:

@@ -48,6 +48,14 @@ class Topology(NamedTuple):
     processors: list[Processor]
 
 
+class Condition(NamedTuple):
+    """A label that nodes have once something is done, and why others wait for it."""
+
+    label: str
+    value: str
+    reason: str
+
+
 class _Processor(TypedDict):
     vendor: str
     family: int
@@ -94,6 +102,14 @@ def topology(machine: str) -> Topology | None:
         processors.append(Processor(cpu["affinity"], bridges))
     of = found["processor"]
     return Topology(of["vendor"], of["family"], of["model"], found["link"], processors)
+
+
+def driver(intent: Intent) -> Condition | None:
+    """What the network operator labels nodes with when the driver of their InfiniBand is loaded."""
+    if not jobs.interfaces(intent).number:
+        return None
+    label = recommended.values("aks")["infiniband.loaded"]
+    return Condition(str(label), "false", recommended.reasons("aks")["infiniband.loaded"])
 
 
 def lustre(intent: Intent) -> Lustre | None:

@@ -99,11 +99,12 @@ def cpus(intent: Intent) -> int:
 def memory_left(intent: Intent) -> int | None:
     """Whole GiB of a node for a pod: what the kubelet leaves, without what DaemonSets take; None if unknown."""
     usual, found = recommended.values(intent.cloud), []
+    pods = usual.get("pools.max_pods")
     for name in intent.machines:
         machine, memory = machines.machine(intent.cloud, name), machines.memory(intent.cloud, name)
         if machine is None or machine.vcpus is None or memory is None:
             return None
-        node = Node(name, machine.vcpus * 1000, memory, None, intent.minor)
+        node = Node(name, machine.vcpus * 1000, memory, int(pods) if pods else None, intent.minor)
         kept = cloud(intent.cloud).reserved(node)
         if kept.memory.high is None or kept.eviction.high is None:
             return None

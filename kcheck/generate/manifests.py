@@ -98,7 +98,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
         "binpack": limits("any")["volcano.gpu_weight"].number,
         "ready_minutes": _ready(intent, target),
-        "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
+        "dns_replicas": dns_replicas(intent),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
         **monitoring.context(intent, target),
         **deletion,
@@ -114,11 +114,18 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     }
 
 
+def dns_replicas(intent: Intent) -> int:
+    """Replicas of CoreDNS when all nodes are there."""
+    usual = recommended.values(intent.cloud)
+    return int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"]))
+
+
 FLAGS: dict[str, object] = {
     "provisioning_class": "",  # of ProvisioningRequests, where the autoscaler knows any
     "node_local_dns": True,  # false where the cloud has a switch for it
     "kubelets_name_dns": False,  # whether kubelets name that cache, so that it need not take the cluster's address
     "dns_autoscaler": True,  # false where CoreDNS scales without us
+    "gpus_after": None,  # label, value and reason of what nodes must have before they show their GPUs
     "device_plugin": True,  # false where the cloud brings NVIDIA's
     "spot_taint": None,  # key, value and effect of the taint that the cloud puts on spot nodes
     "namespace_labels": {},  # that namespaces of teams have for the cloud

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -107,6 +110,65 @@ def test_every_machine_with_a_topology_has_infiniband() -> None:
             assert fabrics.fabric("aks", machine) is not None, machine
 
 
+# --- what is ready before what
+
+
+def chosen(text: str) -> list[set[str]]:
+    """What nodes must have for the device plugin of training nodes: a set of labels for each alternative."""
+    made = [one for one in yaml.safe_load_all(text) if one["kind"] == "DaemonSet"]
+    rules = made[0]["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    listed = rules["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    return [{f"{one['key']}={one['values'][0]}" for one in term["matchExpressions"]} for term in listed]
+
+
+def test_gpus_wait_for_the_driver_of_infiniband() -> None:
+    whole, loaded = "nvidia.com/device-plugin.config=shared", "network.nvidia.com/operator.mofed.wait=false"
+    some, mixed = files(nodes=16), files(nodes=100, spot={"share": 30}, job={"nodes": 8})
+    assert chosen(some["kubernetes/gpu.yaml"]) == [{whole, loaded}]
+    assert chosen(mixed["kubernetes/gpu.yaml"]) == [{whole, loaded}, {whole, "training/market=spot"}]
+    assert chosen(files(nodes=16, machines=[ORDINARY])["kubernetes/gpu.yaml"]) == [{whole}]
+    assert re.search(r'scale_down_unready += "20m"', some["cluster.tf"])
+
+
+def test_a_fabric_that_is_not_set_up_is_told() -> None:
+    told = "InfiniBand** of Standard_HB176rs_v4 stays unused: nothing here sets it up for this machine"
+    assert told in files(nodes=16, machines=["Standard_HB176rs_v4"])["README.md"]
+    assert "stays unused: it joins no spot pools" in files(nodes=16, spot={"share": 100})["README.md"]
+    assert "stays unused" not in files(nodes=16)["README.md"]
+
+
+@pytest.mark.parametrize("machine", ["Standard_ND96isr_MI300X_v5", "Standard_NV28adms_V710_v5"])
+def test_machines_with_gpus_of_amd_are_refused(machine: str) -> None:
+    with pytest.raises(ConfigError, match=f"machines: {machine} has no GPUs of NVIDIA"):
+        generate(wanted(nodes=16, machines=[machine]))
+
+
+def test_jobs_ask_for_the_memory_that_few_pods_leave() -> None:
+    """AKS keeps 20 MB for each pod that a node may run: of 1,900 GiB some 700 MB, not a quarter."""
+    found = re.search(r"memory: (\d+)Gi", files(nodes=16)["jobs/sample.yaml"])
+    assert found is not None
+    assert 1800 < int(found[1]) < 1900
+
+
+# --- the steps to apply
+
+
+def test_steps_say_who_applies_and_what_aks_must_bring() -> None:
+    text = files(nodes=16)["README.md"]
+    steps = text[text.index("## How to apply it?") :]
+    assert steps.index("az login") < steps.index("az feature register") < steps.index("sh quotas.sh")
+    assert "Role Based Access Control Administrator" in steps
+    assert "kubectl get crd provisioningrequests.autoscaling.x-k8s.io" in steps
+    assert re.search(r"`az acr login --name train\w+` and push", steps)
+    other = files(nodes=16, scheduler="volcano")["README.md"]
+    assert "provisioningrequests" not in other
+    assert "(the conflict is with AKS' own numbers for CoreDNS and the chart's own settings of the scheduler)" in other
+
+
+def test_comments_of_spot_pools_alone_tell_of_no_others() -> None:
+    assert "On-demand pools" not in files(nodes=16, machines=[ORDINARY], spot={"share": 100})["terraform.tfvars"]
+
+
 # --- storage
 
 
@@ -136,6 +198,20 @@ def test_scratch_is_on_the_disk_that_the_node_boots_from() -> None:
     percent = int(recommended.values("aks")["job.scratch"])
     assert f"sizeLimit: {1024 * percent // 100}Gi\n" in files(nodes=16)["jobs/sample.yaml"]
     assert "/scratch" not in files(nodes=16, machines=[ORDINARY])["jobs/sample.yaml"]  # of no known size
+
+
+# --- DNS
+
+
+@pytest.mark.parametrize("nodes", [10, 64, 1000, 4900])
+def test_coredns_grows_by_the_one_key_that_aks_has(nodes: int) -> None:
+    data = yaml.safe_load(files(nodes=nodes, job={"nodes": 8})["kubernetes/coredns.yaml"])["data"]
+    assert list(data) == ["ladder"]  # its autoscaler takes a map of one key only
+    steps = json.loads(data["ladder"])["nodesToReplicas"]
+    assert steps[0] == [1, 3]
+    for (_, replicas), (following, _) in pairwise(steps):
+        assert following - 1 == replicas * 16
+    assert steps[-1][1] * 16 >= nodes
 
 
 # --- the API server, names, quotas

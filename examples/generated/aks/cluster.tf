@@ -93,7 +93,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
     # Scaling down
     scale_down_unneeded              = "2m"  # idle nodes are paid for; a queue starts the next job sooner than this
-    scale_down_unready               = "10m" # a node that broke is given back, and another one comes
+    scale_down_unready               = "20m" # the default: a node whose InfiniBand driver is still being compiled is not ready, and not broken
     scale_down_delay_after_add       = "2m"  # the default of 10m keeps the nodes of short jobs
     scale_down_delay_after_delete    = "0s"  # the next batch follows at once
     scale_down_delay_after_failure   = "1m"  # one deletion that fails holds up no others

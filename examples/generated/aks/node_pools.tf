@@ -8,7 +8,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "training" {
   os_disk_type                = "Ephemeral" # on the machine itself, as fast as it gets for large images
   vnet_subnet_id              = azurerm_subnet.nodes.id
   zones                       = each.value.zones
-  max_pods                    = 32 # a training pod or a few, and those of DaemonSets
+  max_pods                    = 32 # a training pod or a few, and those of DaemonSets; AKS keeps 20 MB of the node's memory for each pod that it may run
   node_public_ip_enabled      = false
   temporary_name_for_rotation = "tmp${substr(sha1(each.key), 0, 5)}"
   gpu_driver                  = "Install" # by AKS; the device plugin is in kubernetes/
