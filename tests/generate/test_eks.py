@@ -42,15 +42,9 @@ def test_machines_without_efa_have_efs(machine: str) -> None:
 def test_capacity_has_the_throughput_of_the_job_in_steps(job: int, capacity: int, efa: bool) -> None:
     found = sized("p5.48xlarge", job)
     assert found is not None
-    assert (found.capacity, found.efa, found.quota) == (capacity, efa, "")
+    assert (found.capacity, found.efa) == (capacity, efa)
     assert found.throughput >= found.needed
     assert found.capacity % limits("eks")["fsx.step_efa" if efa else "fsx.step"].number == 0
-
-
-def test_more_than_a_new_account_has_is_asked_for() -> None:
-    found = sized("p5.48xlarge", 512)
-    assert found is not None
-    assert found.quota == "L-8F1B9C74"
 
 
 # --- what else is AWS' own in a generated cluster
@@ -83,6 +77,22 @@ def test_two_clusters_of_an_account_share_no_names(machine: str, autoscaler: str
 
 def test_each_of_33_interfaces_counts_against_the_quota() -> None:
     assert "33 a node of gpu-a1" in files(nodes=1000)["README.md"]
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({"nodes": 1000}, []),
+        ({"nodes": 2000, "job": {"nodes": 512}}, ['"L-8F1B9C74" = { service = "fsx", value = 249600 }']),
+        ({"nodes": 5000, "job": {"nodes": 16}}, ['"L-7A658B76" = { service = "ebs", value = 109 }']),
+        ({"nodes": 300, "machines": ["m7i.48xlarge"]}, ['"L-7A658B76" = { service = "ebs", value = 60 }']),
+    ],
+)
+def test_storage_that_a_new_account_lacks_is_asked_for(given: dict[str, Any], asked: list[str]) -> None:
+    made = files(**given)
+    found = re.findall(r'"L-\w+" += \{ service = "(?:fsx|ebs)", value = \d+ \}', made["quotas.tf"])
+    assert [re.sub(" +=", " =", one) for one in found] == asked
+    assert all(one.split('"')[1] in made["README.md"] and one.split('"')[1] in made["kcheck.yaml"] for one in asked)
 
 
 @pytest.mark.parametrize(
