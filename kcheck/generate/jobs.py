@@ -102,9 +102,8 @@ def memory_left(intent: Intent) -> int | None:
     Karpenter starts no node for a pod that asks for more than it expects of the type.
     """
     usual, found = recommended.values(intent.cloud), []
-    hidden = limits("any")["reserved.memory_overhead"].text
-    if intent.autoscaler == "karpenter":
-        hidden = str(usual["karpenter.memory"])
+    by_karpenter = intent.autoscaler == "karpenter"
+    hidden = limits("any")["reserved.memory_karpenter" if by_karpenter else "reserved.memory_overhead"].text
     for name in intent.machines:
         machine, memory = machines.machine(intent.cloud, name), machines.memory(intent.cloud, name)
         if machine is None or machine.vcpus is None or memory is None:
