@@ -32,7 +32,7 @@ locals {
       max_size       = var.system_nodes
       desired_size   = 3
 
-      block_device_mappings = local.node_disk # launchers of MPIJobs run here, of the training image
+      block_device_mappings = local.node_disk # launchers of MPIJobs run here, with the training image
 
       iam_role_additional_policies = {
         docker_hub = aws_iam_policy.docker_hub.arn
