@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -91,6 +91,7 @@ def generate(intent: Intent) -> Output:
     if isinstance(made, str):
         raise ImpossibleError(_explain_refusal(intent, made))
     requests = readme.quota_requests(made.world, made.cluster)
+    requests += cast("list[readme.QuotaRequest]", made.context.get("storage_requests", []))
     context = made.context | {"requests": requests}
     files = render.files(intent.cloud, context)
     result, top = check_files(files), os.path.relpath(folder())

@@ -6,7 +6,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.generate import jobs, ranges, recommended
+from kcheck.generate import eks_storage_quotas, jobs, ranges, recommended
 from kcheck.generate.eks_lustre import lustre
 from kcheck.generate.intent import label
 from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
@@ -67,6 +67,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
         "lustre": files,
+        "storage_requests": eks_storage_quotas.requests(intent, files),
         "checkpoint_size": files.capacity if files else 0,
         "checkpoint_reason": "the whole file system, which all teams share" if files else "",
         "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,

@@ -20,7 +20,7 @@ _GIB_IN_TIB = 1024
 class Lustre(NamedTuple):
     """A file system in one zone: MB/s that the job needs, the `capacity` in GiB and its step, MB/s that it has.
 
-    `dollars` are a month's, `quota` is the code of the quota of capacity if a new account has less, else empty.
+    `dollars` are a month's.
     """
 
     zone: str
@@ -29,7 +29,6 @@ class Lustre(NamedTuple):
     step: int
     throughput: int
     efa: bool
-    quota: str
     price: str
     dollars: int
 
@@ -51,7 +50,7 @@ def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
     efa = needed >= int(usual["storage.efa_from"])
     step = known["fsx.step_efa" if efa else "fsx.step"].number
     capacity = ceil(max(needed * _GIB_IN_TIB / each, int(usual["storage.size"])) / step) * step
-    quota, mills = known["fsx.capacity"], int(usual["storage.price"])
+    mills = int(usual["storage.price"])
     return Lustre(
         zone=label(pools[0].zones[0]),
         needed=needed,
@@ -59,7 +58,6 @@ def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
         step=step,
         throughput=capacity * each // _GIB_IN_TIB,
         efa=efa,
-        quota=quota.code if capacity > quota.number else "",
         price=f"{mills / 1000:.2f}",
         dollars=capacity * mills // 1000,
     )

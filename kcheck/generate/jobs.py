@@ -97,9 +97,14 @@ def cpus(intent: Intent) -> int:
 
 
 def memory_left(intent: Intent) -> int | None:
-    """Whole GiB of a node for a pod: what the kubelet leaves, without what DaemonSets take; None if unknown."""
+    """Whole GiB of a node for a pod: what the kubelet leaves, without what DaemonSets take; None if unknown.
+
+    Karpenter starts no node for a pod that asks for more than it expects of the type.
+    """
     usual, found = recommended.values(intent.cloud), []
     pods = usual.get("pools.max_pods")
+    by_karpenter = intent.autoscaler == "karpenter"
+    hidden = limits("any")["reserved.memory_karpenter" if by_karpenter else "reserved.memory_overhead"].text
     for name in intent.machines:
         machine, memory = machines.machine(intent.cloud, name), machines.memory(intent.cloud, name)
         if machine is None or machine.vcpus is None or memory is None:
@@ -108,8 +113,7 @@ def memory_left(intent: Intent) -> int | None:
         kept = cloud(intent.cloud).reserved(node)
         if kept.memory.high is None or kept.eviction.high is None:
             return None
-        hidden = taken(limits("any")["reserved.memory_overhead"].text, memory, GI)
-        found.append(memory - kept.memory.high - kept.eviction.high - hidden)
+        found.append(memory - kept.memory.high - kept.eviction.high - taken(hidden, memory, GI))
     left = min(found) // GI - int(usual["job.agents"])
     step = int(usual["job.step"])
     return (left if left < step * step else left // step * step) if left > 0 else None

@@ -34,7 +34,7 @@ class QuotaRequest(NamedTuple):
     def service(self) -> str:
         """The AWS service of a quota."""
         group = self.key.split(".")[1]
-        return {"quota": "ec2", "vpc": "vpc"}.get(group, "eks")
+        return {"quota": "ec2", "vpc": "vpc", "fsx": "fsx", "ebs": "ebs"}.get(group, "eks")
 
 
 class WallDistance(NamedTuple):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROFILES = ROOT / "profiles"
-READ_BY_ASSEMBLY = {"refused"}
+READ_BY_ASSEMBLY = {"refused", "storage_requests"}
 CHOSEN = r"intent\.(scheduler|autoscaler|kubernetes|image|name)|release\.minor\d+|(plane|scaler)\.\w+|fabric\.(infiniband(_sriov)?|roce)"
 """Settings whose name is put together: what an intent chooses, and what goes by the version or the size."""
 

@@ -7,11 +7,13 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 
 from kcheck.generate import intent
 from kcheck.generate.assembly import generate
 from kcheck.generate.eks_lustre import Lustre, lustre
 from kcheck.generate.pools import split
+from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
 
 
@@ -40,15 +42,9 @@ def test_machines_without_efa_have_efs(machine: str) -> None:
 def test_capacity_has_the_throughput_of_the_job_in_steps(job: int, capacity: int, efa: bool) -> None:
     found = sized("p5.48xlarge", job)
     assert found is not None
-    assert (found.capacity, found.efa, found.quota) == (capacity, efa, "")
+    assert (found.capacity, found.efa) == (capacity, efa)
     assert found.throughput >= found.needed
     assert found.capacity % limits("eks")["fsx.step_efa" if efa else "fsx.step"].number == 0
-
-
-def test_more_than_a_new_account_has_is_asked_for() -> None:
-    found = sized("p5.48xlarge", 512)
-    assert found is not None
-    assert found.quota == "L-8F1B9C74"
 
 
 # --- what else is AWS' own in a generated cluster
@@ -84,9 +80,93 @@ def test_each_of_33_interfaces_counts_against_the_quota() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({"nodes": 1000}, []),
+        ({"nodes": 2000, "job": {"nodes": 512}}, ['"L-8F1B9C74" = { service = "fsx", value = 249600 }']),
+        ({"nodes": 5000, "job": {"nodes": 16}}, ['"L-7A658B76" = { service = "ebs", value = 109 }']),
+        ({"nodes": 300, "machines": ["m7i.48xlarge"]}, ['"L-7A658B76" = { service = "ebs", value = 60 }']),
+    ],
+)
+def test_storage_that_a_new_account_lacks_is_asked_for(given: dict[str, Any], asked: list[str]) -> None:
+    made = files(**given)
+    found = re.findall(r'"L-\w+" += \{ service = "(?:fsx|ebs)", value = \d+ \}', made["quotas.tf"])
+    assert [re.sub(" +=", " =", one) for one in found] == asked
+    assert all(one.split('"')[1] in made["README.md"] and one.split('"')[1] in made["kcheck.yaml"] for one in asked)
+
+
+@pytest.mark.parametrize(
     ("ranges", "steps"), [([], "terraform output -raw tunnel"), (["203.0.113.0/24"], "from 203.0.113.0/24")]
 )
 def test_the_api_server_is_private_but_for_ranges(ranges: list[str], steps: str) -> None:
     made = files(network={"api_ranges": ranges})
     assert steps in made["README.md"]
     assert f"api_ranges         = {json.dumps(ranges)}" in made["terraform.tfvars"]
+
+
+@pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
+def test_a_private_cluster_has_its_way_out_before_nodes_start(autoscaler: str) -> None:
+    """Nodes pull the images of their network plugin through NAT, which module.eks alone does not make."""
+    assert "`terraform apply -target=module.vpc -target=module.eks`" in files(autoscaler=autoscaler)["README.md"]
+
+
+@pytest.mark.parametrize("machine", ["p5.48xlarge", "m7i.48xlarge"])
+def test_prometheus_gets_the_volume_that_it_claims(machine: str) -> None:
+    made = files(machines=[machine])
+    assert "volumeClaimTemplate" in made["values/monitoring.yaml"]
+    assert "aws-ebs-csi-driver = {" in made["cluster.tf"]
+    assert '"storageclass.kubernetes.io/is-default-class" = "true"' in made["storage.tf"]
+    assert "service-role/AmazonEBSCSIDriverPolicy" in made["storage.tf"]
+
+
+@pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
+def test_system_nodes_have_room_for_the_image_of_a_launcher(autoscaler: str) -> None:
+    made = files(autoscaler=autoscaler)
+    system = made["node_pools.tf"].partition("system_pools = {")[2].partition("training_pools = {")[0]
+    assert "block_device_mappings = local.node_disk" in system
+
+
+@pytest.mark.parametrize(("machine", "labelled"), [("p5.48xlarge", True), ("m7i.48xlarge", False)])
+def test_the_autoscaler_waits_for_gpus_of_new_nodes(machine: str, labelled: bool) -> None:
+    """Without its label, a node whose GPUs are still to come is one without GPUs, and another one is started."""
+    assert ('"k8s.amazonaws.com/accelerator" =' in files(machines=[machine])["node_pools.tf"]) is labelled
+
+
+@pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
+def test_metrics_that_no_chart_monitors_are_read_and_kept(autoscaler: str) -> None:
+    made = files(autoscaler=autoscaler)
+    asked = set(
+        re.findall(
+            r"\b(?:awscni|cluster_autoscaler|karpenter)_\w+",
+            "\n".join(
+                re.findall(r'expr"?: .*', made["kubernetes/monitoring.yaml"] + made["kubernetes/dashboard.yaml"])
+            ),
+        )
+    )
+    monitors = [one for one in yaml.safe_load_all(made["kubernetes/monitors.yaml"]) if one]
+    kept = [
+        rule["regex"]
+        for one in monitors
+        for endpoint in one["spec"]["podMetricsEndpoints"]
+        for rule in endpoint["metricRelabelings"]
+    ]
+    assert len(asked) >= 5
+    assert [name for name in sorted(asked) if not any(re.fullmatch(regex, name) for regex in kept)] == []
+
+
+@pytest.mark.parametrize("machine", ["p5en.48xlarge", "p4d.24xlarge", "m7i.48xlarge"])
+def test_karpenter_starts_nodes_for_the_sample_job(machine: str) -> None:
+    """Before it has seen a node of a type, it takes 7.5 % off its memory, and what the kubelet keeps."""
+    (asked,) = re.findall(
+        r"memory: (\d+)Gi$", files(machines=[machine], autoscaler="karpenter")["jobs/sample.yaml"], re.MULTILINE
+    )
+    memory = machines.memory("eks", machine)
+    assert memory is not None
+    expected = memory * 0.925 / 2**30 - 1  # a GiB for the kubelet at least
+    assert expected * 0.95 < int(asked) < expected
+
+
+def test_a_launch_that_fails_is_told_from_a_node_that_is_gone() -> None:
+    """Karpenter counts an error for each node that it finds deleted."""
+    alerts = files(autoscaler="karpenter")["kubernetes/monitoring.yaml"]
+    assert 'karpenter_cloudprovider_errors_total{method="Create"}' in alerts

@@ -1,6 +1,6 @@
 module "eks" {
   source  = "terraform-aws-modules/eks/aws"
-  version = "~> 21.0"
+  version = "~> 21.18"
 
   name               = var.name
   kubernetes_version = var.kubernetes_version
@@ -43,6 +43,20 @@ module "eks" {
           maxReplicas = 66
         }
       })
+    }
+
+    aws-ebs-csi-driver = {
+      # Volumes are mounted on system nodes only: the driver's pod would take an address of each training node.
+      configuration_values = jsonencode({
+        node = {
+          tolerateAllTaints = false
+        }
+      })
+
+      pod_identity_association = [{
+        role_arn        = "arn:aws:iam::${var.account}:role/${aws_iam_role_policy_attachment.ebs.role}" # may ask EC2 from its first start on
+        service_account = "ebs-csi-controller-sa"
+      }]
     }
 
     aws-fsx-csi-driver = {} # it mounts what storage.tf makes, and makes nothing itself: no role

@@ -101,6 +101,38 @@ resource "kubernetes_persistent_volume_v1" "checkpoints" {
   depends_on = [module.eks] # the right to make it
 }
 
+# Volumes of single pods, as Prometheus keeps its samples on: EKS has no default class, and no driver, of its own.
+resource "kubernetes_storage_class_v1" "volumes" {
+  metadata {
+    name = "gp3"
+
+    annotations = {
+      "storageclass.kubernetes.io/is-default-class" = "true"
+    }
+  }
+
+  storage_provisioner    = "ebs.csi.aws.com"
+  volume_binding_mode    = "WaitForFirstConsumer" # a volume is in one zone: that of the node that its pod got
+  allow_volume_expansion = true
+
+  parameters = {
+    type      = "gp3"
+    encrypted = "true"
+  }
+
+  depends_on = [module.eks] # the right to make it
+}
+
+resource "aws_iam_role" "ebs" {
+  name_prefix        = "${var.name}-ebs-csi-"
+  assume_role_policy = data.aws_iam_policy_document.pods.json
+}
+
+resource "aws_iam_role_policy_attachment" "ebs" {
+  role       = aws_iam_role.ebs.name
+  policy_arn = "arn:aws:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
+}
+
 data "aws_iam_policy_document" "pods" {
   statement {
     actions = ["sts:AssumeRole", "sts:TagSession"]
