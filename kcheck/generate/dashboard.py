@@ -17,6 +17,8 @@ _FAR = 3
 """Walls beyond that many times the nodes are left out: they would flatten the graph."""
 
 _CHANGES = 'apiserver_request_duration_seconds_bucket{verb=~"POST|PUT|PATCH|DELETE", subresource=""}'
+_LEADER = '{replica_role!="follower"}'
+"""Both replicas of Kueue count the same jobs."""
 
 
 class Panel(NamedTuple):
@@ -76,7 +78,8 @@ def panels(intent: Intent, context: Mapping[str, object]) -> list[Panel]:
         *(_of_gpus() if intent.gpus else ()),
         *_queue(intent.scheduler),
         Panel("Series that Prometheus holds", "none", (
-            ("sum(prometheus_tsdb_head_series)", "series"), (f"vector({own.series})", "what all nodes have"),
+            ("max by (pod) (prometheus_tsdb_head_series)", "{{pod}}"),
+            (f"vector({own.series_each})", "what all nodes have"), (f"vector({own.room_for})", "what its memory holds"),
         )),
     ]  # fmt: skip
 
@@ -124,8 +127,8 @@ def _of_gpus() -> tuple[Panel, ...]:
 def _queue(scheduler: str) -> tuple[Panel, ...]:
     """Jobs that wait and run, by queue."""
     if scheduler == "kueue":
-        waiting = ("sum by (cluster_queue) (kueue_pending_workloads)", "waits: {{cluster_queue}}")
-        running = ("sum by (cluster_queue) (kueue_admitted_active_workloads)", "runs: {{cluster_queue}}")
+        waiting = (f"sum by (cluster_queue) (kueue_pending_workloads{_LEADER})", "waits: {{cluster_queue}}")
+        running = (f"sum by (cluster_queue) (kueue_admitted_active_workloads{_LEADER})", "runs: {{cluster_queue}}")
     elif scheduler == "volcano":
         waiting = ("sum by (queue_name) (volcano_queue_pod_group_pending_count)", "waits: {{queue_name}}")
         running = ("sum by (queue_name) (volcano_queue_pod_group_running_count)", "runs: {{queue_name}}")
