@@ -45,6 +45,20 @@ module "eks" {
       })
     }
 
+    # Its StorageClass is the default one, which EKS does not have: Prometheus keeps its data on such a disk.
+    aws-ebs-csi-driver = {
+      configuration_values = jsonencode({
+        defaultStorageClass = {
+          enabled = true
+        }
+      })
+
+      pod_identity_association = [{
+        role_arn        = aws_iam_role.ebs.arn
+        service_account = "ebs-csi-controller-sa"
+      }]
+    }
+
     aws-fsx-csi-driver = {} # it mounts what storage.tf makes, and makes nothing itself: no role
 
     eks-pod-identity-agent = {
