@@ -130,6 +130,7 @@ FLAGS: dict[str, object] = {
     "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are
     "dcgm": {"namespace": "kube-system", "name": "dcgm-exporter", "ours": True},  # of the cloud, where it brings one
+    "etcd_pods": True,  # false where etcd is a service of the machine
     "own_machines": False,  # whether nodes cost the same when they are switched off
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }

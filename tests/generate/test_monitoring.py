@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,10 +18,8 @@ from kcheck.generate import intent, monitoring
 from kcheck.generate.assembly import Output, generate
 from kcheck.numbers.clouds import CLOUDS
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 VARIANTS = [(cloud, scheduler) for cloud in CLOUDS for scheduler in ("kueue", "volcano", "none")]
+ALERTS = Path(__file__).with_name("alerts.yaml")
 OF_OTHERS = r"apiserver_|awscni_|cluster_autoscaler_|coredns_|etcd_|karpenter_|kueue_|prometheus_|volcano_"
 """Exporters of which everything is kept, or what the values name."""
 
@@ -109,12 +108,25 @@ def test_the_dashboard_has_the_walls(cloud: str) -> None:
     assert len(places) == len(set(places))
 
 
-@pytest.mark.parametrize(("cloud", "scheduler"), VARIANTS)
-def test_promtool_reads_every_query(cloud: str, scheduler: str, tmp_path: Path) -> None:
+@pytest.fixture
+def promtool() -> str:
     folders = os.pathsep.join((os.environ.get("KCHECK_LINTERS", ""), os.environ.get("PATH", "")))
-    promtool = shutil.which("promtool", path=folders)
-    if promtool is None:
+    found = shutil.which("promtool", path=folders)
+    if found is None:
         pytest.skip("promtool is not installed")
+    return found
+
+
+def test_alerts_fire_when_they_should(promtool: str, tmp_path: Path) -> None:
+    rule_file, cases = tmp_path / "rules.yaml", tmp_path / "cases.yaml"
+    rule_file.write_text(yaml.safe_dump({"groups": [{"name": "alerts", "rules": rules(made("eks"))}]}))
+    cases.write_text(f"rule_files: [{rule_file}]\n{ALERTS.read_text()}")
+    done = subprocess.run([promtool, "test", "rules", str(cases)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("cloud", "scheduler"), VARIANTS)
+def test_promtool_reads_every_query(cloud: str, scheduler: str, promtool: str, tmp_path: Path) -> None:
     output = made(cloud, scheduler)
     graphed = [{"record": f"graph:{i}", "expr": query} for i, query in enumerate(queries(output))]
     alerts = {"name": "alerts", "rules": rules(output)}
@@ -216,3 +228,18 @@ def test_idle_gpus_are_of_no_pod() -> None:
     documents = list(yaml.safe_load_all(made("eks").files["kubernetes/gpu-metrics.yaml"]))
     (endpoint,) = documents[-1]["spec"]["podMetricsEndpoints"]
     assert {"action": "labeldrop", "regex": "pod|namespace|container"} in endpoint["relabelings"]
+
+
+def test_etcd_of_kubespray_is_read_as_a_service_of_the_machine() -> None:
+    output = generate(intent.with_defaults("selfmanaged", {"nodes": 100, "installer": "kubespray"}))
+    assert values(output)["kubeEtcd"] == {"enabled": True, "service": {"enabled": False}}
+    variables = yaml.safe_load(output.files["group_vars/all/etcd.yml"])
+    assert variables["etcd_metrics_port"] == 2381
+    assert variables["etcd_metrics_service_labels"]["app"] == "kube-prometheus-stack-kube-etcd"
+    assert variables["etcd_metrics_service_labels"]["release"] == "monitoring"
+
+
+def test_what_does_not_answer_is_not_asked() -> None:
+    """A target that is always down would keep MetricsMissing firing."""
+    assert values(made("gke"))["coreDns"] == {"enabled": False}
+    assert "coreDns" not in values(made("eks"))
