@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 
 from kcheck.generate import intent
 from kcheck.generate.assembly import generate
@@ -90,3 +91,11 @@ def test_the_api_server_is_private_but_for_ranges(ranges: list[str], steps: str)
     made = files(network={"api_ranges": ranges})
     assert steps in made["README.md"]
     assert f"api_ranges         = {json.dumps(ranges)}" in made["terraform.tfvars"]
+
+
+def test_one_of_two_schedulers_of_volcano_works() -> None:
+    """The chart elects no leader by itself: two schedulers would place the same pods."""
+    output = generate(intent.with_defaults("eks", {"nodes": 100, "scheduler": "volcano"}))
+    found = yaml.safe_load(output.files["values/volcano.yaml"])["custom"]
+    assert found["scheduler_replicas"] > 1
+    assert found["leader_elect_enable"] is True
