@@ -99,3 +99,19 @@ def test_one_of_two_schedulers_of_volcano_works() -> None:
     found = yaml.safe_load(output.files["values/volcano.yaml"])["custom"]
     assert found["scheduler_replicas"] > 1
     assert found["leader_elect_enable"] is True
+
+
+def test_workers_wait_for_the_last_node() -> None:
+    """PyTorch gives up after ten minutes by itself, while nodes and images come over an hour."""
+    output = generate(intent.with_defaults("eks", {"nodes": 1000}))
+    configuration = yaml.safe_load(output.files["values/kueue.yaml"])["managerConfig"]["controllerManagerConfigYaml"]
+    minutes = int(yaml.safe_load(configuration)["waitForPodsReady"]["timeout"].removesuffix("m"))
+    for path in ("jobs/sample.yaml", "jobs/trainjob.yaml"):
+        assert f"--rdzv-conf=timeout={minutes * 60} " in output.files[path].decode()
+
+
+def test_mpirun_starts_as_root_with_the_variables_of_the_image() -> None:
+    text = generate(intent.with_defaults("eks", {"nodes": 100})).files["jobs/mpi.yaml"].decode()
+    launcher = yaml.safe_load(text)["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+    assert "--allow-run-as-root" in launcher["args"]
+    assert {"PATH", "LD_LIBRARY_PATH", "MASTER_ADDR", "MASTER_PORT"} <= set(launcher["args"])
