@@ -17,6 +17,8 @@ _FAR = 3
 """Walls beyond that many times the nodes are left out: they would flatten the graph."""
 
 _CHANGES = 'apiserver_request_duration_seconds_bucket{verb=~"POST|PUT|PATCH|DELETE", subresource=""}'
+_LEADER = '{replica_role!="follower"}'
+"""Both replicas of Kueue count the same jobs."""
 
 
 class Panel(NamedTuple):
@@ -49,34 +51,36 @@ def panels(intent: Intent, context: Mapping[str, object]) -> list[Panel]:
     walls: list[WallDistance] = context["walls"]  # type: ignore[assignment]
     rate = f"[{_minutes(own)}m]"
     return [
-        Panel("Nodes, and the walls", "none", (
+        Panel("Nodes, and the walls", "short", (
             ("count(kube_node_info)", "nodes"),
             *((f"vector({wall.nodes})", wall.what) for wall in walls if wall.nodes <= _FAR * intent.nodes),
         )),
-        Panel("Nodes that are not ready, or are kept free", "none", (
+        Panel("Nodes not ready or cordoned", "short", (
             ('sum(kube_node_status_condition{condition="Ready", status="true"} == bool 0)', "not ready"),
             ("sum(kube_node_spec_unschedulable)", "cordoned"),
         )),
-        Panel("Pods that wait", "none", (
+        Panel("Pending pods", "short", (
             ('sum by (namespace) (kube_pod_status_phase{phase="Pending"}) > 0', "pending: {{namespace}}"),
-            ("sum by (namespace) (kube_pod_status_unschedulable) > 0", "no node: {{namespace}}"),
+            ("sum by (namespace) (kube_pod_status_unschedulable) > 0", "unschedulable: {{namespace}}"),
             ('sum(kube_pod_container_status_waiting_reason{reason=~"ErrImagePull|ImagePullBackOff"})', "no image"),
         )),
-        Panel("Addresses of pods", "none", _addresses(context)),
-        Panel("API server: slowest of 100 requests", "s", (
+        Panel("Pod IP addresses", "short", _addresses(context)),
+        Panel("API server: 99th percentile of writes", "s", (
             (f"histogram_quantile(0.99, sum by (verb, le) (rate({_CHANGES}{rate})))", "{{verb}}"),
         )),
-        Panel("API server: requests", "reqps", (
+        Panel("API server: most frequent requests", "reqps", (
             (f"topk(8, sum by (verb, resource) (rate(apiserver_request_total{rate})))", "{{verb}} {{resource}}"),
         )),
-        Panel("etcd", "bytes", _etcd(context)),
-        Panel("Objects of which there are most", "none", (
+        Panel("Size of etcd", "bytes", _etcd(context)),
+        Panel("Most numerous objects in etcd", "short", (
             ("topk(8, max by (resource) (apiserver_storage_objects))", "{{resource}}"),
         )),
         *(_of_gpus() if intent.gpus else ()),
         *_queue(intent.scheduler),
-        Panel("Series that Prometheus holds", "none", (
-            ("sum(prometheus_tsdb_head_series)", "series"), (f"vector({own.series})", "what all nodes have"),
+        Panel("Series in memory of Prometheus", "short", (
+            ("max by (pod) (prometheus_tsdb_head_series)", "{{pod}}"),
+            (f"vector({own.series_each})", "expected with all nodes"),
+            (f"vector({own.room_for})", "room in its memory"),
         )),
     ]  # fmt: skip
 
@@ -90,7 +94,7 @@ def _addresses(context: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     pods = ('count(kube_pod_info{host_network="false"})', "pods with an address of their own")
     if not context["vpc_cni"]:
         return (pods,)
-    taken = ("sum(awscni_assigned_ip_addresses)", "given to pods"), ("sum(awscni_total_ip_addresses)", "held by nodes")
+    taken = ("sum(awscni_assigned_ip_addresses)", "used by pods"), ("sum(awscni_total_ip_addresses)", "held by nodes")
     return (pods, *taken)
 
 
@@ -106,16 +110,16 @@ def _etcd(context: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
 def _of_gpus() -> tuple[Panel, ...]:
     asked = 'sum(kube_pod_container_resource_requests{resource="nvidia_com_gpu"})'
     return (
-        Panel("GPUs that are asked for", "none", (
-            (asked, "asked for"), ('sum(kube_node_status_allocatable{resource="nvidia_com_gpu"})', "there"),
+        Panel("GPUs requested", "short", (
+            (asked, "requested"), ('sum(kube_node_status_allocatable{resource="nvidia_com_gpu"})', "allocatable"),
         )),
-        Panel("GPU use", "percent", (
+        Panel("Utilization of GPUs that pods have", "percent", (
             ('avg(DCGM_FI_DEV_GPU_UTIL{pod!=""})', "busy"),
             ('100 * avg(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{pod!=""})', "tensor cores"),
-            ("100 * avg(DCGM_FI_DEV_FB_USED / (DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE))", "memory"),
+            ('100 * avg(DCGM_FI_DEV_FB_USED{pod!=""} / (DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE))', "memory"),
         )),
-        Panel("GPUs with errors", "none", (
-            ("count by (node) (DCGM_FI_DEV_XID_ERRORS > 0)", "driver error: {{node}}"),
+        Panel("GPUs with errors", "short", (
+            ("count by (node) (DCGM_FI_DEV_XID_ERRORS > 0)", "has had an XID error: {{node}}"),
             ("count by (node) (DCGM_FI_DEV_ROW_REMAP_FAILURE > 0)", "to be replaced: {{node}}"),
         )),
     )  # fmt: skip
@@ -124,14 +128,14 @@ def _of_gpus() -> tuple[Panel, ...]:
 def _queue(scheduler: str) -> tuple[Panel, ...]:
     """Jobs that wait and run, by queue."""
     if scheduler == "kueue":
-        waiting = ("sum by (cluster_queue) (kueue_pending_workloads)", "waits: {{cluster_queue}}")
-        running = ("sum by (cluster_queue) (kueue_admitted_active_workloads)", "runs: {{cluster_queue}}")
+        waiting = (f"sum by (cluster_queue) (kueue_pending_workloads{_LEADER})", "waiting: {{cluster_queue}}")
+        running = (f"sum by (cluster_queue) (kueue_admitted_active_workloads{_LEADER})", "running: {{cluster_queue}}")
     elif scheduler == "volcano":
-        waiting = ("sum by (queue_name) (volcano_queue_pod_group_pending_count)", "waits: {{queue_name}}")
-        running = ("sum by (queue_name) (volcano_queue_pod_group_running_count)", "runs: {{queue_name}}")
+        waiting = ("sum by (queue_name) (volcano_queue_pod_group_pending_count)", "waiting: {{queue_name}}")
+        running = ("sum by (queue_name) (volcano_queue_pod_group_running_count)", "running: {{queue_name}}")
     else:
         return ()
-    return (Panel("Jobs", "none", (waiting, running)),)
+    return (Panel("Jobs by queue", "short", (waiting, running)),)
 
 
 def _panel(one: Panel, i: int) -> dict[str, object]:

@@ -60,6 +60,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "autoscaler_chart": autoscaler_chart(intent),
         **_most(intent),
         "dns_autoscaler": False,
+        "autoscaler_pods": intent.autoscaler != "none",
         "vpc_cni": True,
         "charts": True,
         "docker_hub": f"{_registry(intent)}/{intent.name}-hub",

@@ -118,7 +118,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "docker_hub": f"{host}{intent.name}-docker-hub",
         "quota_of": quota, "direct_source": recommended.entries(intent.cloud)["pools.direct"].sources[0],
         "scratch": jobs.scratch(min(own_machines.local_ssd(name) for name in intent.machines)),
-        "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False,
+        "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False, "coredns_metrics": False,
         "dcgm": {"namespace": "gke-managed-system", "name": "gke-managed-dcgm-exporter", "ours": False},
     }  # fmt: skip
 

@@ -98,6 +98,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
         "binpack": limits("any")["volcano.gpu_weight"].number,
         "ready_minutes": _ready(intent, target),
+        "join_seconds": _ready(intent, target) * 60,
         "dns_replicas": dns_replicas(intent),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
         **monitoring.context(intent, target),
@@ -131,6 +132,8 @@ FLAGS: dict[str, object] = {
     "namespace_labels": {},  # that namespaces of teams have for the cloud
     "charts": False,  # whether Terraform installs Kueue or Volcano by their charts, with the values of values/
     "docker_hub": "",  # what stands for docker.io in the names of images
+    "autoscaler_pods": False,  # whether the autoscaler runs in the cluster itself, where Prometheus can read it
+    "coredns_metrics": True,  # false where another program answers
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
     "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
     "checkpoint_class": "",  # the storage class of claims for checkpoints, where it goes by the intent

@@ -34,6 +34,7 @@ class Monitoring(NamedTuple):
     disk: int
     machine_memory: int
     state_memory: int
+    series_bytes: int
 
     @property
     def series(self) -> int:
@@ -49,6 +50,16 @@ class Monitoring(NamedTuple):
     def fits(self) -> bool:
         """Whether a system node has room for one of the Prometheus pods."""
         return self.memory <= self.machine_memory
+
+    @property
+    def series_each(self) -> int:
+        """Series of the Prometheus that reads kube-state-metrics, the largest of the shards."""
+        return self.object_series + self.node_series // self.shards
+
+    @property
+    def room_for(self) -> int:
+        """Series that the memory of a Prometheus holds, those of pods that ended among them."""
+        return self.memory * _GIB // self.series_bytes
 
     @property
     def number_of_shards(self) -> list[int]:
@@ -69,8 +80,9 @@ def context(intent: Intent, target: int) -> dict[str, object]:
 
 
 STATE_METRICS = (
-    "kube_node_spec_unschedulable", "kube_node_status_capacity", "kube_node_status_condition",
-    "kube_pod_container_status_waiting_reason", "kube_pod_status_unschedulable", "kube_resourcequota",
+    "kube_deployment_spec_replicas", "kube_deployment_status_replicas_available", "kube_node_spec_unschedulable",
+    "kube_node_status_capacity", "kube_node_status_condition", "kube_pod_container_status_waiting_reason",
+    "kube_pod_status_unschedulable", "kube_resourcequota",
 )  # fmt: skip
 """Metrics of kube-state-metrics that alerts and the dashboard ask for, beside those of `kcheck usage`."""
 
@@ -96,9 +108,10 @@ def monitoring(intent: Intent, target: int) -> Monitoring:
     return Monitoring(
         node_series, object_series, per_node, per_object, interval, shards,
         memory=max(usual["monitor.least"], ceil(_memory(each, usual))),
-        disk=ceil(disk * (100 + usual["monitor.spare"]) / 1000) * 10,
+        disk=max(usual["monitor.disk_least"], ceil(disk * (100 + usual["monitor.spare"]) / 1000) * 10),
         machine_memory=room,
         state_memory=max(1, ceil(target * usual["monitor.state_memory"] / 1024)),
+        series_bytes=usual["monitor.series_bytes"],
     )  # fmt: skip
 
 

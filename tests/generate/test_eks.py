@@ -147,7 +147,7 @@ def test_metrics_that_no_chart_monitors_are_read_and_kept(autoscaler: str) -> No
     kept = [
         rule["regex"]
         for one in monitors
-        for endpoint in one["spec"]["podMetricsEndpoints"]
+        for endpoint in one["spec"].get("podMetricsEndpoints") or one["spec"]["endpoints"]
         for rule in endpoint["metricRelabelings"]
     ]
     assert len(asked) >= 5
@@ -170,3 +170,27 @@ def test_a_launch_that_fails_is_told_from_a_node_that_is_gone() -> None:
     """Karpenter counts an error for each node that it finds deleted."""
     alerts = files(autoscaler="karpenter")["kubernetes/monitoring.yaml"]
     assert 'karpenter_cloudprovider_errors_total{method="Create"}' in alerts
+
+
+def test_one_of_two_schedulers_of_volcano_works() -> None:
+    """The chart elects no leader by itself: two schedulers would place the same pods."""
+    output = generate(intent.with_defaults("eks", {"nodes": 100, "scheduler": "volcano"}))
+    found = yaml.safe_load(output.files["values/volcano.yaml"])["custom"]
+    assert found["scheduler_replicas"] > 1
+    assert found["leader_elect_enable"] is True
+
+
+def test_workers_wait_for_the_last_node() -> None:
+    """PyTorch gives up after ten minutes by itself, while nodes and images come over an hour."""
+    output = generate(intent.with_defaults("eks", {"nodes": 1000}))
+    configuration = yaml.safe_load(output.files["values/kueue.yaml"])["managerConfig"]["controllerManagerConfigYaml"]
+    minutes = int(yaml.safe_load(configuration)["waitForPodsReady"]["timeout"].removesuffix("m"))
+    for path in ("jobs/sample.yaml", "jobs/trainjob.yaml"):
+        assert f"--rdzv-conf=timeout={minutes * 60} " in output.files[path].decode()
+
+
+def test_mpirun_starts_as_root_with_the_variables_of_the_image() -> None:
+    text = generate(intent.with_defaults("eks", {"nodes": 100})).files["jobs/mpi.yaml"].decode()
+    launcher = yaml.safe_load(text)["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+    assert "--allow-run-as-root" in launcher["args"]
+    assert {"PATH", "LD_LIBRARY_PATH", "MASTER_ADDR", "MASTER_PORT"} <= set(launcher["args"])

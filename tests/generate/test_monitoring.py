@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,10 +18,8 @@ from kcheck.generate import intent, monitoring
 from kcheck.generate.assembly import Output, generate
 from kcheck.numbers.clouds import CLOUDS
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 VARIANTS = [(cloud, scheduler) for cloud in CLOUDS for scheduler in ("kueue", "volcano", "none")]
+ALERTS = Path(__file__).with_name("alerts.yaml")
 OF_OTHERS = r"apiserver_|awscni_|cluster_autoscaler_|coredns_|etcd_|karpenter_|kueue_|prometheus_|volcano_"
 """Exporters of which everything is kept, or what the values name."""
 
@@ -109,12 +108,25 @@ def test_the_dashboard_has_the_walls(cloud: str) -> None:
     assert len(places) == len(set(places))
 
 
-@pytest.mark.parametrize(("cloud", "scheduler"), VARIANTS)
-def test_promtool_reads_every_query(cloud: str, scheduler: str, tmp_path: Path) -> None:
+@pytest.fixture
+def promtool() -> str:
     folders = os.pathsep.join((os.environ.get("KCHECK_LINTERS", ""), os.environ.get("PATH", "")))
-    promtool = shutil.which("promtool", path=folders)
-    if promtool is None:
+    found = shutil.which("promtool", path=folders)
+    if found is None:
         pytest.skip("promtool is not installed")
+    return found
+
+
+def test_alerts_fire_when_they_should(promtool: str, tmp_path: Path) -> None:
+    rule_file, cases = tmp_path / "rules.yaml", tmp_path / "cases.yaml"
+    rule_file.write_text(yaml.safe_dump({"groups": [{"name": "alerts", "rules": rules(made("eks"))}]}))
+    cases.write_text(f"rule_files: [{rule_file}]\n{ALERTS.read_text()}")
+    done = subprocess.run([promtool, "test", "rules", str(cases)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("cloud", "scheduler"), VARIANTS)
+def test_promtool_reads_every_query(cloud: str, scheduler: str, promtool: str, tmp_path: Path) -> None:
     output = made(cloud, scheduler)
     graphed = [{"record": f"graph:{i}", "expr": query} for i, query in enumerate(queries(output))]
     alerts = {"name": "alerts", "rules": rules(output)}
@@ -130,3 +142,95 @@ def test_logs_ask_the_api_server_for_nothing(cloud: str) -> None:
     assert found["rbac"]["create"] is False
     assert found["serviceAccount"]["automountServiceAccountToken"] is False
     assert "Name kubernetes" not in found["config"]["filters"]
+
+
+# --- what is read at all
+
+
+READ_BY = {
+    "cluster_autoscaler_": "cluster-autoscaler",
+    "karpenter_": "karpenter",
+    "awscni_": "aws-node",
+    "volcano_": "volcano-controller",
+}
+"""Metrics that no chart brings a monitor for, and the monitor of ours."""
+
+
+@pytest.mark.parametrize(
+    ("cloud", "scheduler", "autoscaler"),
+    [("eks", "kueue", "cluster-autoscaler"), ("eks", "none", "karpenter"), ("aks", "kueue", "karpenter"),
+     ("selfmanaged", "volcano", "none"), ("gke", "volcano", "managed"), ("ack", "kueue", "managed")],
+)  # fmt: skip
+def test_alerts_ask_for_metrics_that_are_read(cloud: str, scheduler: str, autoscaler: str) -> None:
+    wanted = {"nodes": 100, "scheduler": scheduler, "autoscaler": autoscaler, "job": {"nodes": 1}}
+    output = generate(intent.with_defaults(cloud, wanted))
+    documents = yaml.safe_load_all(output.files.get("kubernetes/monitors.yaml", b""))
+    kept: dict[str, str] = {}
+    for monitor in filter(None, documents):
+        (endpoint,) = next(
+            monitor["spec"][key] for key in ("endpoints", "podMetricsEndpoints") if key in monitor["spec"]
+        )
+        kept[monitor["metadata"]["name"]] = endpoint["metricRelabelings"][0]["regex"]
+    for query in queries(output):
+        for name in re.findall(r"\b(?:cluster_autoscaler|karpenter|awscni|volcano)_\w+", query):
+            reader = next(one for prefix, one in READ_BY.items() if name.startswith(prefix))
+            assert re.fullmatch(kept[reader], name), query
+
+
+def test_an_autoscaler_in_another_cluster_has_no_alerts() -> None:
+    wanted = {"nodes": 100, "installer": "cluster-api", "autoscaler": "cluster-autoscaler"}
+    output = generate(intent.with_defaults("selfmanaged", wanted))
+    assert not any("cluster_autoscaler_" in query for query in queries(output))
+
+
+def test_alerts_that_could_never_stop_or_never_fire_are_gone() -> None:
+    """CoreDNS labels the zone of its server block, which is the root; shards and followers see a part of it all."""
+    for cloud in CLOUDS:
+        for query in queries(made(cloud)):
+            assert "absent(" not in query
+            assert 'zone="cluster.local."' not in query
+            assert "kueue_" not in query or "kueue_evicted" in query or 'replica_role!="follower"' in query
+    assert "DNSSlow" not in {rule["alert"] for rule in rules(made("gke"))}  # Cloud DNS answers there
+    own = {rule["alert"] for rule in rules(made("selfmanaged"))}
+    assert not own & {"ClusterNearTarget", "ClusterAtTarget"}  # own machines are all there, always
+    assert {"ClusterNearTarget", "ControllerDown", "MetricsMissing"} <= {rule["alert"] for rule in rules(made("eks"))}
+
+
+def test_small_clusters_may_hold_what_their_memory_can() -> None:
+    """The control plane alone has more series than the nodes of a small cluster."""
+    own = sized("eks", 10)
+    assert own.room_for > 100 * own.series
+    (rule,) = (rule for rule in rules(made("eks", nodes=10)) if rule["alert"] == "PrometheusNearlyFull")
+    assert f"> {own.room_for} *" in rule["expr"]
+    large = sized("eks", 5000)
+    assert large.series_each < large.series
+    assert large.room_for >= 2 * large.series_each
+
+
+def test_buckets_are_dropped_as_prometheus_writes_them() -> None:
+    """Prometheus 3 reads le="2" as 2.0."""
+    found = values(made("eks"))["kubeApiServer"]["serviceMonitor"]["metricRelabelings"][1]["regex"]
+    name = "apiserver_request_duration_seconds_bucket;"
+    assert all(re.fullmatch(found, name + le) for le in ("0.2", "2.0", "3", "50.0"))
+    assert not any(re.fullmatch(found, name + le) for le in ("0.1", "1.0", "5.0", "10.0", "+Inf"))
+
+
+def test_prometheus_has_a_disk() -> None:
+    for cloud in CLOUDS:
+        claim = values(made(cloud))["prometheus"]["prometheusSpec"]["storageSpec"]["volumeClaimTemplate"]["spec"]
+        assert int(claim["resources"]["requests"]["storage"].removesuffix("Gi")) >= 20
+        assert ("storageClassName" in claim) == (cloud == "ack")
+    assert "aws-ebs-csi-driver" in made("eks").files["cluster.tf"].decode()
+    assert "a default StorageClass" in made("selfmanaged").files["README.md"].decode()
+
+
+def test_idle_gpus_are_of_no_pod() -> None:
+    documents = list(yaml.safe_load_all(made("eks").files["kubernetes/gpu-metrics.yaml"]))
+    (endpoint,) = documents[-1]["spec"]["podMetricsEndpoints"]
+    assert {"action": "labeldrop", "regex": "pod|namespace|container"} in endpoint["relabelings"]
+
+
+def test_what_does_not_answer_is_not_asked() -> None:
+    """A target that is always down would keep MetricsMissing firing."""
+    assert values(made("gke"))["coreDns"] == {"enabled": False}
+    assert "coreDns" not in values(made("eks"))

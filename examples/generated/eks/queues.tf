@@ -1,4 +1,4 @@
-# First, as the charts below make monitors, which are kinds of its own.
+# Before the other charts: their ServiceMonitors are a kind that it brings.
 resource "helm_release" "monitoring" {
   name             = "monitoring"
   namespace        = "monitoring"
