@@ -139,7 +139,7 @@ def _kubespray(intent: Intent) -> dict[str, object]:
     if version is None:
         release = usual["kubespray.release"]
         raise ConfigError(f"kubernetes: kubespray {release} has {', '.join(known)}; another installer has others")
-    return {"hosts": hosts(intent), "kube_version": version, "node_local_dns": False, "dns_autoscaler": False}  # fmt: skip
+    return {"hosts": hosts(intent), "kube_version": version, "node_local_dns": False, "dns_autoscaler": False}
 
 
 def _machines(intent: Intent) -> dict[str, object]:
