@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
+from kcheck.generate.jobs import interfaces
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers.profiles import limits
+from kcheck.numbers.profiles import limits, settings
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -55,14 +56,18 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "engine_nodes": numbers["autoscaler.nodes"].number,
         "idle": _minutes(numbers["autoscaler.idle_time"].number),
         "after_add": _minutes(numbers["autoscaler.delay_after_add"].number),
+        "reserved_addresses": numbers["subnet.reserved"].number,
         "flannel_nodes": numbers["flannel.nodes"].number,
         "flannel_ceiling": numbers["flannel.ceiling"].number,
         "basic_group": numbers["security_group.basic"].number,
         "disk": str(numbers["disk.fast"].value),
+        "training_image": _training_image(intent),
+        "pod_addresses": numbers["terway.least_pod_addresses"].number + settings(intent.cloud)["terway.idle_pool"].number,
         "price_cap": "" if intent.price_cap is None else _money(intent.price_cap),
         "registry": _registry(intent),
         "docker_hub": intent.registry.partition("/")[0] if _registry(intent) else "",
         "hub_images": _hub_images(intent),
+        "mainland": re.fullmatch(str(usual["registry.mainland"]), intent.region) is not None,
         "sources_of": {key: entry.sources for key, entry in recommended.entries(intent.cloud).items()},
         "cpfs": files,
         "parallel_regions": _regions(str(usual["storage.parallel"])),
@@ -106,6 +111,13 @@ def _release(intent: Intent) -> str:
     """The version in full, as ACK wants it."""
     usual = recommended.values(intent.cloud)
     return str(usual.get(f"release.minor{intent.minor}", f"{intent.kubernetes}.{usual['release.patch']}"))
+
+
+def _training_image(intent: Intent) -> str:
+    """The operating system of training nodes, for their processors."""
+    usual = recommended.values(intent.cloud)
+    arm = all(re.fullmatch(str(usual["image.arm_machines"]), name) for name in intent.machines)
+    return str(usual["image.arm" if arm else "image.type"])
 
 
 def _plane(intent: Intent) -> str:
@@ -158,8 +170,12 @@ def _registry(intent: Intent) -> Registry | None:
     return Registry(host, name, namespace, repository)
 
 
-def _hub_images(intent: Intent) -> list[str]:
-    """Docker Hub images to copy into the registry: Volcano's if used, else an example."""
+def _hub_images(intent: Intent) -> dict[str, str]:
+    """Docker Hub images to copy into the registry, with patterns of tags: those of the steps in README.md, else an example."""
     usual = recommended.values(intent.cloud)
-    key = "registry.hub_of_volcano" if intent.scheduler == "volcano" else "registry.hub"
-    return str(usual[key]).split(", ")
+    wanted = {}
+    if intent.scheduler == "volcano":
+        wanted |= dict.fromkeys(str(usual["registry.hub_of_volcano"]).split(", "), f"v{usual['chart.volcano']}")
+    if intent.scheduler != "none" and not interfaces(intent).number:
+        wanted[str(usual["registry.hub_of_mpi"])] = str(usual["chart.mpi"])
+    return wanted or {str(usual["registry.hub"]): ".*"}
