@@ -173,7 +173,7 @@ def _registry(intent: Intent) -> Registry | None:
 def _hub_images(intent: Intent) -> dict[str, str]:
     """Docker Hub images to copy into the registry, with patterns of tags: those of the steps in README.md, else an example."""
     usual = recommended.values(intent.cloud)
-    wanted = {}
+    wanted: dict[str, str] = {}
     if intent.scheduler == "volcano":
         wanted |= dict.fromkeys(str(usual["registry.hub_of_volcano"]).split(", "), f"v{usual['chart.volcano']}")
     if intent.scheduler != "none" and not interfaces(intent).number:

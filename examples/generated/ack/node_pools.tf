@@ -4,8 +4,10 @@ resource "alicloud_cs_kubernetes_node_pool" "system" {
   cluster_id     = alicloud_cs_managed_kubernetes.this.id
   vswitch_ids    = values(alicloud_vswitch.nodes)[*].id
 
-  image_type           = "AliyunLinux4ContainerOptimized" # kernel 6.6 and cgroup v2: since 1.35 the kubelet starts with cgroup v2 only, and nftables wants 5.13, which Alibaba Cloud Linux 3 has not
-  instance_types       = ["ecs.g8i.2xlarge"]              # 8 vCPUs and 32 GB: queues and DNS of a large cluster want whole ones
+  # Kernel 6.6 and cgroup v2: since 1.35 the kubelet wants the latter, and nftables wants 5.13, which Alibaba Cloud Linux 3 has not.
+  image_type = "AliyunLinux4ContainerOptimized"
+
+  instance_types       = ["ecs.g8i.2xlarge"] # 8 vCPUs and 32 GB: queues and DNS of a large cluster want whole ones
   instance_charge_type = "PostPaid"
   desired_size         = var.system_nodes
   multi_az_policy      = "BALANCE"
