@@ -61,6 +61,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "flannel_ceiling": numbers["flannel.ceiling"].number,
         "basic_group": numbers["security_group.basic"].number,
         "disk": str(numbers["disk.fast"].value),
+        "training_disk": _training_disk(intent),
         "training_image": _training_image(intent),
         "pod_addresses": numbers["terway.least_pod_addresses"].number + settings(intent.cloud)["terway.idle_pool"].number,
         "price_cap": "" if intent.price_cap is None else _money(intent.price_cap),
@@ -118,6 +119,13 @@ def _training_image(intent: Intent) -> str:
     usual = recommended.values(intent.cloud)
     arm = all(re.fullmatch(str(usual["image.arm_machines"]), name) for name in intent.machines)
     return str(usual["image.arm" if arm else "image.type"])
+
+
+def _training_disk(intent: Intent) -> str:
+    """The category of the system disks of training nodes that all their machines take."""
+    numbers = limits(intent.cloud)
+    older = any(re.match(numbers["disk.not_for"].text, name) for name in intent.machines)
+    return str(recommended.values(intent.cloud)["disk.older"] if older else numbers["disk.fast"].value)
 
 
 def _plane(intent: Intent) -> str:

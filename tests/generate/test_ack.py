@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -186,6 +187,12 @@ def test_nodes_have_a_kernel_for_nftables_and_the_second_cgroups() -> None:
     assert b'"AliyunLinux4ContainerOptimizedArm64"' in arm
 
 
+def test_machines_that_take_no_essd_get_another_disk() -> None:
+    pools = made(20, machines=["ecs.gn5-c28g1.14xlarge"]).files["node_pools.tf"].decode()
+    assert re.findall(r'system_disk_category += "(\w+)"', pools) == ["cloud_essd", "cloud_ssd"]
+    assert pools.count("system_disk_performance_level") == 1
+
+
 def test_node_instant_scaling_is_told_in_its_own_name_that_pods_stay() -> None:
     few, many = (made(nodes).files for nodes in (100, 1000))
     for path in ("jobs/sample.yaml", "jobs/trainjob.yaml"):
@@ -232,7 +239,7 @@ def test_images_of_the_steps_are_copied_to_the_registry(given: dict[str, Any], i
 @pytest.mark.parametrize(("region", "near"), [("cn-beijing", False), ("cn-hongkong", True), ("ap-southeast-1", True)])
 def test_registries_that_mainland_china_does_not_reach_are_named(region: str, near: bool) -> None:
     files = made(100, region=region).files
-    assert (b"mainland China" not in files["README.md"]) == near
+    assert (b"mainland China, registries" not in files["README.md"]) == near
     assert (b"accelerate            = true" not in files["registry.tf"]) == near
 
 
