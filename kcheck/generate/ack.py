@@ -64,6 +64,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "training_disk": _training_disk(intent),
         "training_image": _training_image(intent),
         "pod_addresses": numbers["terway.least_pod_addresses"].number + settings(intent.cloud)["terway.idle_pool"].number,
+        "refused": _refused(intent),
         "price_cap": "" if intent.price_cap is None else _money(intent.price_cap),
         "registry": _registry(intent),
         "docker_hub": intent.registry.partition("/")[0] if _registry(intent) else "",
@@ -119,6 +120,13 @@ def _training_image(intent: Intent) -> str:
     usual = recommended.values(intent.cloud)
     arm = all(re.fullmatch(str(usual["image.arm_machines"]), name) for name in intent.machines)
     return str(usual["image.arm" if arm else "image.type"])
+
+
+def _refused(intent: Intent) -> str:
+    """Why ACK has no nodes of these machines; empty if it has."""
+    pattern = str(recommended.values(intent.cloud)["image.confidential"])
+    found = [name for name in intent.machines if re.fullmatch(pattern, name)]
+    return f"{found[0]}: {recommended.reasons(intent.cloud)['image.confidential']}" if found else ""
 
 
 def _training_disk(intent: Intent) -> str:

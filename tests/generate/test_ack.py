@@ -187,6 +187,11 @@ def test_nodes_have_a_kernel_for_nftables_and_the_second_cgroups() -> None:
     assert b'"AliyunLinux4ContainerOptimizedArm64"' in arm
 
 
+def test_confidential_machines_are_refused() -> None:
+    with pytest.raises(assembly.ImpossibleError, match="take the type without -tee"):
+        made(20, machines=["ecs.gn8v-tee-8x.48xlarge"])
+
+
 def test_machines_that_take_no_essd_get_another_disk() -> None:
     pools = made(20, machines=["ecs.gn5-c28g1.14xlarge"]).files["node_pools.tf"].decode()
     assert re.findall(r'system_disk_category += "(\w+)"', pools) == ["cloud_essd", "cloud_ssd"]
