@@ -63,7 +63,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "disk": str(numbers["disk.fast"].value),
         "training_disk": _training_disk(intent),
         "training_image": _training_image(intent),
-        "pod_addresses": numbers["terway.least_pod_addresses"].number + settings(intent.cloud)["terway.idle_pool"].number,
+        "pod_addresses": numbers["terway.least_pod_addresses"].number
+        + settings(intent.cloud)["terway.idle_pool"].number,
         "refused": _refused(intent),
         "price_cap": "" if intent.price_cap is None else _money(intent.price_cap),
         "registry": _registry(intent),
@@ -187,7 +188,7 @@ def _registry(intent: Intent) -> Registry | None:
 
 
 def _hub_images(intent: Intent) -> dict[str, str]:
-    """Docker Hub images to copy into the registry, with patterns of tags: those of the steps in README.md, else an example."""
+    """Docker Hub images to copy into the registry, with patterns of tags: those of README.md, else an example."""
     usual = recommended.values(intent.cloud)
     wanted: dict[str, str] = {}
     if intent.scheduler == "volcano":
