@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
+from kcheck.generate.jobs import interfaces
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers.profiles import limits
+from kcheck.numbers.profiles import limits, settings
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -55,14 +56,21 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "engine_nodes": numbers["autoscaler.nodes"].number,
         "idle": _minutes(numbers["autoscaler.idle_time"].number),
         "after_add": _minutes(numbers["autoscaler.delay_after_add"].number),
+        "reserved_addresses": numbers["subnet.reserved"].number,
         "flannel_nodes": numbers["flannel.nodes"].number,
         "flannel_ceiling": numbers["flannel.ceiling"].number,
         "basic_group": numbers["security_group.basic"].number,
         "disk": str(numbers["disk.fast"].value),
+        "training_disk": _training_disk(intent),
+        "training_image": _training_image(intent),
+        "pod_addresses": numbers["terway.least_pod_addresses"].number
+        + settings(intent.cloud)["terway.idle_pool"].number,
+        "refused": _refused(intent),
         "price_cap": "" if intent.price_cap is None else _money(intent.price_cap),
         "registry": _registry(intent),
         "docker_hub": intent.registry.partition("/")[0] if _registry(intent) else "",
         "hub_images": _hub_images(intent),
+        "mainland": re.fullmatch(str(usual["registry.mainland"]), intent.region) is not None,
         "sources_of": {key: entry.sources for key, entry in recommended.entries(intent.cloud).items()},
         "cpfs": files,
         "parallel_regions": _regions(str(usual["storage.parallel"])),
@@ -106,6 +114,27 @@ def _release(intent: Intent) -> str:
     """The version in full, as ACK wants it."""
     usual = recommended.values(intent.cloud)
     return str(usual.get(f"release.minor{intent.minor}", f"{intent.kubernetes}.{usual['release.patch']}"))
+
+
+def _training_image(intent: Intent) -> str:
+    """The operating system of training nodes, for their processors."""
+    usual = recommended.values(intent.cloud)
+    arm = all(re.fullmatch(str(usual["image.arm_machines"]), name) for name in intent.machines)
+    return str(usual["image.arm" if arm else "image.type"])
+
+
+def _refused(intent: Intent) -> str:
+    """Why ACK has no nodes of these machines; empty if it has."""
+    pattern = str(recommended.values(intent.cloud)["image.confidential"])
+    found = [name for name in intent.machines if re.fullmatch(pattern, name)]
+    return f"{found[0]}: {recommended.reasons(intent.cloud)['image.confidential']}" if found else ""
+
+
+def _training_disk(intent: Intent) -> str:
+    """The category of the system disks of training nodes that all their machines take."""
+    numbers = limits(intent.cloud)
+    older = any(re.match(numbers["disk.not_for"].text, name) for name in intent.machines)
+    return str(recommended.values(intent.cloud)["disk.older"] if older else numbers["disk.fast"].value)
 
 
 def _plane(intent: Intent) -> str:
@@ -158,8 +187,12 @@ def _registry(intent: Intent) -> Registry | None:
     return Registry(host, name, namespace, repository)
 
 
-def _hub_images(intent: Intent) -> list[str]:
-    """Docker Hub images to copy into the registry: Volcano's if used, else an example."""
+def _hub_images(intent: Intent) -> dict[str, str]:
+    """Docker Hub images to copy into the registry, with patterns of tags: those of README.md, else an example."""
     usual = recommended.values(intent.cloud)
-    key = "registry.hub_of_volcano" if intent.scheduler == "volcano" else "registry.hub"
-    return str(usual[key]).split(", ")
+    wanted: dict[str, str] = {}
+    if intent.scheduler == "volcano":
+        wanted |= dict.fromkeys(str(usual["registry.hub_of_volcano"]).split(", "), f"v{usual['chart.volcano']}")
+    if intent.scheduler != "none" and not interfaces(intent).number:
+        wanted[str(usual["registry.hub_of_mpi"])] = str(usual["chart.mpi"])
+    return wanted or {str(usual["registry.hub"]): ".*"}

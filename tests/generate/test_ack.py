@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -177,6 +178,74 @@ def test_two_clusters_of_an_account_have_registries_of_their_own() -> None:
     one, other = (made(10, name=name).files["registry.tf"] for name in ("research", "product"))
     assert b'instance_name      = "research-1234567890123456"' in one
     assert b'instance_name      = "product-1234567890123456"' in other
+
+
+def test_nodes_have_a_kernel_for_nftables_and_the_second_cgroups() -> None:
+    assert made(30).files["node_pools.tf"].count(b'"AliyunLinux4ContainerOptimized"') == 2
+    arm = made(30, machines=["ecs.c8y.16xlarge"], gpus=0).files["node_pools.tf"]
+    assert b'"AliyunLinux4ContainerOptimized"' in arm  # of the cluster's own nodes
+    assert b'"AliyunLinux4ContainerOptimizedArm64"' in arm
+
+
+def test_confidential_machines_are_refused() -> None:
+    with pytest.raises(assembly.ImpossibleError, match="take the type without -tee"):
+        made(20, machines=["ecs.gn8v-tee-8x.48xlarge"])
+
+
+def test_machines_that_take_no_essd_get_another_disk() -> None:
+    pools = made(20, machines=["ecs.gn5-c28g1.14xlarge"]).files["node_pools.tf"].decode()
+    assert re.findall(r'system_disk_category += "(\w+)"', pools) == ["cloud_essd", "cloud_ssd"]
+    assert pools.count("system_disk_performance_level") == 1
+
+
+def test_node_instant_scaling_is_told_in_its_own_name_that_pods_stay() -> None:
+    few, many = (made(nodes).files for nodes in (100, 1000))
+    for path in ("jobs/sample.yaml", "jobs/trainjob.yaml"):
+        assert b"goatscaler.io" not in few[path]
+        assert b'goatscaler.io/safe-to-evict: "false"' in many[path]
+    assert b"`ProvisionNode`" not in few["README.md"]
+    assert b"not `aliyun/erdma`" in many["README.md"]
+
+
+def test_pods_ask_for_no_more_than_the_autoscalers_are_sure_of() -> None:
+    assert b"cpu: 134\n" in made(100).files["jobs/sample.yaml"]  # 70 % of 192
+
+
+def test_nccl_finds_the_index_of_each_card() -> None:
+    assert b'NCCL_IB_GID_INDEX\n                      value: "-1"' in made(100).files["jobs/sample.yaml"]
+
+
+def test_roles_of_the_account_come_first() -> None:
+    steps = made(100).files["README.md"].decode().partition("## How to apply it?")[2]
+    roles = ("AliyunCSManagedAutoScalerRole", "AliyunCSManagedNlcRole", "AliyunOOSLifecycleHook4CSRole")
+    assert all(steps.index(role) < steps.index("`terraform apply`") for role in roles)
+    assert "AliyunCSManagedAcrRole" in steps
+    assert "AliyunCSManagedAcrRole" not in made(100, registry="registry.example.com/ml").files["README.md"].decode()
+
+
+def test_metrics_are_on_a_disk_as_ack_has_no_default_class() -> None:
+    assert b"storageClassName: alicloud-disk-topology-alltype" in made(100).files["values/monitoring.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("given", "images"),
+    [
+        ({}, [b'"library/busybox" = ".*"']),
+        ({"scheduler": "volcano"}, [b'"volcanosh/vc-scheduler"          = "v1.15.1"']),
+        ({"machines": ["ecs.gn7i-c32g1.32xlarge"]}, [b'"mpioperator/mpi-operator" = "0.8.2"']),
+    ],
+)
+def test_images_of_the_steps_are_copied_to_the_registry(given: dict[str, Any], images: list[bytes]) -> None:
+    files = made(100, **given).files
+    assert all(image in files["terraform.tfvars"] for image in images)
+    assert (b"mpi-operator=" in files["README.md"]) == (b"mpi-operator" in files["terraform.tfvars"])
+
+
+@pytest.mark.parametrize(("region", "near"), [("cn-beijing", False), ("cn-hongkong", True), ("ap-southeast-1", True)])
+def test_registries_that_mainland_china_does_not_reach_are_named(region: str, near: bool) -> None:
+    files = made(100, region=region).files
+    assert (b"mainland China, registries" not in files["README.md"]) == near
+    assert (b"accelerate            = true" not in files["registry.tf"]) == near
 
 
 def test_the_quota_of_nodes_is_asked_for() -> None:

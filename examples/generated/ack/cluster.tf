@@ -87,7 +87,7 @@ resource "alicloud_cs_kubernetes_addon" "erdma" {
   depends_on = [alicloud_cs_kubernetes_node_pool.system] # where its controller runs
 }
 
-# Within what it is rated for. Try one full machine first: it guesses what machines leave to pods, and ACK advises pods of at most 70 % of one.
+# Within what it is rated for.
 resource "alicloud_cs_autoscaling_config" "this" {
   cluster_id  = alicloud_cs_managed_kubernetes.this.id
   scaler_type = "cluster-autoscaler" # up to 20 pools of 100 nodes

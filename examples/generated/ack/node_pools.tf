@@ -4,6 +4,9 @@ resource "alicloud_cs_kubernetes_node_pool" "system" {
   cluster_id     = alicloud_cs_managed_kubernetes.this.id
   vswitch_ids    = values(alicloud_vswitch.nodes)[*].id
 
+  # Kernel 6.6 and cgroup v2: since 1.35 the kubelet wants the latter, and nftables wants 5.13, which Alibaba Cloud Linux 3 has not.
+  image_type = "AliyunLinux4ContainerOptimized"
+
   instance_types       = ["ecs.g8i.2xlarge"] # 8 vCPUs and 32 GB: queues and DNS of a large cluster want whole ones
   instance_charge_type = "PostPaid"
   desired_size         = var.system_nodes
@@ -29,6 +32,7 @@ resource "alicloud_cs_kubernetes_node_pool" "training" {
   cluster_id     = alicloud_cs_managed_kubernetes.this.id
   vswitch_ids    = [for zone in each.value.zones : alicloud_vswitch.nodes[zone].id]
 
+  image_type           = "AliyunLinux4ContainerOptimized"
   instance_types       = each.value.spot ? var.training_machines : [var.training_machines[0]]
   instance_charge_type = "PostPaid" # a machine that is paid by the month is paid on after the autoscaler took it out
 
@@ -83,7 +87,7 @@ resource "alicloud_cs_kubernetes_node_pool" "training" {
     effect = "NoSchedule"
   }
 
-  # Tells the autoscaler of a pool without nodes what they will have.
+  # Tells the cluster-autoscaler of a pool without nodes what they will have.
   tags = {
     "k8s.io/cluster-autoscaler/node-template/resource/aliyun/erdma" = "1"
   }

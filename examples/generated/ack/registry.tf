@@ -54,7 +54,7 @@ resource "alicloud_cs_kubernetes_addon" "registry" {
 # Docker Hub. The registry has no pull-through cache: it copies what is listed in var.docker_hub_images, new tags as they
 # come, and library/busybox becomes train-1234567890123456-registry-vpc.ap-southeast-1.cr.aliyuncs.com/library/busybox.
 resource "alicloud_cr_ee_namespace" "docker_hub" {
-  for_each = toset([for image in var.docker_hub_images : split("/", image)[0]])
+  for_each = toset([for image in keys(var.docker_hub_images) : split("/", image)[0]])
 
   instance_id        = alicloud_cr_ee_instance.this.id
   name               = each.key
@@ -81,7 +81,7 @@ resource "alicloud_cr_artifact_subscription_rule" "docker_hub" {
   source_repo_name      = split("/", each.key)[1]
   namespace_name        = alicloud_cr_ee_repo.docker_hub[each.key].namespace
   repo_name             = alicloud_cr_ee_repo.docker_hub[each.key].name
-  tag_regexp            = ".*"
+  tag_regexp            = each.value
   tag_count             = 5     # the newest ones
   override              = false # a tag that is moved on Docker Hub stays what it was here
   platform              = ["linux/amd64"]

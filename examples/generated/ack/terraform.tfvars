@@ -30,4 +30,6 @@ upgrade_percent = 33 # a third of a pool at a time: it is empty when it is upgra
 # 3: one in each of three zones; and one more node for the cluster's own pods for each 100 training nodes.
 system_nodes = 4
 
-docker_hub_images = ["library/busybox"]
+docker_hub_images = {
+  "library/busybox" = ".*"
+}

@@ -62,6 +62,6 @@ variable "system_nodes" {
 }
 
 variable "docker_hub_images" {
-  description = "What the registry keeps a copy of: NAMESPACE/IMAGE of Docker Hub, its own images in library."
-  type        = set(string)
+  description = "What the registry keeps a copy of: NAMESPACE/IMAGE of Docker Hub, its own images in library, and a pattern of their tags."
+  type        = map(string)
 }
