@@ -73,7 +73,7 @@ def panels(intent: Intent, context: Mapping[str, object]) -> list[Panel]:
         Panel("Objects of which there are most", "none", (
             ("topk(8, max by (resource) (apiserver_storage_objects))", "{{resource}}"),
         )),
-        *(_of_gpus() if intent.gpus else ()),
+        *(_of_gpus(errors=bool(context["gpu_errors"])) if intent.gpus else ()),
         *_queue(intent.scheduler),
         Panel("Series that Prometheus holds", "none", (
             ("sum(prometheus_tsdb_head_series)", "series"), (f"vector({own.series})", "what all nodes have"),
@@ -103,7 +103,8 @@ def _etcd(context: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _of_gpus() -> tuple[Panel, ...]:
+def _of_gpus(*, errors: bool) -> tuple[Panel, ...]:
+    """What GPUs do, and their errors where they are counted."""
     asked = 'sum(kube_pod_container_resource_requests{resource="nvidia_com_gpu"})'
     return (
         Panel("GPUs that are asked for", "none", (
@@ -114,10 +115,10 @@ def _of_gpus() -> tuple[Panel, ...]:
             ('100 * avg(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{pod!=""})', "tensor cores"),
             ("100 * avg(DCGM_FI_DEV_FB_USED / (DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE))", "memory"),
         )),
-        Panel("GPUs with errors", "none", (
+        *((Panel("GPUs with errors", "none", (
             ("count by (node) (DCGM_FI_DEV_XID_ERRORS > 0)", "driver error: {{node}}"),
             ("count by (node) (DCGM_FI_DEV_ROW_REMAP_FAILURE > 0)", "to be replaced: {{node}}"),
-        )),
+        )),) if errors else ()),
     )  # fmt: skip
 
 

@@ -120,6 +120,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "scratch": jobs.scratch(min(own_machines.local_ssd(name) for name in intent.machines)),
         "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False,
         "dcgm": {"namespace": "gke-managed-system", "name": "gke-managed-dcgm-exporter", "ours": False},
+        "gpu_errors": False, "coredns_metrics": False,
     }  # fmt: skip
 
 
@@ -201,11 +202,13 @@ def _machine(name: str, intent: Intent) -> Machine:
 
     Raises:
         ConfigError: it should have GPUs, and has none of its own, or it is unknown how Google calls them, or it takes
-            more than a pool.
+            more than a pool, or it is not sold on demand, as which it is asked for.
     """
     usual = recommended.values(intent.cloud)
     if re.search(str(usual["pools.racks"]), name):
         raise ConfigError(f"machines: {name}: {recommended.reasons(intent.cloud)['pools.racks']}")
+    if intent.spot < 100 and name == intent.machine and re.search(str(usual["pools.spot_only"]), name):
+        raise ConfigError(f"machines: {name}: {recommended.reasons(intent.cloud)['pools.spot_only']}")
     ssds = own_machines.local_ssds(name)
     count = machines.gpus(intent.cloud, name) or intent.gpus
     accelerator = own_machines.accelerator(name) or ""

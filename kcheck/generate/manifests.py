@@ -127,6 +127,8 @@ FLAGS: dict[str, object] = {
     "checkpoint_reason": "",  # why that much
     "own_etcd": False,  # whether those of etcd are
     "dcgm": {"namespace": "kube-system", "name": "dcgm-exporter", "ours": True},  # of the cloud, where it brings one
+    "gpu_errors": True,  # whether it counts errors of GPUs
+    "coredns_metrics": True,  # false where pods ask another DNS
     "own_machines": False,  # whether nodes cost the same when they are switched off
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }
