@@ -112,6 +112,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
         "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
         "checkpoint_reason": _checkpoint_reason(intent, checkpoints),
+        "spot_grace": intent.minor >= int(usual["spot.since"]),
         "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),
         "taint_value": "present" if intent.gpus else "true",
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",

@@ -217,6 +217,12 @@ def test_a_new_project_can_be_planned_and_asked_for() -> None:
     assert "depends_on = [google_project_service.needed]" in project[0]
 
 
+@pytest.mark.parametrize(("spot", "kubernetes", "told"), [(50, "1.35", True), (0, "1.35", False), (50, "1.34", False)])
+def test_spot_nodes_give_jobs_time_to_stop(*, spot: int, kubernetes: str, told: bool) -> None:
+    pools = made(spot={"share": spot}, kubernetes=kubernetes)["node_pools.tf"].decode()
+    assert ("shutdown_grace_period_seconds" in pools) == told
+
+
 def test_small_machines_of_a3_have_no_fabric_to_be_sorry_about() -> None:
     files = made(machines=["a3-highgpu-2g"], spot={"share": 100})
     assert "GPUDirect" not in files["README.md"].decode().partition("other linters")[0]
