@@ -16,6 +16,7 @@ from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
+from kcheck.source.ip_ranges import is_private
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -113,6 +114,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
         "checkpoint_reason": _checkpoint_reason(intent, checkpoints),
         "spot_grace": intent.minor >= int(usual["spot.since"]),
+        "private_api": bool(intent.api_ranges) and all(map(is_private, intent.api_ranges)),
         "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),
         "taint_value": "present" if intent.gpus else "true",
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",

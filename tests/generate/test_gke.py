@@ -100,9 +100,10 @@ def test_a_job_waits_until_its_node_has_the_plugin(machine: str) -> None:
 
 def on_node(pod: dict[str, Any], container: dict[str, Any], path: str) -> str:
     """Where a file of a container is on the node."""
-    volumes = {volume["name"]: volume.get("hostPath", {}).get("path", "") for volume in pod["volumes"]}
-    mount = max((m for m in container["volumeMounts"] if path.startswith(m["mountPath"])), key=lambda m: m["mountPath"])
-    return volumes[mount["name"]] + path.removeprefix(mount["mountPath"])
+    volumes: dict[str, str] = {volume["name"]: volume.get("hostPath", {}).get("path", "") for volume in pod["volumes"]}
+    mounts: dict[str, str] = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    nearest = max(mount for mount in mounts if path.startswith(mount))
+    return volumes[mounts[nearest]] + path.removeprefix(nearest)
 
 
 def test_jobs_over_tcpx_may_lock_memory() -> None:
@@ -234,6 +235,19 @@ def test_ranges_that_reach_the_api_server_close_the_other_ways() -> None:
     assert b"master_authorized_networks_config" in files["cluster.tf"]
     assert b'api_ranges = ["203.0.113.0/24"]' in files["terraform.tfvars"]
     assert b"--dns-endpoint" not in files["outputs.tf"]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "private"), [(["10.0.0.0/8", "100.64.0.0/16"], True), (["10.0.0.0/8", "198.18.5.0/24"], False)]
+)
+def test_private_ranges_reach_the_api_server_at_its_private_address(*, ranges: list[str], private: bool) -> None:
+    files = made(network={"api_ranges": ranges})
+    assert (b"enable_private_endpoint = true" in files["cluster.tf"]) == private
+    assert (b" --internal-ip" in files["outputs.tf"]) == private
+
+
+def test_an_intent_says_who_reaches_the_api_server_without_ranges() -> None:
+    assert b"On gke instead by its DNS name from anywhere" in made()["intent.yaml"]
 
 
 def test_clusters_of_a_project_have_repositories_of_their_own() -> None:
