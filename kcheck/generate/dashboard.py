@@ -75,7 +75,7 @@ def panels(intent: Intent, context: Mapping[str, object]) -> list[Panel]:
         Panel("Most numerous objects in etcd", "short", (
             ("topk(8, max by (resource) (apiserver_storage_objects))", "{{resource}}"),
         )),
-        *(_of_gpus() if intent.gpus else ()),
+        *(_of_gpus(errors=bool(context["gpu_errors"])) if intent.gpus else ()),
         *_queue(intent.scheduler),
         Panel("Series in memory of Prometheus", "short", (
             ("max by (pod) (prometheus_tsdb_head_series)", "{{pod}}"),
@@ -107,7 +107,8 @@ def _etcd(context: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _of_gpus() -> tuple[Panel, ...]:
+def _of_gpus(*, errors: bool) -> tuple[Panel, ...]:
+    """What GPUs do, and their errors where they are counted."""
     asked = 'sum(kube_pod_container_resource_requests{resource="nvidia_com_gpu"})'
     return (
         Panel("GPUs requested", "short", (
@@ -118,10 +119,10 @@ def _of_gpus() -> tuple[Panel, ...]:
             ('100 * avg(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{pod!=""})', "tensor cores"),
             ('100 * avg(DCGM_FI_DEV_FB_USED{pod!=""} / (DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE))', "memory"),
         )),
-        Panel("GPUs with errors", "short", (
+        *((Panel("GPUs with errors", "short", (
             ("count by (node) (DCGM_FI_DEV_XID_ERRORS > 0)", "has had an XID error: {{node}}"),
             ("count by (node) (DCGM_FI_DEV_ROW_REMAP_FAILURE > 0)", "to be replaced: {{node}}"),
-        )),
+        )),) if errors else ()),
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
+from kcheck.source.ip_ranges import is_private
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -112,6 +113,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
         "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
         "checkpoint_reason": _checkpoint_reason(intent, checkpoints),
+        "spot_grace": intent.minor >= int(usual["spot.since"]),
+        "private_api": bool(intent.api_ranges) and all(map(is_private, intent.api_ranges)),
         "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),
         "taint_value": "present" if intent.gpus else "true",
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
@@ -120,6 +123,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "scratch": jobs.scratch(min(own_machines.local_ssd(name) for name in intent.machines)),
         "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False, "coredns_metrics": False,
         "dcgm": {"namespace": "gke-managed-system", "name": "gke-managed-dcgm-exporter", "ours": False},
+        "gpu_errors": False,
     }  # fmt: skip
 
 
@@ -201,11 +205,13 @@ def _machine(name: str, intent: Intent) -> Machine:
 
     Raises:
         ConfigError: it should have GPUs, and has none of its own, or it is unknown how Google calls them, or it takes
-            more than a pool.
+            more than a pool, or it is not sold on demand, as which it is asked for.
     """
     usual = recommended.values(intent.cloud)
     if re.search(str(usual["pools.racks"]), name):
         raise ConfigError(f"machines: {name}: {recommended.reasons(intent.cloud)['pools.racks']}")
+    if intent.spot < 100 and name == intent.machine and re.search(str(usual["pools.spot_only"]), name):
+        raise ConfigError(f"machines: {name}: {recommended.reasons(intent.cloud)['pools.spot_only']}")
     ssds = own_machines.local_ssds(name)
     count = machines.gpus(intent.cloud, name) or intent.gpus
     accelerator = own_machines.accelerator(name) or ""

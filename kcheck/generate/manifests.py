@@ -133,7 +133,6 @@ FLAGS: dict[str, object] = {
     "charts": False,  # whether Terraform installs Kueue or Volcano by their charts, with the values of values/
     "docker_hub": "",  # what stands for docker.io in the names of images
     "autoscaler_pods": False,  # whether the autoscaler runs in the cluster itself, where Prometheus can read it
-    "coredns_metrics": True,  # false where another program answers
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
     "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
     "checkpoint_class": "",  # the storage class of claims for checkpoints, where it goes by the intent
@@ -142,6 +141,8 @@ FLAGS: dict[str, object] = {
     "own_etcd": False,  # whether those of etcd are
     "etcd_in_pods": False,  # whether these are of pods, where the chart of Prometheus finds them
     "dcgm": {"namespace": "kube-system", "name": "dcgm-exporter", "ours": True},  # of the cloud, where it brings one
+    "gpu_errors": True,  # whether it counts errors of GPUs
+    "coredns_metrics": True,  # false where pods ask another DNS
     "own_machines": False,  # whether nodes cost the same when they are switched off
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }

@@ -25,6 +25,12 @@ def parse_cidr(text: str) -> IPv4Network | None:
         return None
 
 
+def is_private(cidr: str) -> bool:
+    """Whether nobody has a range on the internet."""
+    network = parse_cidr(cidr)
+    return network is not None and any(network.subnet_of(one) for one in map(parse_cidr, _PRIVATE) if one is not None)
+
+
 def usable_addresses(cidr: str, reserved: int) -> int | None:
     """Usable addresses of a subnet: all except those reserved by the cloud.
 

@@ -79,10 +79,41 @@ def test_each_card_for_gpus_has_a_network_that_pods_join(machine: str, cards: in
     assert {name: one["deviceMode"] for name, one in parameters(files).items()} == dict.fromkeys(networks, "NetDevice")
     pod = sample(files)
     assert f"devices.gke.io/container.{daemon}" in pod["metadata"]["annotations"]
-    (sidecar,) = pod["spec"]["initContainers"]
+    _, sidecar = pod["spec"]["initContainers"]
     assert (sidecar["name"], sidecar["restartPolicy"]) == (daemon, "Always")  # else the pod never ends
     assert b"enable_multi_networking = true" in files["cluster.tf"]
     assert sidecar["image"].rpartition("/")[0].encode() in files["kubernetes/gpu-plugin.yaml"]
+
+
+@pytest.mark.parametrize("machine", ["a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g", "a4-highgpu-8g"])
+def test_a_job_waits_until_its_node_has_the_plugin(machine: str) -> None:
+    files = made(machines=[machine])
+    installer = next(yaml.safe_load_all(files["kubernetes/gpu-plugin.yaml"]))["spec"]["template"]["spec"]
+    *_, plugin = installer["initContainers"]
+    last = plugin["args"][0].splitlines()[-1].removeprefix("touch ").split(" #")[0]
+    pod = sample(files)["spec"]
+    first = pod["initContainers"][0]
+    assert "restartPolicy" not in first
+    assert "[ -e /plugin/installed ]" in first["command"][-1]
+    assert on_node(pod, first, "/plugin/installed") == on_node(installer, plugin, last)
+
+
+def on_node(pod: dict[str, Any], container: dict[str, Any], path: str) -> str:
+    """Where a file of a container is on the node."""
+    volumes: dict[str, str] = {volume["name"]: volume.get("hostPath", {}).get("path", "") for volume in pod["volumes"]}
+    mounts: dict[str, str] = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    nearest = max(mount for mount in mounts if path.startswith(mount))
+    return volumes[mounts[nearest]] + path.removeprefix(nearest)
+
+
+def test_jobs_over_tcpx_may_lock_memory() -> None:
+    def added(machine: str) -> list[str]:
+        (container,) = sample(made(machines=[machine]))["spec"]["containers"]
+        found: list[str] = container.get("securityContext", {}).get("capabilities", {}).get("add", [])
+        return found
+
+    assert added("a3-highgpu-8g") == ["IPC_LOCK"]
+    assert added("a3-megagpu-8g") == added("a4-highgpu-8g") == []
 
 
 def test_rdma_has_a_network_in_each_zone_and_the_job_is_in_one() -> None:
@@ -167,12 +198,56 @@ def test_cpu_clusters_keep_checkpoints_on_filestore() -> None:
     assert gke.lustre(with_defaults("gke", {"nodes": 100, "machines": ["c3-standard-88"]})) is None
 
 
+@pytest.mark.parametrize(
+    ("gpus", "components"), [(True, '["SYSTEM_COMPONENTS", "DCGM"]'), (False, '["SYSTEM_COMPONENTS"]')]
+)
+def test_google_is_sent_nothing_that_the_cluster_keeps_itself(*, gpus: bool, components: str) -> None:
+    files = made() if gpus else made(machines=["c3-standard-88"], gpus=0)
+    cluster = files["cluster.tf"].decode()
+    assert re.search(r"monitoring_config \{\s+enable_components = (.*\])", cluster)[1] == components  # type: ignore[index]
+    assert re.search(r"logging_config \{\s+enable_components = (.*)", cluster)[1] == '["SYSTEM_COMPONENTS"]'  # type: ignore[index]
+
+
+def test_a_new_project_can_be_planned_and_asked_for() -> None:
+    files = made()
+    versions = files["versions.tf"].decode()
+    assert re.search(r"user_project_override += true\n +billing_project +=\ var\.project\n", versions)
+    assert '"dns.googleapis.com"' in versions
+    project = re.search(r'(?s)data "google_project" "main" \{.*?\n}', files["registry.tf"].decode())
+    assert project is not None
+    assert "depends_on = [google_project_service.needed]" in project[0]
+
+
+@pytest.mark.parametrize(("spot", "kubernetes", "told"), [(50, "1.35", True), (0, "1.35", False), (50, "1.34", False)])
+def test_spot_nodes_give_jobs_time_to_stop(*, spot: int, kubernetes: str, told: bool) -> None:
+    pools = made(spot={"share": spot}, kubernetes=kubernetes)["node_pools.tf"].decode()
+    assert ("shutdown_grace_period_seconds" in pools) == told
+
+
+def test_small_machines_of_a3_have_no_fabric_to_be_sorry_about() -> None:
+    files = made(machines=["a3-highgpu-2g"], spot={"share": 100})
+    assert "GPUDirect" not in files["README.md"].decode().partition("other linters")[0]
+
+
 def test_ranges_that_reach_the_api_server_close_the_other_ways() -> None:
     files = made(network={"api_ranges": ["203.0.113.0/24"]})
     assert b"allow_external_traffic = false" in files["cluster.tf"]
     assert b"master_authorized_networks_config" in files["cluster.tf"]
     assert b'api_ranges = ["203.0.113.0/24"]' in files["terraform.tfvars"]
     assert b"--dns-endpoint" not in files["outputs.tf"]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "private"), [(["10.0.0.0/8", "100.64.0.0/16"], True), (["10.0.0.0/8", "198.18.5.0/24"], False)]
+)
+def test_private_ranges_reach_the_api_server_at_its_private_address(*, ranges: list[str], private: bool) -> None:
+    files = made(network={"api_ranges": ranges})
+    assert (b"enable_private_endpoint = true" in files["cluster.tf"]) == private
+    assert (b" --internal-ip" in files["outputs.tf"]) == private
+
+
+def test_an_intent_says_who_reaches_the_api_server_without_ranges() -> None:
+    assert b"On gke instead by its DNS name from anywhere" in made()["intent.yaml"]
 
 
 def test_clusters_of_a_project_have_repositories_of_their_own() -> None:
@@ -215,6 +290,8 @@ def test_kinds_of_machines_come_out_clean(given: dict[str, Any]) -> None:
         ({"machines": ["ct5p-hightpu-4t"]}, "the accelerators of ct5p-hightpu-4t are not NVIDIA's"),
         ({"machines": ["a4x-highgpu-4g"]}, "Arm machines in racks of 18 that NVLink joins"),
         ({"machines": ["n1-standard-8"], "gpus": 1}, "n1-standard-8 has no built-in GPUs"),
+        ({"machines": ["a3-highgpu-4g"]}, "a3-highgpu-4g: Google sells it as spot and by Flex-start only"),
+        ({"machines": ["a3-highgpu-4g"], "spot": {"share": 99}}, "set spot.share to 100"),
     ],
 )
 def test_accelerators_that_are_not_made_are_refused(given: dict[str, Any], told: str) -> None:

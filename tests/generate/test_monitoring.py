@@ -54,6 +54,15 @@ def queries(output: Output) -> list[str]:
     ]
 
 
+def test_nothing_waits_for_metrics_that_gke_does_not_have() -> None:
+    output = made("gke")
+    absent = r"coredns_|DCGM_FI_DEV_(XID_ERRORS|ROW_REMAP_FAILURE)"
+    assert not [query for query in queries(output) if re.search(absent, query)]
+    assert not re.search(absent.replace("FI_", "FI_.*"), output.files["kubernetes/gpu-metrics.yaml"].decode())
+    assert values(output)["coreDns"] == {"enabled": False}
+    assert "NVRM: Xid" in output.files["README.md"].decode()
+
+
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_memory_and_disk_grow_with_the_nodes(cloud: str) -> None:
     small, large = sized(cloud, 1000), sized(cloud, 5000)

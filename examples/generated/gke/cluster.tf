@@ -71,6 +71,19 @@ resource "google_container_cluster" "main" {
     }
   }
 
+  # What jobs print and what pods use is read by values/, and is not paid for in Google's own store as well.
+  monitoring_config {
+    enable_components = ["SYSTEM_COMPONENTS", "DCGM"] # DCGM: the exporter that kubernetes/gpu-metrics.yaml reads
+
+    managed_prometheus {
+      enabled = true # reads that exporter, too
+    }
+  }
+
+  logging_config {
+    enable_components = ["SYSTEM_COMPONENTS"]
+  }
+
   # People and programs come in by IAM, not by a certificate that nobody can take back.
   master_auth {
     client_certificate_config {

@@ -1,5 +1,6 @@
 # What the project needs for 458 nodes. Google wants to know whom to answer: set quota_contact, or ask for these in
-# the console, and wait for the answer before the first large job.
+# the console, and wait for the answer before the first large job. Delete those here of which the
+# project has more: Google takes a smaller number as a wish for less, and refuses to go below nine tenths.
 locals {
   quotas = {
     n2-cpus = {

@@ -75,6 +75,8 @@ resource "google_secret_manager_secret_version" "docker_hub" {
 
 data "google_project" "main" {
   project_id = var.project
+
+  depends_on = [google_project_service.needed] # else it is asked for before its API is on
 }
 
 # Artifact Registry reads the token as its own account.

@@ -13,6 +13,10 @@ provider "google" {
   project = var.project
   region  = var.region
 
+  # Cloud Quotas wants to know whose project asks, which the credentials of a person do not say.
+  user_project_override = true
+  billing_project       = var.project
+
   default_labels = {
     cluster = var.name
   }
@@ -26,6 +30,7 @@ resource "google_project_service" "needed" {
     "compute.googleapis.com",
     "container.googleapis.com",
     "containerfilesystem.googleapis.com", # image streaming
+    "dns.googleapis.com",
     "iam.googleapis.com",
     "lustre.googleapis.com",
     "secretmanager.googleapis.com",
