@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 _RECORDED = "intent.yaml"
+_NO_CLUSTER = "name the folder whose code makes one; where a module of others does, run `terraform init` there first"
 _ABSENT = "not in the code, or not read there"
 
 
@@ -282,7 +283,7 @@ def _only(clusters: list[Cluster], source: Source) -> Cluster:
         names = sorted({known(one.name) or one.address for one in clusters})
         raise ConfigError(f"{source}: no cluster {source.cluster} there, but {', '.join(names[:6])}")
     if not named:
-        raise ConfigError(f"{source}: no clusters there")
+        raise ConfigError(f"{source}: no clusters in the code there; {_NO_CLUSTER}")
     names = sorted({known(cluster.name) or cluster.address for cluster in named})
     roots = sorted({cluster.root for cluster in named})
     ways = [f"name the folder of one ({', '.join(roots[:6])})"] if len(roots) > 1 else []

@@ -92,6 +92,7 @@ def translated(intent: Intent, cloud: str) -> Intent:
     own += [f"{', '.join(lost)} is left out: {cloud} has no such machine"] if lost else []
     own += [f"network.fabric: {made.fabric}; machines of one's own may have another"] if made.fabric else []
     own += ["spot.share: 0; there is no spot market"] if intent.spot and not spot else []
+    own += ["spot.price_cap is left out: another cloud has other prices"] if intent.price_cap is not None else []
     return intents.with_assumed(made, (*own, *intent.assumed))
 
 

@@ -100,9 +100,8 @@ def choose(cluster: Cluster, world: World) -> TrainingPools:
         why = "training nodes are those with GPUs" if attached else "they are for the cluster's own pods"
         if chosen and not attached and all(map(is_for_system, chosen)):
             listed = "; ".join(named(pool) for pool in chosen)
-            result.assumed.append(
-                f"training nodes are those for the cluster's own pods: the code has no others: {listed}"
-            )
+            told = "the nodes for the cluster's own pods are taken for training, as the only ones"
+            result.assumed.append(f"{told}: {listed}")
         if attached:
             result.unread = f"{named(attached[0])}: {_attached(attached[0])}"
         elif unclear:

@@ -172,7 +172,7 @@ def test_what_the_result_does_not_keep_is_said(tmp_path: Path) -> None:
 def test_pools_for_the_system_are_for_training_where_there_are_no_others(tmp_path: Path) -> None:
     text = AKS[: AKS.index('resource "azurerm_kubernetes_cluster_node_pool"')]
     found = of_files(tmp_path, main_tf=text.replace("azurerm_subnet.a.id", "var.subnet"))
-    told = "training nodes are those for the cluster's own pods: the code has no others: pool system (main.tf:5)"
+    told = "the nodes for the cluster's own pods are taken for training, as the only ones: pool system (main.tf:5)"
     assert told in found.assumed
 
 
