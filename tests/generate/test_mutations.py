@@ -395,14 +395,9 @@ EKS = [
     ),
     mistake("unknown-priority-class", "eks", after(JOB, "restartPolicy: Never", "priorityClassName: urgent")),
     # monitoring
-    mistake("gpu-metrics-missing", "eks", prometheus(shards=8)),
-    mistake("prometheus-not-sharded", "eks", prometheus(replicas=2), also=("gpu-metrics-missing",)),
-    mistake(
-        "prometheus-too-small",
-        "eks",
-        prometheus(resources={"limits": {"memory": "8Gi"}}),
-        also=("gpu-metrics-missing",),
-    ),
+    mistake("gpu-metrics-missing", "eks", without("kubernetes/gpu-metrics.yaml"), prometheus(shards=8)),
+    mistake("prometheus-not-sharded", "eks", prometheus(replicas=2)),
+    mistake("prometheus-too-small", "eks", prometheus(resources={"limits": {"memory": "8Gi"}})),
     # spot
     mistake(
         "spot-single-type",

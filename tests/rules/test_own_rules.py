@@ -115,7 +115,7 @@ def test_all_mistakes_of_all_files_are_told(write: Callable[[Mapping[str, str]],
     ("source", "numbers"),
     [
         ("limits.eks.pool.quota", ["eks.pool.quota"]),
-        ("limits.pool.quota", ["eks.pool.quota"]),
+        ("limits.pool.quota", ["aks.pool.quota", "eks.pool.quota"]),
         ("limits.cluster.pools", [f"{cloud}.cluster.pools" for cloud in ("aks", "eks", "gke", "ack")]),
         ("limits.job.large", ["any.job.large"]),
         ("settings.pool.max_pods", ["gke.pool.max_pods"]),

@@ -73,6 +73,8 @@ spec:
           image: registry.example.com/train:1
           resources: {limits: {nvidia.com/gpu: 4}}
 """
+WITHOUT_INFINIBAND = "Standard_ND96isr_H100_v5", "Standard_NC96ads_A100_v4"
+"""Scale sets with InfiniBand have at most 100 machines; these have four GPUs."""
 
 
 def found(
@@ -142,8 +144,8 @@ def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]],
     one = found(
         write,
         {
-            "main.tf": CLUSTER,
-            "job.yaml": JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "400"),
+            "main.tf": CLUSTER.replace(*WITHOUT_INFINIBAND),
+            "job.yaml": JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "200"),
         },
     )
     assert one.case.pulls == 100
@@ -157,8 +159,13 @@ def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]],
 
 
 def test_pods_without_an_image_at_the_deadline_never_start(write: Callable[[Mapping[str, str]], Path]) -> None:
-    job = JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "400")
-    write({"main.tf": CLUSTER, "job.yaml": job.replace("  template:", "  activeDeadlineSeconds: 7200\n  template:", 1)})
+    job = JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "200")
+    write(
+        {
+            "main.tf": CLUSTER.replace(*WITHOUT_INFINIBAND),
+            "job.yaml": job.replace("  template:", "  activeDeadlineSeconds: 7200\n  template:", 1),
+        }
+    )
     lines = run(".")[1].splitlines()
     assert lines[:2] == [
         "train: Job on 200 nodes, 10 min of work: fails at its deadline of 120 min",
