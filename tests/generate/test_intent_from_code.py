@@ -80,14 +80,19 @@ def test_all_that_an_example_does_not_say_is_listed(monkeypatch: pytest.MonkeyPa
             "(eks-training/vpc.tf:6)"
         ),
         (
-            "not in the code, or not read there: account 111122223333; job.hours 24; teams research 60%, product 40%; tiers low, normal, "
-            "high; registry 111122223333.dkr.ecr.us-east-1.amazonaws.com/train; image train:1.0.0; network.range chosen by "
-            "size; network.api_ranges none"
+            "not in the code, or not read there: account 111122223333; job.hours 24; teams research 60%, product 40%; tiers "
+            "low, normal, high; registry 111122223333.dkr.ecr.us-east-1.amazonaws.com/train; image train:1.0.0; "
+            "network.api_ranges none"
         ),
         (
             "left out, as training nodes are those with the most GPUs: pool cpu (eks-training/eks.tf:26), 600 nodes of "
             "c6i.16xlarge"
         ),
+        (
+            "the cluster's own pods get up to 4 nodes of m7i.2xlarge; the code has pool system (eks-training/eks.tf:20), 4 "
+            "nodes of m6i.xlarge"
+        ),
+        "network.range: chosen by size; the code has 10.0.0.0/16 (eks-training/vpc.tf:13)",
     )
 
 
