@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 _RECORDED = "intent.yaml"
 _NO_CLUSTER = "name the folder whose code makes one; where a module of others does, run `terraform init` there first"
-_ABSENT = "not in the code, or not read there"
+ABSENT = "not in the code, or not read there"
+"""How the line begins that lists what the code does not say."""
 
 
 class Found(Struct):
@@ -145,7 +146,7 @@ def _with_assumptions(
     now = [f"{name}: {value}; {unclear[name]}" for name, value in usual.items() if name in unclear]
     now += [f"{name} is left out; {why}" for name, why in unclear.items() if name not in usual and name not in told]
     if not found.recorded and (absent := [f"{name} {value}" for name, value in usual.items() if name not in unclear]):
-        now.append(f"{_ABSENT}: {'; '.join(absent)}")
+        now.append(f"{ABSENT}: {'; '.join(absent)}")
     return intents.with_assumed(made, [*before, *now, *found.left_out])
 
 
@@ -195,14 +196,19 @@ def nested(fields: Mapping[str, object]) -> dict[str, object]:
 
 def _recall(found: Found, source: Source) -> None:
     """Take fields of the intent file beside the code where the code still says what follows from that file."""
-    recorded = _recorded(source)
+    try:
+        recorded = _recorded(source)
+    except ConfigError as error:
+        found.left_out.append(f"not read: {error}")
+        return
     if recorded is None:
         return
     from kcheck.generate.assembly import as_tree, drafted
 
     try:
         files = drafted(intents.with_defaults(found.cloud, recorded))
-    except ConfigError:
+    except ConfigError as error:
+        found.left_out.append(f"{_RECORDED} beside the code is not read: {error}")
         return
     if isinstance(files, str):
         return
@@ -220,14 +226,15 @@ def _recall(found: Found, source: Source) -> None:
 
 
 def _recorded(source: Source) -> dict[str, object] | None:
-    """The intent file beside the code; None if there is none that is valid."""
+    """The intent file beside the code; None if there is none.
+
+    Raises:
+        ConfigError: it says something that no intent has.
+    """
     for folder in source.paths:
         path = os.path.join(folder, _RECORDED)
         if Disk(boundary=source.config.boundary).read(path) is not None:
-            try:
-                return intents.load(path)
-            except ConfigError:
-                return None
+            return intents.load(path)
     return None
 
 
@@ -265,7 +272,7 @@ def _read(reading: Reading, config: Config, source: Source) -> Found:
     if training.unread:
         found.missing["machines"] = training.unread
     if "nodes" not in found.fields:
-        found.missing["nodes"] = training.unsized or training.unread or "the maxima of the pools are 0"
+        found.missing["nodes"] = training.unsized or training.unread or training.empty
     found.left_out = [*training.assumed, *training.left_out, *reader.doubts()]
     return found
 

@@ -53,6 +53,11 @@ class TrainingPools(Struct):
         return sum(self.sizes.values())
 
     @property
+    def empty(self) -> str:
+        """That the pools have no nodes, as far as they are known."""
+        return f"the maxima of the pools are 0: {'; '.join(map(named, self.sizes))}"
+
+    @property
     def spot(self) -> int:
         """Those that are bought as spot."""
         return sum(_spot_of(pool, size) for pool, size in self.sizes.items())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import ConfigError
+from kcheck.generate import other_clouds
 from tests.generate.test_intent_from_code import gke, read, source
 
 if TYPE_CHECKING:
@@ -233,6 +234,33 @@ def test_a_price_cap_is_refused_where_a_cloud_has_none(tmp_path: Path) -> None:
 def test_machines_without_known_addresses_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"kcheck does not know how many addresses a node of m99z\.xlarge takes"):
         of_files(tmp_path, main_tf=EKS + GROUP.format("a", '"m99z.xlarge"', "ON_DEMAND"))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("nodes: many\n", "not read: intent.yaml:1: "),
+        ("spot: {price_cap: 2}\n", "intent.yaml beside the code is not read: spot.price_cap: "),
+    ],
+)
+def test_a_wrong_intent_beside_the_code_is_said(text: str, told: str, tmp_path: Path) -> None:
+    gke(tmp_path)
+    assert any(line.startswith(told) for line in of_files(tmp_path, intent_yaml=text).assumed)
+
+
+def test_pools_without_nodes_are_named(tmp_path: Path) -> None:
+    gke(tmp_path, nodes="0")
+    with pytest.raises(ConfigError, match=r"the maxima of the pools are 0: pool train \(main\.tf:10\); give --nodes"):
+        read(".")
+
+
+def test_what_is_of_one_cloud_is_not_said_of_another(tmp_path: Path) -> None:
+    gke(tmp_path, location="us-east4")
+    found = other_clouds.translated(read("."), "eks")
+    (absent,) = (line for line in found.assumed if line.startswith("not in the code"))
+    assert not {part.split()[0] for part in absent.partition(": ")[2].split("; ")} & {"zones", "registry", "account"}
+    assert "autoscaler: cluster-autoscaler; managed on gke" in found.assumed
+    assert "network.mode: addresses; vpc-native on gke" in found.assumed
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root reads every file")
