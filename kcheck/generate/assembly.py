@@ -115,10 +115,10 @@ def folder() -> str:
     return next(path for i in count() if not os.path.lexists(path := f"{name}{i or ''}"))
 
 
-def drafted(intent: Intent) -> dict[str, bytes] | None:
-    """The files of an intent without the README; None if it is impossible."""
+def drafted(intent: Intent) -> dict[str, bytes] | str:
+    """The files of an intent without the README, or why it is impossible."""
     made = _assemble(intent)
-    return None if isinstance(made, str) else made.files
+    return made if isinstance(made, str) else made.files
 
 
 def as_tree(files: dict[str, bytes]) -> tuple[Tree, Config]:

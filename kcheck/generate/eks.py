@@ -6,6 +6,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.config.config import ConfigError
 from kcheck.generate import eks_storage_quotas, jobs, ranges, recommended
 from kcheck.generate.eks_lustre import lustre
 from kcheck.generate.intent import label
@@ -35,7 +36,14 @@ class Interface(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """A private and a public subnet in each zone, and the range of Services."""
+    """A private and a public subnet in each zone, and the range of Services.
+
+    Raises:
+        ConfigError: it is unknown how many addresses a node takes.
+    """
+    unknown = next((name for name in intent.machines if machines.interfaces(intent.cloud, name) is None), None)
+    if unknown is not None:
+        raise ConfigError(f"machines: kcheck does not know how many addresses a node of {unknown} takes")
     private = [Slot(f"private {zone}", "the VPC", least=24, most=_BLOCK) for zone in intent.zones]
     public = [Slot(f"public {zone}", "the VPC", prefix=_PUBLIC) for zone in intent.zones]
     return [*private, *public, Slot("services", prefix=_SERVICES, routed=False)]

@@ -262,6 +262,8 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
             raise ConfigError(f"network.{field}: {wrong} is not an IPv4 range")
     if intent.spot and not usual.get("intent.spot", True):
         raise ConfigError(f"spot.share: {recommended.reasons(intent.cloud)['intent.spot']}")
+    if intent.price_cap is not None and not usual.get("intent.price_cap", True):
+        raise ConfigError(f"spot.price_cap: {recommended.reasons(intent.cloud)['intent.price_cap']}")
     if intent.nodes > int(usual.get("intent.most", intent.nodes)):
         raise ConfigError(f"nodes: {intent.nodes:,} are too many: {recommended.reasons(intent.cloud)['intent.most']}")
     _check_names(intent)

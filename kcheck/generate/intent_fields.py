@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.generate import recommended, training_pools
 from kcheck.generate.system_nodes import non_training_nodes
+from kcheck.generate.training_pools import at
 from kcheck.model.image_names import parse
 from kcheck.source.units import minor_version, whole_number
 from kcheck.source.values import Known, Origin, Unknown, Unset, known, number, plain
@@ -34,6 +35,9 @@ _PROVIDERS = {
 _INSTALLERS = {"ClusterConfiguration": "kubeadm", "kubespray": "kubespray", "Cluster": "cluster-api"}
 """What sets a cluster up, by the kind of object, or of inventory, that it is read from."""
 
+_MOST_UNREAD = 5
+"""How many things that could not be read are listed."""
+
 _OWN = ("kube-system", "default", "kube-public")
 _PUBLIC = ("docker.io", "quay.io", "nvcr.io", "ghcr.io")
 
@@ -51,8 +55,9 @@ class CodeReader:
         self.training: TrainingPools = training_pools.choose(cluster, world)
         own = reading.inventory.cluster_of
         self.jobs = [one for one in reading.inventory.workloads if one.batch and own.get(one) is cluster]
-        if cluster.plane is not None:  # kubeadm names no machines: it does not tell training nodes apart
-            self.training.unread = "" if self._gpus_of_pods() else "kubeadm's configuration names no machines"
+        if cluster.plane is not None:  # most installers name no machines, nor do they tell training nodes apart
+            unread = f"kcheck reads no machine types of a self-managed cluster ({at(cluster.place)})"
+            self.training.unread = "" if self._gpus_of_pods() else unread
             self.training.unsized, self.training.left_out, self.training.assumed = "", [], []
 
     def fields(self) -> Iterator[tuple[str, Value[object]]]:
@@ -78,6 +83,17 @@ class CodeReader:
         yield "network.mode", _plain(self._mode())
         yield "network.fabric", _plain(self._fabric())
         yield "network.in_use", _plain(self._in_use())
+
+    def doubts(self) -> Iterator[str]:
+        """What of the code could not be read, with its place, and what of it may mean something else."""
+        skipped = [one for one in self.reading.skipped if not one.by_choice]
+        lines = [f"{one.path}{f':{one.line}' if one.line else ''}: {one.reason}" for one in skipped]
+        lines += [f"{at(one.span)}: {one.message}" for one in self.reading.problems]
+        more = f"; and {len(lines) - _MOST_UNREAD} more" if len(lines) > _MOST_UNREAD else ""
+        if self._tiers() and not self._used_tiers():
+            yield f"tiers are all priority classes of the code: {', '.join(self._tiers())}; no job there uses one"
+        if lines:
+            yield f"not read: {'; '.join(lines[:_MOST_UNREAD])}{more}"
 
     # --- where it is
 
@@ -266,6 +282,11 @@ class CodeReader:
         names = dict.fromkeys(name for one in ordered if (name := known(one.name)))
         return [name for name in names if not name.startswith("system-")]
 
+    def _used_tiers(self) -> set[str]:
+        """The priority classes of the jobs."""
+        classes = {known(template.priority) for job in self.jobs for template in job.templates}
+        return {name for name in self._tiers() if name in classes}
+
     def _scheduler(self) -> str | None:
         systems = Counter(known(job.queue_system) for job in self.jobs)
         kinds = {queue.kind for queue in self.reading.inventory.queues}
@@ -291,8 +312,9 @@ def _name(name: Value[str]) -> Value[object]:
     """A name that is valid for all parts of a cluster."""
     if not isinstance(name, Known):
         return name
-    fit = "".join(c if c.isalnum() else "-" for c in name.value.lower()).strip("-0123456789")[:20].rstrip("-")
-    return _plain(fit) if len(fit) > 1 else Unknown(f"{name.value} is too short", name.origin)
+    fit = "".join(c if c.isalnum() else "-" for c in name.value.lower()).lstrip("-0123456789")[:20].rstrip("-")
+    why = f"{name.value} is too short" if name.value else "it is empty"
+    return _plain(fit) if len(fit) > 1 else Unknown(why, name.origin)
 
 
 def _makes(root: Module, cluster: Cluster) -> bool:

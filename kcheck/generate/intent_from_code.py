@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
@@ -14,6 +13,7 @@ from kcheck.files.disk import Disk
 from kcheck.files.tree import Tree
 from kcheck.generate import intent as intents
 from kcheck.generate import recommended
+from kcheck.generate.differences import differences, has_ranges
 from kcheck.generate.intent_fields import CodeReader
 from kcheck.generate.training_pools import because
 from kcheck.numbers import machines
@@ -31,18 +31,22 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 _RECORDED = "intent.yaml"
-_ABSENT = "not in the code"
+_NO_CLUSTER = "name the folder whose code makes one; where a module of others does, run `terraform init` there first"
+ABSENT = "not in the code, or not read there"
+"""How the line begins that lists what the code does not say."""
 
 
 class Found(Struct):
     """What is read of a cluster: fields of the intent by their dotted names, and what is not.
 
     `unclear` says why a field could not be read, `missing` the same of those without which nothing is made; `left_out`
-    are sentences about what of the code no intent can say. There may be a `recorded` intent beside the code.
+    are sentences about what of the code no intent can say, which a `reader` of it compares with what is made. There may
+    be a `recorded` intent beside the code.
     """
 
     cloud: str
     fields: dict[str, object] = field(default_factory=dict)
+    reader: CodeReader | None = None
     unclear: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -100,8 +104,10 @@ def _completed(found: Found, given: Mapping[str, object], source: Source) -> Int
         try:
             made = intents.with_defaults(found.cloud, nested({**fields, **given}))
         except ConfigError as error:
-            top = re.split(r"[.:]", str(error))[0]
-            own = [name for name in fields if name.partition(".")[0] == top and name not in given]
+            wrong = str(error).partition(":")[0]
+            top = wrong.partition(".")[0]
+            own = [name for name in fields if wrong == name or (wrong not in fields and name.partition(".")[0] == top)]
+            own = [name for name in own if name not in given]
             if not own or top in ("machines", "nodes", "gpus"):
                 raise ConfigError(f"{source}: {error}") from error
             unclear |= dict.fromkeys(own, str(error).partition(": ")[2])
@@ -109,11 +115,24 @@ def _completed(found: Found, given: Mapping[str, object], source: Source) -> Int
                 del fields[name]
             continue
         mode, usual = fields.get("network.mode"), str(recommended.values(found.cloud)["intent.mode"])
-        if mode in (None, usual) or "network.mode" in given or drafted(made) is not None:
+        files = drafted(made)
+        if not isinstance(files, str) or mode in (None, usual) or "network.mode" in given:
             break
-        unclear["network.mode"] = f"{mode} of the code is impossible for this cluster"
+        unclear["network.mode"] = f"{mode} of the code is impossible for this cluster: {files}"
         del fields["network.mode"]
+    if not isinstance(files, str):
+        _compare(found, files, source)
     return _with_assumptions(made, found, unclear, given.keys(), given.keys() | fields.keys())
+
+
+def _compare(found: Found, files: dict[str, bytes], source: Source) -> None:
+    """Add what of the code the files do not keep."""
+    from kcheck.generate.assembly import as_tree
+
+    tree, config = as_tree(files)
+    made = _read(inventory.read(tree, config), config, source._replace(cluster=""))
+    if found.reader is not None and made.reader is not None:
+        found.left_out += differences(found.reader, made.reader)
 
 
 def _with_assumptions(
@@ -122,9 +141,12 @@ def _with_assumptions(
     """An intent that lists what nobody `told`, and what of the code is left out."""
     before = [line for line in made.assumed if line.partition(":")[0] not in given]
     usual = {name: value for name, value in _values(made).items() if name not in told}
+    if found.reader is not None and has_ranges(found.reader):
+        usual.pop("network.range", None)
     now = [f"{name}: {value}; {unclear[name]}" for name, value in usual.items() if name in unclear]
+    now += [f"{name} is left out; {why}" for name, why in unclear.items() if name not in usual and name not in told]
     if not found.recorded and (absent := [f"{name} {value}" for name, value in usual.items() if name not in unclear]):
-        now.append(f"{_ABSENT}: {'; '.join(absent)}")
+        now.append(f"{ABSENT}: {'; '.join(absent)}")
     return intents.with_assumed(made, [*before, *now, *found.left_out])
 
 
@@ -174,16 +196,21 @@ def nested(fields: Mapping[str, object]) -> dict[str, object]:
 
 def _recall(found: Found, source: Source) -> None:
     """Take fields of the intent file beside the code where the code still says what follows from that file."""
-    recorded = _recorded(source)
+    try:
+        recorded = _recorded(source)
+    except ConfigError as error:
+        found.left_out.append(f"not read: {error}")
+        return
     if recorded is None:
         return
     from kcheck.generate.assembly import as_tree, drafted
 
     try:
         files = drafted(intents.with_defaults(found.cloud, recorded))
-    except ConfigError:
+    except ConfigError as error:
+        found.left_out.append(f"{_RECORDED} beside the code is not read: {error}")
         return
-    if files is None:
+    if isinstance(files, str):
         return
     tree, config = as_tree(files)
     try:
@@ -199,14 +226,15 @@ def _recall(found: Found, source: Source) -> None:
 
 
 def _recorded(source: Source) -> dict[str, object] | None:
-    """The intent file beside the code; None if there is none that is valid."""
+    """The intent file beside the code; None if there is none.
+
+    Raises:
+        ConfigError: it says something that no intent has.
+    """
     for folder in source.paths:
         path = os.path.join(folder, _RECORDED)
         if Disk(boundary=source.config.boundary).read(path) is not None:
-            try:
-                return intents.load(path)
-            except ConfigError:
-                return None
+            return intents.load(path)
     return None
 
 
@@ -228,8 +256,8 @@ def read(source: Source) -> Found:
 def _read(reading: Reading, config: Config, source: Source) -> Found:
     world = World(reading.inventory, config)
     cluster = _only(reading.inventory.clusters, source)
-    found = Found(cluster.cloud)
     reader = CodeReader(cluster, reading, world)
+    found = Found(cluster.cloud, reader=reader)
     for name, value in reader.fields():
         if isinstance(value, Known):
             if value.value in (None, [], {}, ""):
@@ -244,8 +272,8 @@ def _read(reading: Reading, config: Config, source: Source) -> Found:
     if training.unread:
         found.missing["machines"] = training.unread
     if "nodes" not in found.fields:
-        found.missing["nodes"] = training.unsized or training.unread or "the maxima of the pools are 0"
-    found.left_out = [*training.assumed, *training.left_out]
+        found.missing["nodes"] = training.unsized or training.unread or training.empty
+    found.left_out = [*training.assumed, *training.left_out, *reader.doubts()]
     return found
 
 
@@ -262,12 +290,15 @@ def _only(clusters: list[Cluster], source: Source) -> Cluster:
         names = sorted({known(one.name) or one.address for one in clusters})
         raise ConfigError(f"{source}: no cluster {source.cluster} there, but {', '.join(names[:6])}")
     if not named:
-        raise ConfigError(f"{source}: no clusters there")
+        raise ConfigError(f"{source}: no clusters in the code there; {_NO_CLUSTER}")
     names = sorted({known(cluster.name) or cluster.address for cluster in named})
     roots = sorted({cluster.root for cluster in named})
     ways = [f"name the folder of one ({', '.join(roots[:6])})"] if len(roots) > 1 else []
     ways += [f"choose one with --cluster ({', '.join(names[:6])})"] if len(names) > 1 else []
-    raise ConfigError(f"{source}: {len(named)} clusters there; {' or '.join(ways) or 'they have the same name'}")
+    files = sorted({cluster.place.source.path for cluster in named})
+    ways += [f"name the file of one ({', '.join(files[:6])})"] if len(files) > 1 and not ways else []
+    ways = ways or ["they have the same name, so kcheck cannot tell them apart"]
+    raise ConfigError(f"{source}: {len(named)} clusters there; {' or '.join(ways)}")
 
 
 def _is_field(name: str, value: object, place: Span) -> bool:

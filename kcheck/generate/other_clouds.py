@@ -8,6 +8,7 @@ from kcheck.config.config import ConfigError
 from kcheck.generate import intent as intents
 from kcheck.generate import recommended, render
 from kcheck.generate.assembly import ImpossibleError, generate
+from kcheck.generate.intent_from_code import ABSENT
 from kcheck.numbers import equivalents, machines
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
 
 README = "README.md"
+_OF_A_CLOUD = ("account", "region", "zones", "machines", "registry", "autoscaler", "installer", "network.mode")
+"""Fields that another cloud has values of its own for."""
 _TEMPLATE = "any/templates/_clouds.md.j2"
 
 
@@ -92,7 +95,19 @@ def translated(intent: Intent, cloud: str) -> Intent:
     own += [f"{', '.join(lost)} is left out: {cloud} has no such machine"] if lost else []
     own += [f"network.fabric: {made.fabric}; machines of one's own may have another"] if made.fabric else []
     own += ["spot.share: 0; there is no spot market"] if intent.spot and not spot else []
-    return intents.with_assumed(made, (*own, *intent.assumed))
+    own += ["spot.price_cap is left out: another cloud has other prices"] if intent.price_cap is not None else []
+    choices = {"autoscaler": (made.autoscaler, intent.autoscaler), "network.mode": (made.mode, intent.mode)}
+    own += [f"{name}: {now}; {then} on {intent.cloud}" for name, (now, then) in choices.items() if now != then]
+    return intents.with_assumed(made, (*own, *filter(None, map(_anywhere, intent.assumed))))
+
+
+def _anywhere(line: str) -> str:
+    """What of an assumption is so on any cloud; empty if nothing is."""
+    head, _, rest = line.partition(": ")
+    if head == ABSENT:
+        parts = [part for part in rest.split("; ") if part.split(" ")[0] not in _OF_A_CLOUD]
+        return f"{head}: {'; '.join(parts)}" if parts else ""
+    return "" if head in _OF_A_CLOUD else line
 
 
 def _described(intent: Intent) -> str:

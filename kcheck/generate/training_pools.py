@@ -9,26 +9,34 @@ from msgspec import Struct, field
 
 from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.model import CONTROL_PLANE
-from kcheck.numbers import machines
+from kcheck.numbers import equivalents, machines
 from kcheck.source.units import counted
-from kcheck.source.values import Known, Unknown, Unset, equals, known, reason_of
+from kcheck.source.values import Known, Unknown, Unset, equals, known, number, reason_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.model import Cluster, NodePool
     from kcheck.scale.world import World
     from kcheck.source.text import Span
     from kcheck.source.values import Value
 
 
+_MOST_NAMES = 5
+"""How many machine types of a pool are named in a sentence."""
+
+
 class TrainingPools(Struct):
     """The pools for training, with their nodes at the target.
 
-    `left_out` says of every other pool why it is none, and `assumed` what is taken for granted of these. `unread` is
-    why there may be others, or why nothing is known of their machines: then nothing is to be made of them.
+    `left_out` says of every other pool why it is none, except of those for the `system` that are no larger than what
+    takes their place, and `assumed` what is taken for granted of these. `unread` is why there may be others, or why
+    nothing is known of their machines: then nothing is to be made of them.
     """
 
     cloud: str
     sizes: dict[NodePool, int] = field(default_factory=dict)
+    system: list[NodePool] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
     unread: str = ""
@@ -45,19 +53,31 @@ class TrainingPools(Struct):
         return sum(self.sizes.values())
 
     @property
+    def empty(self) -> str:
+        """That the pools have no nodes, as far as they are known."""
+        return f"the maxima of the pools are 0: {'; '.join(map(named, self.sizes))}"
+
+    @property
     def spot(self) -> int:
         """Those that are bought as spot."""
-        return sum(size for pool, size in self.sizes.items() if known(pool.market.spot))
+        return sum(_spot_of(pool, size) for pool, size in self.sizes.items())
 
     @property
     def machines(self) -> list[str]:
-        """The machine types with as many GPUs as the others."""
-        return [name for name in self._types if machines.gpus(self.cloud, name) in (None, self.gpus)]
+        """The machine types with as many GPUs as the first one, of the same model as far as that is known."""
+        return [
+            name for name in self._types if machines.gpus(self.cloud, name) in (None, self.gpus) and self._alike(name)
+        ]
 
     @property
     def unlike(self) -> list[str]:
-        """The machine types with other numbers of GPUs."""
+        """The machine types with another number or model of GPUs."""
         return [name for name in self._types if name not in self.machines]
+
+    def _alike(self, name: str) -> bool:
+        """Whether a machine may have the GPUs of the first one."""
+        first, own = equivalents.model(self.cloud, self._types[0]), equivalents.model(self.cloud, name)
+        return None in (first, own) or first == own
 
     @property
     def _types(self) -> list[str]:
@@ -74,40 +94,58 @@ def choose(cluster: Cluster, world: World) -> TrainingPools:
     """The pools for training: those with the most GPUs, else those that are not for the system."""
     result = TrainingPools(cluster.cloud)
     able = [pool for pool in world.pools.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
-    with_gpus = [pool for pool in able if known(pool.machine.gpu)]
+    with_gpus = [pool for pool in able if known(pool.machine.gpu) and not _attached(pool)]
+    attached = [pool for pool in able if _attached(pool)]
     unclear = [pool for pool in able if isinstance(pool.machine.gpu, Unknown)]
     if with_gpus:
         chosen = _largest_group(with_gpus, world)
         why = "training nodes are those with the most GPUs"
     else:
-        chosen = [pool for pool in able if not is_for_system(pool)] or able
-        why = "they are for the cluster's own pods"
-        if unclear:
-            result.unread = f"machine types of {_named(unclear[0])} are unknown{_because(unclear[0])}"
+        chosen = attached or [pool for pool in able if not is_for_system(pool)] or able
+        why = "training nodes are those with GPUs" if attached else "they are for the cluster's own pods"
+        if chosen and not attached and all(map(is_for_system, chosen)):
+            listed = "; ".join(named(pool) for pool in chosen)
+            told = "the nodes for the cluster's own pods are taken for training, as the only ones"
+            result.assumed.append(f"{told}: {listed}")
+        if attached:
+            result.unread = f"{named(attached[0])}: {_attached(attached[0])}"
+        elif unclear:
+            result.unread = f"machine types of {named(unclear[0])} are unknown{_because(unclear[0])}"
     if with_gpus:
         result.left_out += [
-            f"{_named(pool)} is left out: its machine type is unknown{_because(pool)}" for pool in unclear
+            f"{named(pool)} is left out: its machine type is unknown{_because(pool)}" for pool in unclear
         ]
-    if not chosen and not result.unread:
-        result.unread = cluster.gap or "no node pools in the code"
-    elif cluster.gap:
-        result.left_out.append(f"pools may be left out: {cluster.gap}")
+        result.left_out += [f"{named(pool)} is left out: {_attached(pool)}" for pool in attached]
+    hidden = _hidden_pools(cluster, able, world)
+    gap = cluster.gap or hidden
+    if hidden and not with_gpus:
+        result.unread = result.unsized = hidden
+    elif not chosen and not result.unread:
+        result.unread = gap or _why_no_pools(cluster)
+    elif gap:
+        result.left_out.append(f"pools may be left out: {gap}")
     _measure(result, chosen, world)
     if result.unlike:
+        verb = "is" if len(result.unlike) == 1 else "are"
         result.left_out.append(
-            f"{', '.join(result.unlike)} are left out: the nodes of a job have the same number of GPUs"
+            f"{', '.join(result.unlike)} {verb} left out: the nodes of a job have the same number and model of GPUs"
         )
     room = non_training_nodes(cluster.cloud, result.nodes)
-    others = [
-        told(pool, world)
-        for pool in able  # there is a pool for the system in what is made
-        if pool not in chosen + unclear and not (is_for_system(pool) and (_nodes(pool, world) or 0) <= room)
-    ]
-    if others:
-        result.left_out.append(f"left out, as {why}: {'; '.join(others)}")
+    others = [pool for pool in able if pool not in chosen + unclear + attached]
+    result.system = [pool for pool in others if is_for_system(pool) and (_nodes(pool, world) or 0) <= room]
+    if further := [described(pool, world) for pool in others if pool not in result.system]:
+        result.left_out.append(f"left out, as {why}: {'; '.join(further)}")
     if chosen and not result.machines and not result.unread:
-        result.unread = f"{_named(chosen[0])} names no machine type{_because(chosen[0])}"
+        result.unread = f"{named(chosen[0])} names no machine type{_because(chosen[0])}"
     return result
+
+
+def _spot_of(pool: NodePool, size: int) -> int:
+    """How many nodes of a pool are bought as spot: all, none, or a share beyond the first ones."""
+    if known(pool.market.spot):
+        return size
+    beyond = max(0, size - number(pool.market.on_demand_base, 0))
+    return beyond * (100 - number(pool.market.on_demand, 100)) // 100
 
 
 def is_for_system(pool: NodePool) -> bool:
@@ -116,53 +154,97 @@ def is_for_system(pool: NodePool) -> bool:
 
 
 def _largest_group(pools: list[NodePool], world: World) -> list[NodePool]:
-    """The pools whose nodes have the same number of GPUs, with the most GPUs of all."""
-    groups: dict[int | None, list[NodePool]] = defaultdict(list)
+    """The pools whose nodes have the same number of GPUs of the same model, with the most GPUs of all."""
+    groups: dict[tuple[int | None, str | None], list[NodePool]] = defaultdict(list)
     for pool in pools:
-        groups[known(pool.machine.gpus)].append(pool)
+        cluster, names = known(pool.cluster), known(pool.machine.instance_types)
+        model = equivalents.model(cluster.cloud, names[0]) if cluster and names else None
+        groups[known(pool.machine.gpus), model].append(pool)
 
-    def cards(each: int | None) -> tuple[int, int]:
-        return sum((_nodes(pool, world) or 0) * (each or 1) for pool in groups[each]), each or 0
+    def cards(kind: tuple[int | None, str | None]) -> tuple[int, int]:
+        each, _ = kind
+        return sum((_nodes(pool, world) or 0) * (each or 1) for pool in groups[kind]), each or 0
 
     return groups[max(groups, key=cards)]
 
 
+def _attached(pool: NodePool) -> str:
+    """Which GPUs a pool attaches to machines that have none; empty if it attaches none."""
+    names, kind = known(pool.machine.instance_types) or (), known(pool.machine.accelerator)
+    cluster = known(pool.cluster)
+    if not names or not kind or cluster is None or machines.gpus(cluster.cloud, names[0]):
+        return ""
+    return f"it attaches {kind} to {names[0]}, and kcheck generates machine types with built-in GPUs only"
+
+
+def _hidden_pools(cluster: Cluster, pools: list[NodePool], world: World) -> str:
+    """Why Karpenter may add nodes of which nothing is known; empty if it does not, or if its NodePools are read."""
+    read = any(equals(one.mode, "Karpenter") for one in pools)
+    if read or "karpenter" not in world.autoscaling.installed(cluster):
+        return ""
+    return f"Karpenter adds nodes to the cluster ({at(cluster.place)}), but none of its NodePools could be read"
+
+
+def _why_no_pools(cluster: Cluster) -> str:
+    """Why a cluster has no pools in the code."""
+    if known(cluster.provisioned):
+        return f"no node pools in the code: the cloud chooses the machines of this cluster ({at(cluster.place)})"
+    return f"no node pools of the cluster ({at(cluster.place)}) in the code"
+
+
 def _measure(result: TrainingPools, chosen: list[NodePool], world: World) -> None:
     """Count the nodes of the pools, and note what is unknown of them."""
-    types: dict[str, int] = {}
     for pool in chosen:
         size = world.sizes.of_pool(pool)
-        nodes = known(size)
+        nodes, doubt = known(size), world.inventory.doubts.get(pool.id, "")
         result.sizes[pool] = nodes or 0
-        if nodes is None and not result.unsized:
-            result.unsized = f"the maximum of {_named(pool)} is unknown{because(size, pool.place)}"
+        if (nodes is None or doubt) and not result.unsized:
+            unknown = f"how many pools there are like {named(pool)} is unknown: {doubt}"
+            result.unsized = unknown if doubt else f"the maximum of {named(pool)} is unknown{because(size, pool.place)}"
         if isinstance(pool.market.spot, Unknown):
             result.assumed.append(
-                f"{_named(pool)} is bought on demand: whether it is spot is unknown{because(pool.market.spot)}"
+                f"{named(pool)} is bought on demand: whether it is spot is unknown{because(pool.market.spot)}"
             )
-        names = known(pool.machine.instance_types)
-        if not names:
-            result.assumed.append(f"{_named(pool)} has the machines of the others: its own are unknown{_because(pool)}")
-        elif not known(pool.market.spot):
-            types[names[0]] = types.get(names[0], 0) + (nodes or 0)
-    if len(types) > 1:
-        first = result.machines[0]
-        others = ", ".join(f"{counted(nodes, 'node')} of {name}" for name, nodes in types.items() if name != first)
-        result.assumed.append(f"all nodes on demand are of {first}; the code has {others} on demand, too")
+        if not known(pool.machine.instance_types):
+            result.assumed.append(f"{named(pool)} has the machines of the others: its own are unknown{_because(pool)}")
+    if result.machines:
+        result.assumed += _simplified(result)
+
+
+def _simplified(result: TrainingPools) -> Iterator[str]:
+    """What of the pools' machines is no more: an intent buys one type on demand, and all that are alike as spot."""
+    first, of_types = result.machines[0], dict[str, int]()
+    for pool, size in result.sizes.items():
+        names = known(pool.machine.instance_types) or ()
+        left = size if names and names[0] not in result.machines else size - _spot_of(pool, size)
+        if names and names[0] != first and left:
+            of_types[names[0]] = of_types.get(names[0], 0) + left
+        if len(names) > 1 and not known(pool.market.spot):
+            yield f"{named(pool)} may have any of {_some(names)}; on demand there is only {first}"
+    if of_types:
+        others = ", ".join(f"{counted(nodes, 'node')} of {name}" for name, nodes in of_types.items())
+        yield f"{others} become nodes of {first}: the nodes of a job are alike"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(names[:_MOST_NAMES])}{more}"
 
 
 def _nodes(pool: NodePool, world: World) -> int | None:
     return known(world.sizes.of_pool(pool))
 
 
-def told(pool: NodePool, world: World) -> str:
+def described(pool: NodePool, world: World) -> str:
     """A pool as a reader knows it: name, place, size, machines."""
     nodes, types = _nodes(pool, world), known(pool.machine.instance_types)
     size = counted(nodes, "node") if nodes is not None else "an unknown number of nodes"
-    return f"{_named(pool)}, {size}{' of ' + '/'.join(types[:3]) if types else ''}"
+    return f"{named(pool)}, {size}{' of ' + '/'.join(types[:3]) if types else ''}"
 
 
-def _named(pool: NodePool) -> str:
+def named(pool: NodePool) -> str:
+    """A pool by its name and place."""
     return f"pool {pool.display_name} ({at(pool.place)})"
 
 

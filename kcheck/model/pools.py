@@ -111,7 +111,8 @@ class Market(Struct, frozen=True, eq=False):
     """How machines are bought: `charge` is the billing method, `reservation` a paid reservation.
 
     `bid` is how a spot pool bids, `price_caps` the most that it pays for a machine type in dollars an hour;
-    `on_demand_fallback` says that it takes nodes at full price where there are no others.
+    `on_demand_fallback` says that it takes nodes at full price where there are no others. A pool of both kinds buys
+    `on_demand` percent of its nodes on demand, after the first `on_demand_base`.
     """
 
     spot: Value[bool] = NOTHING
@@ -119,6 +120,8 @@ class Market(Struct, frozen=True, eq=False):
     bid: Value[str] = NOTHING
     price_caps: Value[dict[str, str]] = NOTHING
     on_demand_fallback: Value[bool] = NOTHING
+    on_demand: Value[int] = NOTHING
+    on_demand_base: Value[int] = NOTHING
     reservation: Value[str] = NOTHING
 
 

@@ -40,12 +40,16 @@ class Autoscaling:
         if self.autoscaler(cluster) is not None:
             return Known("cluster-autoscaler", place)
         names = [*self._installed[cluster.id], cluster.grower]
-        for name in names:
-            match = _AUTOSCALER.search(known(name) or "")
-            if match is not None:
-                return Known(match[1], place)
+        installed = next(iter(self.installed(cluster)), None)
+        if installed is not None:
+            return Known(installed, place)
         unknown = next((name for name in (*names, self._of_any_cluster) if isinstance(name, Unknown)), None)
         return unknown if unknown is not None else Unset(place)
+
+    def installed(self, cluster: Cluster) -> list[str]:
+        """The autoscalers that the code installs in a cluster; there may be one beside the other."""
+        texts = [known(name) or "" for name in (*self._installed[cluster.id], cluster.grower)]
+        return [match[1] for text in texts if (match := _AUTOSCALER.search(text))]
 
     @cached_property
     def _installed(self) -> dict[str, list[Value[str]]]:

@@ -80,14 +80,19 @@ def test_all_that_an_example_does_not_say_is_listed(monkeypatch: pytest.MonkeyPa
             "(eks-training/vpc.tf:6)"
         ),
         (
-            "not in the code: account 111122223333; job.hours 24; teams research 60%, product 40%; tiers low, normal, "
-            "high; registry 111122223333.dkr.ecr.us-east-1.amazonaws.com/train; image train:1.0.0; network.range chosen by "
-            "size; network.api_ranges none"
+            "not in the code, or not read there: account 111122223333; job.hours 24; teams research 60%, product 40%; tiers "
+            "low, normal, high; registry 111122223333.dkr.ecr.us-east-1.amazonaws.com/train; image train:1.0.0; "
+            "network.api_ranges none"
         ),
         (
             "left out, as training nodes are those with the most GPUs: pool cpu (eks-training/eks.tf:26), 600 nodes of "
             "c6i.16xlarge"
         ),
+        (
+            "the cluster's own pods get up to 4 nodes of m7i.2xlarge; the code has pool system (eks-training/eks.tf:20), 4 "
+            "nodes of m6i.xlarge"
+        ),
+        "network.range: chosen by size; the code has 10.0.0.0/16 (eks-training/vpc.tf:13)",
     )
 
 
@@ -173,7 +178,7 @@ def test_types_of_a_pool_with_other_numbers_of_gpus_are_left_out(tmp_path: Path)
     )
     found = read(tmp_path)
     assert (found.machines, found.gpus) == (("g5.2xlarge", "g5.4xlarge"), 1)
-    assert "g5.12xlarge are left out: the nodes of a job have the same number of GPUs" in found.assumed
+    assert "g5.12xlarge is left out: the nodes of a job have the same number and model of GPUs" in found.assumed
 
 
 @pytest.mark.parametrize(("spot", "share"), [(20, 100), (1, 5)])
@@ -265,13 +270,13 @@ def test_code_alone_says_almost_all(cloud: str, tmp_path: Path, monkeypatch: pyt
     found = read(".")
     different = {name for name in wanted.__struct_fields__ if getattr(wanted, name) != getattr(found, name)}
     assert different == {"assumed"}
-    unsaid = {"network.range", "network.api_ranges"}
+    unsaid = {"network.api_ranges"}
     if cloud == "selfmanaged":
         unsaid |= {"account", "region", "zones", "network.fabric"}
     if cloud == "ack":
         unsaid |= {"account"}  # the provider has no argument for it
     (line,) = found.assumed
-    assert {part.split()[0] for part in line.removeprefix("not in the code: ").split("; ")} == unsaid
+    assert {part.split()[0] for part in line.removeprefix("not in the code, or not read there: ").split("; ")} == unsaid
 
 
 def test_code_wins_over_the_intent_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +341,7 @@ def test_the_command_says_what_was_assumed(tmp_path: Path, monkeypatch: pytest.M
     for words in (("--var", "machine=n2-standard-32"), ("--intent", "mine.yaml")):
         code, out = run("--from", ".", *words, "--output", str(tmp_path.parent / "made"), "--overwrite")
         assert code == 0
-        assert "kcheck: assumed: not in the code: " in out
+        assert "kcheck: assumed: not in the code, or not read there: " in out
         assert "machines: [n2-standard-32]" in (tmp_path.parent / "made/intent.yaml").read_text()
 
 

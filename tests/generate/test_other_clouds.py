@@ -90,6 +90,8 @@ def test_what_is_wanted_stays_as_it_is() -> None:
         "machines: a3-megagpu-8g; p5.48xlarge of eks has 8 x H100 80 GB, too",
         ("region us-central1; zones us-central1-a, us-central1-b, us-central1-c; account my-project; "
         f"registry {found.registry}; eks has others"),
+        "autoscaler: managed; cluster-autoscaler on eks",
+        "network.mode: vpc-native; addresses on eks",
     )  # fmt: skip
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.clouds import kubelet
 from kcheck.clouds.eks import addon_settings, launch_templates, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
@@ -169,7 +171,8 @@ class _Config:
         for at, side in enumerate(_SIDES):
             for i, zone in enumerate(zones.value if blocks else ()):
                 block: Value[str] = Known(str(blocks[at * len(zones.value) + i]), cut)
-                written[side].append(self._subnet(f"{side}-{zone}", block, Known(network, self.origin)))
+                own = NOTHING if isinstance(self.fields.texts("zones"), Unset) else Known(zone, zones.origin)
+                written[side].append(self._subnet(f"{side}-{zone}", block, Known(network, self.origin), own))
         return written
 
     def _written(self, side: str) -> list[Subnet]:
@@ -183,16 +186,22 @@ class _Config:
                             fields = self._fields(f"{KIND}.subnet", one)
                             why = f"the subnet {name} is given by id"
                             cidr = or_default(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
-                            result.append(self._subnet(name, cidr, Unknown("the VPC is given by id")))
+                            zone = or_default(fields.text("zone"), lambda _, name=name: self._zone_in(name))  # type: ignore[misc]
+                            result.append(self._subnet(name, cidr, Unknown("the VPC is given by id"), zone))
         return result
 
-    def _subnet(self, name: str, cidr: Value[str], network: Value[Network]) -> Subnet:
+    def _zone_in(self, name: str) -> Value[str]:
+        """The zone that a subnet is named after, unless its name is another one."""
+        region = known(self.fields.text("region"))
+        return Known(name, self.origin) if region and name.startswith(region) else NOTHING
+
+    def _subnet(self, name: str, cidr: Value[str], network: Value[Network], zone: Value[str]) -> Subnet:
         place = self.place
         if isinstance(cidr, Known) and cidr.origin.spans:
             place = cidr.origin.written
         subnet = Subnet(
             f"{self.identity}/{name}", place, CLOUD, f"{self.address}/{name}", self.folder, "",
-            name=Known(name, self.origin), cidr=cidr, network=network,
+            name=Known(name, self.origin), cidr=cidr, network=network, zone=zone,
         )  # fmt: skip
         self.inventory.subnets.append(subnet)
         return subnet
@@ -225,7 +234,7 @@ class _Config:
                     efa=_efa(fields, types, place),
                 ),
                 addresses=Addresses(subnets=own, pods_take_addresses=cluster.pods_take_addresses),
-                market=fields.record_of(Market, reservation=launch_templates.reserved(fields)),
+                market=_market(fields),
                 scheduling=fields.record_of(Scheduling, taints=_taints(fields)),
                 placement=Placement(together=_together(fields)),
                 system=System(
@@ -304,6 +313,13 @@ def _written_at(value: Value[int], origin: Origin) -> Value[int]:
 def _blocks(record: Record, kind: str) -> tuple[Record, ...]:
     found = record.blocks(kind)
     return () if isinstance(found, Unknown) else found
+
+
+def _market(fields: Fields) -> Market:
+    """How the machines of a group are bought: an unmanaged one says it by its distribution."""
+    market = fields.record_of(Market, reservation=launch_templates.reserved(fields))
+    spot = launch_templates.is_spot(fields, None)
+    return market if isinstance(spot, Unset) else replace(market, spot=spot)
 
 
 def _boot_data(fields: Fields) -> Value[str]:

@@ -276,7 +276,9 @@ class _Eks(Reader):
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
                 subnet_ids=fields.texts("subnets"),
             ),
-            market=Market(spot, reservation=template_of.reservation(fields, template, managed=managed)),
+            market=fields.record_of(
+                Market, spot, reservation=template_of.reservation(fields, template, managed=managed)
+            ),
             scheduling=_scheduling(fields, instance),
             placement=(template or fields).record_of(Placement),
             system=template_of.system(fields, template, instance.span, managed=managed),
