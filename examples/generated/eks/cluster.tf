@@ -1,6 +1,6 @@
 module "eks" {
   source  = "terraform-aws-modules/eks/aws"
-  version = "~> 21.0"
+  version = "~> 21.18"
 
   name               = var.name
   kubernetes_version = var.kubernetes_version
@@ -45,16 +45,16 @@ module "eks" {
       })
     }
 
-    # Its StorageClass is the default one, which EKS does not have: Prometheus keeps its data on such a disk.
     aws-ebs-csi-driver = {
+      # Volumes are mounted on system nodes only: the driver's pod would take an address of each training node.
       configuration_values = jsonencode({
-        defaultStorageClass = {
-          enabled = true
+        node = {
+          tolerateAllTaints = false
         }
       })
 
       pod_identity_association = [{
-        role_arn        = aws_iam_role.ebs.arn
+        role_arn        = "arn:aws:iam::${var.account}:role/${aws_iam_role_policy_attachment.ebs.role}" # may ask EC2 from its first start on
         service_account = "ebs-csi-controller-sa"
       }]
     }

@@ -143,13 +143,3 @@ data "aws_iam_policy_document" "pods" {
     }
   }
 }
-
-resource "aws_iam_role" "ebs" {
-  name_prefix        = "${var.name}-ebs-csi-"
-  assume_role_policy = data.aws_iam_policy_document.pods.json
-}
-
-resource "aws_iam_role_policy_attachment" "ebs" {
-  role       = aws_iam_role.ebs.name
-  policy_arn = "arn:aws:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
-}
