@@ -15,6 +15,7 @@ from kcheck.numbers.reserved import GI, Node, taken
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
+    from kcheck.numbers.reserved import Reserved
 
 _ZONE = "topology.kubernetes.io/zone"
 _HOUR = 3600
@@ -32,7 +33,7 @@ class FastNeighbours(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Numbers of the sample job: `cpu` in whole vCPUs, `memory` and `shm` in GiB, `deadline` and `grace` in seconds.
+    """Numbers of the sample job: `cpu` as Kubernetes writes it, memories in GiB, `deadline` and `grace` in seconds.
 
     `least` are the nodes with which an elastic one starts, `near` is the label of nodes that talk fast; None on spot.
     """
@@ -42,7 +43,7 @@ class Job(NamedTuple):
     nodes: int
     least: int
     processes: int
-    cpu: int
+    cpu: int | str
     memory: int
     shm: int
     deadline: int
@@ -64,7 +65,7 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
         nodes=intent.job_nodes,
         least=max(1, intent.job_nodes * int(usual["job.least"]) // 100),
         processes=processes,
-        cpu=cpus(intent),
+        cpu=quantity(millicores(intent)),
         memory=memory_left(intent) or _least_memory(intent),
         shm=processes * int(usual["job.shm"]),
         deadline=intent.job_hours * _HOUR * int(usual["job.deadline"]) // 100,
@@ -89,11 +90,20 @@ def vcpus(intent: Intent) -> int | None:
     return min(numbers) if len(numbers) == len(intent.machines) else None
 
 
-def cpus(intent: Intent) -> int:
-    """Whole vCPUs of a node for a pod; a safe lower bound if unknown."""
+def millicores(intent: Intent) -> int:
+    """Thousandths of a CPU of a node for a pod: whole CPUs where the node leaves one; a safe lower bound if unknown."""
     usual = recommended.values(intent.cloud)
     of_node = vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
-    return max(1, of_node * int(usual["job.cpu"]) // 100)
+    whole, rest = of_node * int(usual["job.cpu"]) // 100 * 1000, of_node * 1000
+    for node, kept in _kept(intent):
+        rest = min(rest, node.cpu - (kept.cpu.high or 0))
+    return whole if 0 < whole <= rest else min(max(rest, 0) * int(usual["job.cpu"]) // 5000 * 50, 1000)
+
+
+def quantity(thousandths: int) -> int | str:
+    """Thousandths of a CPU as Kubernetes writes them: 2, 750m."""
+    whole, rest = divmod(thousandths, 1000)
+    return f"{thousandths}m" if rest else whole
 
 
 def memory_left(intent: Intent) -> int | None:
@@ -102,27 +112,35 @@ def memory_left(intent: Intent) -> int | None:
     Karpenter starts no node for a pod that asks for more than it expects of the type.
     """
     usual, found = recommended.values(intent.cloud), []
-    pods = usual.get("pools.max_pods")
     by_karpenter = intent.autoscaler == "karpenter"
     hidden = limits("any")["reserved.memory_karpenter" if by_karpenter else "reserved.memory_overhead"].text
-    for name in intent.machines:
-        machine, memory = machines.machine(intent.cloud, name), machines.memory(intent.cloud, name)
-        if machine is None or machine.vcpus is None or memory is None:
-            return None
-        node = Node(name, machine.vcpus * 1000, memory, int(pods) if pods else None, intent.minor)
-        kept = cloud(intent.cloud).reserved(node)
+    for node, kept in _kept(intent):
         if kept.memory.high is None or kept.eviction.high is None:
             return None
-        found.append(memory - kept.memory.high - kept.eviction.high - taken(hidden, memory, GI))
+        found.append(node.memory - kept.memory.high - kept.eviction.high - taken(hidden, node.memory, GI))
+    if not found:
+        return None
     left = min(found) // GI - int(usual["job.agents"])
     step = int(usual["job.step"])
     return (left if left < step * step else left // step * step) if left > 0 else None
 
 
+def _kept(intent: Intent) -> list[tuple[Node, Reserved]]:
+    """A node of each machine type, and what it keeps from pods; none if one of the types is unknown."""
+    pods, found = recommended.values(intent.cloud).get("pools.max_pods"), []
+    for name in intent.machines:
+        machine, memory = machines.machine(intent.cloud, name), machines.memory(intent.cloud, name)
+        if machine is None or machine.vcpus is None or memory is None:
+            return []
+        node = Node(name, machine.vcpus * 1000, memory, int(pods) if pods else None, intent.minor)
+        found.append((node, cloud(intent.cloud).reserved(node)))
+    return found
+
+
 def _least_memory(intent: Intent) -> int:
     """GiB that machines of any type leave to a pod."""
     each = recommended.values(intent.cloud)["job.memory_gpu" if intent.gpus else "job.memory_cpu"]
-    return cpus(intent) * int(each)
+    return max(1, millicores(intent) // 1000) * int(each)
 
 
 def efa(intent: Intent) -> int:

@@ -56,10 +56,10 @@ class Flavor(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """The quota of a resource in a queue's flavor, in whole units."""
+    """The quota of a resource in a queue's flavor."""
 
     flavor: str
-    resources: list[tuple[str, int]]
+    resources: list[tuple[str, int | str]]
 
 
 class Queue(NamedTuple):
@@ -251,12 +251,14 @@ def _covered(intent: Intent, fast: jobs.Interfaces) -> list[str]:
 def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Queue]:
     """A queue a team; what no team has is in one that lends it to all."""
     names = [*((team.name, team.name) for team in intent.teams), ("shared", "")]
-    each = intent.gpus or jobs.cpus(intent)
+    each = intent.gpus * 1000 or jobs.millicores(intent)
     parts = apportioned([flavor.nodes for flavor in flavors], [team.share for team in intent.teams])
     result = []
     for (name, team), own in zip(names, zip(*parts, strict=True), strict=False):
         amounts = [
-            Amount(flavor.name, list(zip(covered, [nodes * each, nodes * flavor.interfaces], strict=False)))
+            Amount(
+                flavor.name, list(zip(covered, [jobs.quantity(nodes * each), nodes * flavor.interfaces], strict=False))
+            )
             for flavor, nodes in zip(flavors, own, strict=True)
         ]
         result.append(Queue(name, team, amounts))
@@ -275,7 +277,7 @@ def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
         found = jobs.interfaces(intent)
         fast = [(found.resource, nodes * found.number)] if found.number else []
         return [(CARD, nodes * intent.gpus), *fast, ("cpu", most), memory]
-    return [("cpu", nodes * jobs.cpus(intent)), memory]
+    return [("cpu", jobs.quantity(nodes * jobs.millicores(intent))), memory]
 
 
 def _ready(intent: Intent, target: int) -> int:
