@@ -303,6 +303,6 @@ def test_accelerators_that_are_not_made_are_refused(given: dict[str, Any], told:
 def test_machines_that_leave_less_than_a_cpu_get_jobs_that_fit(scheduler: str) -> None:
     """An e2-medium leaves 0.915 of its two shared vCPUs."""
     fields = {"nodes": 10, "machines": ["e2-medium"], "job": {"nodes": 4}, "scheduler": scheduler}
-    output = generate(intent.with_defaults("gke", fields))
+    output = assembly.generate(with_defaults("gke", fields))
     assert [one.rule for one in output.result.findings] == []
     assert "cpu: 750m" in output.files["jobs/sample.yaml"].decode()
