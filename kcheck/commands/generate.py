@@ -44,6 +44,9 @@ def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | N
 @options.variables
 @options.workspace
 @options.env_vars
+@options.module_dirs
+@options.exclude
+@options.outside
 @click.option(
     "--cloud", "others", metavar="CLOUD,...", callback=_clouds, default=None,
     help="Generate the same cluster on each of these clouds, in a folder each, and compare them.",

@@ -61,6 +61,17 @@ variables = click.option(
 )
 workspace = click.option("--workspace", default=None, metavar="NAME", help="Terraform workspace.")
 env_vars = click.option("--env-vars", is_flag=True, help="Also read variables from TF_VAR_* in the environment.")
+module_dirs = click.option(
+    "--module-dir", "module_dirs", multiple=True, metavar="DIR",
+    help="Folder with copies of modules that are not in the tree; may be repeated.",
+)  # fmt: skip
+outside = click.option(
+    "--allow-outside", "outside", multiple=True, metavar="DIR",
+    help="Folder outside the repository that may be read, too; may be repeated.",
+)  # fmt: skip
+exclude = click.option(
+    "--exclude", multiple=True, metavar="PATH", help="File, folder or pattern to skip; may be repeated."
+)
 own_rules = click.option(
     "--rules", "folders", multiple=True, metavar="DIR", help="Folder with your own rules; may be repeated."
 )
@@ -104,19 +115,13 @@ _OPTIONS = (
     variables,
     workspace,
     env_vars,
-    click.option(
-        "--module-dir",
-        "module_dirs",
-        multiple=True,
-        metavar="DIR",
-        help="Folder with copies of modules that are not in the tree; may be repeated.",
-    ),
+    module_dirs,
     click.option("--render", type=click.Choice(["helm"]), default=None, help="Render charts with the installed helm."),
     click.option(
         "--helm-values", multiple=True, metavar="FILE", help="Values file for rendered charts; may be repeated."
     ),
     click.option("--price", metavar="USD", help="Price of a node-hour, instead of list prices."),
-    click.option("--exclude", multiple=True, metavar="PATH", help="File, folder or pattern to skip; may be repeated."),
+    exclude,
     click.option(
         "--ignore",
         multiple=True,
@@ -133,13 +138,7 @@ _OPTIONS = (
         help="Stop after this time, report what was found, and exit with 3.",
     ),
     click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),
-    click.option(
-        "--allow-outside",
-        "outside",
-        multiple=True,
-        metavar="DIR",
-        help="Folder outside the repository that may be read, too; may be repeated.",
-    ),
+    outside,
 )
 
 

@@ -18,6 +18,7 @@ from kcheck.generate.intent_fields import CodeReader
 from kcheck.generate.training_pools import because
 from kcheck.numbers import machines
 from kcheck.reading import inventory
+from kcheck.report.text import skipped_text
 from kcheck.scale.world import World
 from kcheck.source.elements import wrap
 from kcheck.source.values import Known, Origin, known
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _RECORDED = "intent.yaml"
 _NO_CLUSTER = "name the folder whose code makes one; where a module of others does, run `terraform init` there first"
+_MOST_GAPS = 3
+"""So many places that were not read are told where there is no cluster."""
 ABSENT = "not in the code, or not read there"
 """How the line begins that lists what the code does not say."""
 
@@ -255,7 +258,7 @@ def read(source: Source) -> Found:
 
 def _read(reading: Reading, config: Config, source: Source) -> Found:
     world = World(reading.inventory, config)
-    cluster = _only(reading.inventory.clusters, source)
+    cluster = _only(reading, source)
     reader = CodeReader(cluster, reading, world)
     found = Found(cluster.cloud, reader=reader)
     for name, value in reader.fields():
@@ -277,12 +280,13 @@ def _read(reading: Reading, config: Config, source: Source) -> Found:
     return found
 
 
-def _only(clusters: list[Cluster], source: Source) -> Cluster:
+def _only(reading: Reading, source: Source) -> Cluster:
     """The cluster that is meant.
 
     Raises:
         ConfigError: it is not there, or there are others.
     """
+    clusters = reading.inventory.clusters
     named = [one for one in clusters if source.cluster in ("", one.address, one.id, known(one.name))]
     if len(named) == 1:
         return named[0]
@@ -290,7 +294,9 @@ def _only(clusters: list[Cluster], source: Source) -> Cluster:
         names = sorted({known(one.name) or one.address for one in clusters})
         raise ConfigError(f"{source}: no cluster {source.cluster} there, but {', '.join(names[:6])}")
     if not named:
-        raise ConfigError(f"{source}: no clusters in the code there; {_NO_CLUSTER}")
+        gaps = [skipped_text(one) for one in reading.skipped if not one.by_choice][:_MOST_GAPS]
+        told = f". Not read: {'. '.join(gaps)}" if gaps else ""
+        raise ConfigError(f"{source}: no clusters in the code there; {_NO_CLUSTER}{told}")
     names = sorted({known(cluster.name) or cluster.address for cluster in named})
     roots = sorted({cluster.root for cluster in named})
     ways = [f"name the folder of one ({', '.join(roots[:6])})"] if len(roots) > 1 else []

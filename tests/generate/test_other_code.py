@@ -263,6 +263,12 @@ def test_what_is_of_one_cloud_is_not_said_of_another(tmp_path: Path) -> None:
     assert "network.mode: addresses; vpc-native on gke" in found.assumed
 
 
+def test_modules_that_were_not_read_are_named_where_there_is_no_cluster(tmp_path: Path) -> None:
+    (tmp_path / "own.tf").write_text('module "nodes" {\n  source = "../../nodes"\n}\n')
+    with pytest.raises(ConfigError, match=r"no clusters in the code there.*Not read: .*outside of the repository"):
+        read(tmp_path)
+
+
 @pytest.mark.skipif(os.getuid() == 0, reason="root reads every file")
 def test_unreadable_files_are_named(tmp_path: Path) -> None:
     gke(tmp_path)
