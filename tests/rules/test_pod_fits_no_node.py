@@ -46,11 +46,11 @@ def told(check: Callable[..., Result], code: str, requests: str, **more: str) ->
     ("requests", "text"),
     [
         ("cpu: 1930m", ""),
-        ("cpu: 1931m", "1.931 CPUs; a t3.large leaves 1.93 of its 2 to pods"),
-        ("cpu: 16", "16 CPUs; a t3.large leaves 1.93 of its 2 to pods"),
+        ("cpu: 1931m", "1.931 CPUs; each t3.large leaves 1.93 of its 2 to pods"),
+        ("cpu: 16", "16 CPUs; each t3.large leaves 1.93 of its 2 to pods"),
         ("memory: 7Gi", ""),  # the kernel may keep more than is left
-        ("memory: 8Gi", "8Gi of memory; a t3.large leaves at most 7.27Gi of its 8Gi to pods"),
-        ("memory: 7455Mi", "7,455Mi of memory; a t3.large leaves at most 7,452Mi of its 8,192Mi to pods"),
+        ("memory: 8Gi", "8Gi of memory; each t3.large leaves at most 7.27Gi of its 8Gi to pods"),
+        ("memory: 7455Mi", "7,455Mi of memory; each t3.large leaves at most 7,452Mi of its 8,192Mi to pods"),
     ],
 )
 def test_in_words(requests: str, text: str, check: Callable[..., Result]) -> None:
