@@ -74,7 +74,7 @@ def test_a_pool_that_may_have_room(more: str, check: Callable[..., Result]) -> N
 def test_the_largest_machine_is_named(check: Callable[..., Result]) -> None:
     more = GROUP.format(name="large", types='["t3.large", "m5.xlarge"]', more=TAINT.replace("NO_S", "PREFER_NO_S"))
     (text,) = told(check, CLUSTER + SMALL + more, "cpu: 4")
-    assert "a m5.xlarge leaves 3.92 of its 4 to pods" in text
+    assert "each m5.xlarge leaves 3.92 of its 4 to pods" in text
 
 
 def test_something_that_adds_larger_nodes(check: Callable[..., Result]) -> None:
