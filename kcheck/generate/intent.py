@@ -21,6 +21,7 @@ from kcheck.source.regex import regex
 from kcheck.source.text import Source
 from kcheck.source.units import counted
 from kcheck.source.values import plain
+from kcheck.source.visible import visible
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -179,8 +180,8 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
 
 
 def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:
-    """An intent that lists what was assumed, each line once."""
-    return replace(intent, assumed=tuple(dict.fromkeys(lines)))
+    """An intent that lists what was assumed, each line once, and no character of the code that is not seen."""
+    return replace(intent, assumed=tuple(dict.fromkeys(map(visible, lines))))
 
 
 def _zone(form: str, region: str, letter: str) -> str:

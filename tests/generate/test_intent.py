@@ -378,7 +378,7 @@ def test_diff_is_what_git_takes(here: Path) -> None:
     [
         ((), "no cloud given"),
         (("eks", "--intent", "missing.yaml"), "missing.yaml: no such file"),
-        (("--from", "."), "no clusters there"),
+        (("--from", "."), "no clusters in the code there"),
         (("eks", "--nodes", "0"), "0 is not in the range"),
     ],
 )

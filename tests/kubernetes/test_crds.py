@@ -198,6 +198,16 @@ spec:
   podMetricsEndpoints:
     - {port: metrics, honorLabels: true, relabelings: [{sourceLabels: [a], targetLabel: b}]}
 """,
+    "ServiceMonitor": """\
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: one}
+spec:
+  namespaceSelector: {matchNames: [kube-system]}
+  selector: {matchLabels: {app: one}}
+  endpoints:
+    - {port: http, metricRelabelings: [{sourceLabels: [a], regex: b, action: keep}]}
+""",
     "PrometheusRule": """\
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
@@ -437,6 +447,8 @@ BAD = [
     ("AKSNodeClass", "metadata: {name: one}\n", "", "'metadata' is a required property"),
     ("PodMonitor", "  selector: {matchLabels: {app: one}}\n", "", "'selector' is a required property"),
     ("PodMonitor", "targetLabel: b", "target: b", "Additional"),
+    ("ServiceMonitor", "sourceLabels:", "sources:", "Additional"),
+    ("ServiceMonitor", "  endpoints:\n", "  podMetricsEndpoints:\n", "'endpoints' is a required property"),
     ("PrometheusRule", "expr: up == 0, ", "", "spec.groups.0.rules.0: 'expr' is a required property"),
     ("PrometheusRule", "for: 5m", "for: 5 minutes", "spec.groups.0.rules.0.for: '5 minutes' does not match"),
     ("PrometheusRule", "severity: page", "severity: 1", "rules.0.labels.severity: 1 is not of type 'string'"),
