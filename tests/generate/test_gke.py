@@ -81,6 +81,7 @@ def test_each_card_for_gpus_has_a_network_that_pods_join(machine: str, cards: in
     assert f"devices.gke.io/container.{daemon}" in pod["metadata"]["annotations"]
     _, sidecar = pod["spec"]["initContainers"]
     assert (sidecar["name"], sidecar["restartPolicy"]) == (daemon, "Always")  # else the pod never ends
+    assert sidecar["startupProbe"]["exec"]["command"]  # else the job begins before the daemon is ready
     assert b"enable_multi_networking = true" in files["cluster.tf"]
     assert sidecar["image"].rpartition("/")[0].encode() in files["kubernetes/gpu-plugin.yaml"]
 
@@ -306,3 +307,34 @@ def test_machines_that_leave_less_than_a_cpu_get_jobs_that_fit(scheduler: str) -
     output = assembly.generate(with_defaults("gke", fields))
     assert [one.rule for one in output.result.findings] == []
     assert "cpu: 750m" in output.files["jobs/sample.yaml"].decode()
+
+
+@pytest.mark.parametrize(
+    ("given", "amount"),
+    [
+        ({"machines": ["a3-highgpu-8g"]}, (4 + 1) * 8),  # machines that come with GPUs do not count
+        ({"machines": ["n2-standard-32"]}, 100 * 32 + (4 + 1) * 8),
+        ({"machines": ["n2-standard-32"], "spot": {"share": 100}}, 100 * 32 + (4 + 1) * 8),
+    ],
+)
+def test_cpus_of_all_regions_have_a_quota_of_their_own(given: dict[str, Any], amount: int) -> None:
+    requests = assembly.generate(with_defaults("gke", {"nodes": 100, **given})).facts.requests
+    assert {one.code: one.amount for one in requests}["CPUS_ALL_REGIONS"] == amount
+
+
+@pytest.mark.parametrize("registry", ["us-central1-docker.pkg.dev/my-project/train", "registry.example.com/ml"])
+def test_the_account_that_reads_the_token_of_docker_hub_is_there_before_it_gets_rights(registry: str) -> None:
+    """Artifact Registry makes it with the first repository of a project, and that of Docker Hub needs its rights."""
+    files = made(registry=registry)
+    rights = files["registry.tf"].decode().partition('resource "google_secret_manager_secret_iam_member"')[2]
+    ours = "depends_on = [google_artifact_registry_repository.train]" in rights
+    by_hand = "gcloud beta services identity create --service artifactregistry.googleapis.com --project my-project"
+    assert ours != (by_hand in files["README.md"].decode())
+    assert ours == ("docker.pkg.dev" in registry)
+
+
+@pytest.mark.parametrize(("machine", "service"), [("a3-highgpu-8g", "lustre"), ("n2-standard-32", "filestore")])
+def test_readme_says_what_stays_when_the_cluster_is_destroyed(machine: str, service: str) -> None:
+    files = made(machines=[machine])
+    assert b"reclaimPolicy: Retain" in files["kubernetes/storage-class.yaml"]
+    assert f"`gcloud {service} instances delete pvc-... --location=" in files["README.md"].decode()

@@ -8,6 +8,11 @@ locals {
       value      = 72 # vCPUs
       dimensions = { region = var.region }
     }
+    all-cpus = {
+      id         = "CPUS-ALL-REGIONS-per-project"
+      value      = 72 # vCPUs
+      dimensions = {}
+    }
     ssd = {
       id         = "SSD-TOTAL-GB-per-project-region"
       value      = 45900 # GB

@@ -79,11 +79,13 @@ data "google_project" "main" {
   depends_on = [google_project_service.needed] # else it is asked for before its API is on
 }
 
-# Artifact Registry reads the token as its own account.
+# Artifact Registry reads the token as its own account, which it makes with the first repository of a project.
 resource "google_secret_manager_secret_iam_member" "docker_hub" {
   count = var.docker_hub_user == "" ? 0 : 1
 
   secret_id = google_secret_manager_secret.docker_hub[0].id
   role      = "roles/secretmanager.secretAccessor"
   member    = "serviceAccount:service-${data.google_project.main.number}@gcp-sa-artifactregistry.iam.gserviceaccount.com"
+
+  depends_on = [google_artifact_registry_repository.train]
 }
