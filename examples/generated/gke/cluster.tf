@@ -71,12 +71,12 @@ resource "google_container_cluster" "main" {
     }
   }
 
-  # What jobs print and what pods use is read by values/, and is not paid for in Google's own store as well.
+  # What jobs print and what pods use is read by values/, and is not paid for in Google's own store as well: only GPU metrics are.
   monitoring_config {
     enable_components = ["SYSTEM_COMPONENTS", "DCGM"] # DCGM: the exporter that kubernetes/gpu-metrics.yaml reads
 
     managed_prometheus {
-      enabled = true # reads that exporter, too
+      enabled = true # reads that exporter, too, and is paid by the sample
     }
   }
 
