@@ -1,6 +1,7 @@
 # What the project needs for 458 nodes. Google wants to know whom to answer: set quota_contact, or ask for these in
 # the console, and wait for the answer before the first large job. Delete those here of which the
-# project has more: Google takes a smaller number as a wish for less, and refuses to go below nine tenths.
+# project has more: Google takes a smaller number as a wish for less, and refuses to go below nine tenths. Delete, too,
+# what the console does not list: some projects have no quota of all CPUs.
 locals {
   quotas = {
     n2-cpus = {
