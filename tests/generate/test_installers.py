@@ -274,6 +274,14 @@ def test_nobody_has_to_remember_certificates() -> None:
     assert "kubeadm certs renew all" in files(nodes=100)["README.md"]
 
 
+def test_queues_that_count_cpus_of_unknown_machines_say_so() -> None:
+    told = "queues count as many CPUs for each node (`kubernetes/kueue.yaml`)"
+    cpus = {"machines": ["box"], "gpus": 0, "network": {"fabric": "none"}}
+    assert told in files(nodes=50, **cpus)["README.md"]
+    assert told not in files(nodes=50)["README.md"]
+    assert told not in files(nodes=50, machines=["box"])["README.md"]
+
+
 def test_an_upgrade_keeps_what_kubelets_of_training_nodes_have() -> None:
     readme = files(nodes=100)["README.md"]
     assert "`kubeadm upgrade node --patches /etc/kubernetes/patches`" in readme
