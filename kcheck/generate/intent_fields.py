@@ -85,8 +85,13 @@ class CodeReader:
         yield "installer", _plain(self._installer())
         yield from ((name, _plain(value)) for name, value in self._image())
         yield "network.mode", _plain(self._mode())
-        yield "network.fabric", _plain(self._fabric())
-        yield "network.cards", _plain(own_machines.cards(self.objects) if self._fabric() != "none" else None)
+        fabric = self._fabric()
+        cards = own_machines.cards(self.objects, self._resource(fabric or ""))
+        unnamed = Unknown(
+            f"the code has {fabric}, and names no cards that are read", Origin((cluster.place,))
+        )
+        yield "network.fabric", unnamed if fabric in own_machines.BY_CARDS and not cards else _plain(fabric)
+        yield "network.cards", _plain(cards)
         yield "network.in_use", _plain(self._in_use())
 
     def doubts(self) -> Iterator[str]:
@@ -226,10 +231,14 @@ class CodeReader:
             return None
         asked = {name for container in containers for name, _ in container.extended}
         able = str(self.usual["intent.fabrics"]).split(", ")
-        found = [one for one in able if self.usual.get(f"fabric.{one.replace('-', '_')}") in asked]
+        found = [one for one in able if self._resource(one) in asked]
         if found:
             return found[0] if len(found) == 1 else None
         return "none" if not any(container.rdma for container in containers) else None
+
+    def _resource(self, fabric: str) -> str:
+        """What pods ask for to join a network between GPUs."""
+        return str(self.usual.get(f"fabric.{fabric.replace('-', '_')}", ""))
 
     def _mode(self) -> str | None:
         """How pods get addresses, by the name that intents have for it."""

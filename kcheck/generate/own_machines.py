@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 RAW = Raw(kinds=frozenset({"Metal3MachineTemplate", "NicClusterPolicy", "ResourceFlavor", "SriovNetworkNodePolicy"}))
 """What to read as it is written, beside what rules need."""
 
+BY_CARDS = ("roce", "infiniband-sriov")
+"""Networks between GPUs of which somebody has to name the cards."""
+
 _PLACES = {
     "ResourceFlavor": ("spec", "nodeLabels", ZONE),
     "Metal3MachineTemplate": ("spec", "template", "spec", "hostSelector", "matchLabels", ZONE),
@@ -35,20 +38,19 @@ def zones(objects: Iterable[Manifest]) -> list[str]:
     return sorted({node.text for node in found if isinstance(node, yaml.Scalar)})
 
 
-def cards(objects: Iterable[Manifest]) -> list[str]:
-    """The interfaces that NVIDIA's network operator offers to pods, in their order."""
-    return list(dict.fromkeys(name for one in objects for name in _cards(one)))
+def cards(objects: Iterable[Manifest], resource: str) -> list[str]:
+    """The interfaces that NVIDIA's network operator offers to pods as a resource, in their order."""
+    return list(dict.fromkeys(name for one in objects for name in _cards(one, resource.rpartition("/")[2])))
 
 
-def _cards(item: Manifest) -> Iterator[str]:
-    functions = yaml.get(item.tree, "spec", "nicSelector", "pfNames")
-    for one in functions.items if isinstance(functions, yaml.Sequence) else ():
-        if isinstance(one, yaml.Scalar):
-            yield one.text
+def _cards(item: Manifest, resource: str) -> Iterator[str]:
+    named, functions = (yaml.get(item.tree, "spec", *path) for path in (("resourceName",), ("nicSelector", "pfNames")))
+    if isinstance(named, yaml.Scalar) and named.text == resource and isinstance(functions, yaml.Sequence):
+        yield from (one.text for one in functions.items if isinstance(one, yaml.Scalar))
     config = yaml.get(item.tree, "spec", "rdmaSharedDevicePlugin", "config")
     if isinstance(config, yaml.Scalar):
         try:
-            listed = json.loads(config.text)["configList"]
+            listed = [one for one in json.loads(config.text)["configList"] if one["resourceName"] == resource]
             yield from (str(name) for one in listed for name in one.get("selectors", {}).get("ifNames", ()))
         except (ValueError, KeyError, TypeError, AttributeError):
             return

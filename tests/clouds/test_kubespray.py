@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,6 @@ from kcheck.source.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from kcheck.engine.linter import Result
 
@@ -272,3 +272,28 @@ def test_a_host_without_a_zone_leaves_the_zones_unknown(write: Callable[..., Pat
     write({VARIABLES: FLANNEL[VARIABLES], **hosts})
     pools = inventory.read(Tree(["."]), Config()).inventory.pools
     assert not [pool for pool in pools if known(pool.placement.zones)]
+
+
+def test_a_group_within_another_has_its_own_zone(write: Callable[..., Path]) -> None:
+    hosts = """\
+[kube_control_plane]
+a
+[gpu]
+gpu[1:4]
+[kube_node:children]
+gpu
+[all:vars]
+place=hall
+[west]
+gpu[1:2]
+[west:vars]
+place = "west"
+"""
+    group = "node_labels:\n  topology.kubernetes.io/zone: '{{ place }}'\n"
+    beside = {"inventory/train/inventory.ini": hosts, "inventory/train/group_vars/gpu.yml": group}
+    write({VARIABLES: FLANNEL[VARIABLES], **beside})
+    pools = inventory.read(Tree(["."]), Config()).inventory.pools
+    assert [known(pool.placement.zones) for pool in pools] == [None, ("hall", "west")]
+    (Path("inventory/train/inventory.ini")).write_text(hosts.replace("gpu[1:2]", "gpu[1:4]"))
+    pools = inventory.read(Tree(["."]), Config()).inventory.pools
+    assert [known(pool.placement.zones) for pool in pools] == [None, ("west",)]

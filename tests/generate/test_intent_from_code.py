@@ -303,6 +303,20 @@ def test_code_of_own_machines_says_where_they_are_and_their_network(
     assert not [line for line in found.assumed if line.startswith("tiers")]
 
 
+def test_cards_of_storage_are_not_between_gpus(tmp_path: Path) -> None:
+    wanted = intent.with_defaults("selfmanaged", {"nodes": 100, "network": {"fabric": "roce", "cards": CARDS}})
+    files = {path: data for path, data in generate(wanted).files.items() if path != "intent.yaml"}
+    more = b'{"configList": [{"resourceName": "storage", "selectors": {"ifNames": ["ibp99s0"]}}, '
+    files["kubernetes/fabric.yaml"] = files["kubernetes/fabric.yaml"].replace(b'{"configList": [', more)
+    written(files, tmp_path)
+    assert read(tmp_path).cards == tuple(CARDS)
+    files["kubernetes/fabric.yaml"] = files["kubernetes/fabric.yaml"].replace(b'{"configList": [', b'{"configList": {[')
+    written(files, tmp_path)
+    assert any(
+        line.startswith("network.fabric: infiniband; the code has roce, and names no cards") for line in read(tmp_path).assumed
+    )
+
+
 def test_code_wins_over_the_intent_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fields = {"nodes": 100, "network": {"in_use": ["10.0.0.0/16"]}, "job": {"nodes": 16}}
     written(generate(intent.with_defaults("gke", fields)).files, tmp_path)

@@ -126,11 +126,17 @@ def values(found: dict[str, Group], text: str, hosts: set[str]) -> set[str]:
     match = _REFERENCE.fullmatch(text.strip())
     if match is None:
         return set() if "{{" in text else {text}
+    own = {
+        name: hosts if name == "all" else members(found, name) & hosts
+        for name, group in found.items()
+        if match[1] in group.variables
+    }
     result, left = set(), set(hosts)
-    for name, group in found.items():
-        if match[1] in group.variables and (own := members(found, name) & hosts):
-            result.add(group.variables[match[1]])
-            left -= own
+    # a group within another wins
+    for name in sorted(own, key=lambda name: (name == "all", len(own[name]), bool(found[name].children), name)):
+        if own[name] & left:
+            result.add(found[name].variables[match[1]])
+            left -= own[name]
     return result if not left else set()
 
 
