@@ -8,9 +8,10 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING
 
-from kcheck.generate import recommended, training_pools
+from kcheck.generate import own_machines, recommended, training_pools
 from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.generate.training_pools import at
+from kcheck.model import KUEUE_PRIORITY
 from kcheck.model.image_names import parse
 from kcheck.source.units import minor_version, whole_number
 from kcheck.source.values import Known, Origin, Unknown, Unset, known, number, plain
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from kcheck.source.values import Value
     from kcheck.terraform.module import Module
 
-_PROVIDERS = {
+PROVIDERS = {
     "eks": ("aws", "allowed_account_ids"), "gke": ("google", "project"), "aks": ("azurerm", "subscription_id"),
     "ack": ("alicloud", "account_id"),
 }  # fmt: skip
@@ -38,6 +39,7 @@ _INSTALLERS = {"ClusterConfiguration": "kubeadm", "kubespray": "kubespray", "Clu
 _MOST_UNREAD = 5
 """How many things that could not be read are listed."""
 
+_REGION = "topology.kubernetes.io/region"
 _OWN = ("kube-system", "default", "kube-public")
 _PUBLIC = ("docker.io", "quay.io", "nvcr.io", "ghcr.io")
 
@@ -55,6 +57,8 @@ class CodeReader:
         self.training: TrainingPools = training_pools.choose(cluster, world)
         own = reading.inventory.cluster_of
         self.jobs = [one for one in reading.inventory.workloads if one.batch and own.get(one) is cluster]
+        own_objects = reading.inventory.objects if "intent.installers" in self.usual else ()
+        self.objects = own_machines.beside(cluster, own_objects)
         if cluster.plane is not None:  # most installers name no machines, nor do they tell training nodes apart
             unread = f"kcheck reads no machine types of a self-managed cluster ({at(cluster.place)})"
             self.training.unread = "" if self._gpus_of_pods() else unread
@@ -81,7 +85,11 @@ class CodeReader:
         yield "installer", _plain(self._installer())
         yield from ((name, _plain(value)) for name, value in self._image())
         yield "network.mode", _plain(self._mode())
-        yield "network.fabric", _plain(self._fabric())
+        fabric = self._fabric()
+        cards = own_machines.cards(self.objects, self._resource(fabric or ""))
+        unnamed = Unknown(f"the code has {fabric}, and names no cards that are read", Origin((cluster.place,)))
+        yield "network.fabric", unnamed if fabric in own_machines.BY_CARDS and not cards else _plain(fabric)
+        yield "network.cards", _plain(cards)
         yield "network.in_use", _plain(self._in_use())
 
     def doubts(self) -> Iterator[str]:
@@ -99,7 +107,7 @@ class CodeReader:
 
     def _account(self) -> Value[object]:
         """The account in the provider's settings, else in the name of the registry."""
-        _, attribute = _PROVIDERS.get(self.cluster.cloud, ("", ""))
+        _, attribute = PROVIDERS.get(self.cluster.cloud, ("", ""))
         value = self._of_provider(attribute)
         if isinstance(value, Known):
             own = plain(value)
@@ -115,17 +123,21 @@ class CodeReader:
         return re.compile(re.sub(r"\\\{\w+\\\}", "[^./]+", pattern) + "/")
 
     def _region(self) -> Value[object]:
-        """Of the cluster where it has one, else of the provider."""
+        """Of the cluster where it has one, else of the provider, or of the labels of machines of one's own."""
         location = self.cluster.location
         if isinstance(location, Known):
             text = re.sub(r"\s", "", str(location.value).lower())
             return _plain(text.rpartition("-")[0] if known(self.cluster.zonal) else text)
+        pools = self.world.pools.of_cluster(self.cluster) if self.cluster.plane is not None else ()
+        labelled = {(known(pool.scheduling.labels) or {}).get(_REGION) for pool in pools} - {None}
+        if len(labelled) == 1:
+            return _plain(labelled.pop())
         value = self._of_provider("region")
         return value if isinstance(location, Unset) or isinstance(value, Known) else location
 
     def _of_provider(self, attribute: str) -> Value[object]:
         """An attribute of the cloud's provider; the one without an alias first."""
-        provider, _ = _PROVIDERS.get(self.cluster.cloud, ("", ""))
+        provider, _ = PROVIDERS.get(self.cluster.cloud, ("", ""))
         found: list[Value[object]] = []
         for root in self.reading.roots:
             if not attribute or not _makes(root, self.cluster):
@@ -137,12 +149,13 @@ class CodeReader:
         return next((value for value in found if isinstance(value, Known)), next(iter(found), Unset(Origin(()))))
 
     def _zones(self) -> Value[object]:
-        """The zones of the training pools, else of their subnets, else of the cluster."""
+        """The zones of the training pools, else of their subnets, else of the cluster, else what manifests name."""
         pools = self.training.pools or self.world.pools.of_cluster(self.cluster)
         of_pools = {zone for pool in pools for zone in known(pool.placement.zones) or ()}
         subnets = [subnet for pool in pools for subnet in known(pool.addresses.subnets) or ()]
         of_subnets = {zone for subnet in subnets if (zone := known(subnet.zone))}
         own = of_pools or of_subnets or set(known(self.cluster.node_locations) or ())
+        own = own or set(own_machines.zones(self.objects))
         if not own and known(self.cluster.zonal):
             own = {str(known(self.cluster.location))}
         if own:
@@ -209,10 +222,21 @@ class CodeReader:
         return _INSTALLERS.get(kind) if "intent.installers" in self.usual else None
 
     def _fabric(self) -> str | None:
-        """None between the GPUs, where jobs are there and no pod asks for one; unknown otherwise."""
+        """The network between the GPUs, by what jobs ask for; none if they ask for nothing, else unknown."""
         templates = [one for job in self.jobs for one in job.templates if number(one.gpus, 0)]
-        asked = any(container.rdma for one in templates for container in one.containers)
-        return "none" if "intent.fabrics" in self.usual and templates and not asked else None
+        containers = [container for one in templates for container in one.containers]
+        if "intent.fabrics" not in self.usual or not templates:
+            return None
+        asked = {name for container in containers for name, _ in container.extended}
+        able = str(self.usual["intent.fabrics"]).split(", ")
+        found = [one for one in able if self._resource(one) in asked]
+        if found:
+            return found[0] if len(found) == 1 else None
+        return "none" if not any(container.rdma for container in containers) else None
+
+    def _resource(self, fabric: str) -> str:
+        """What pods ask for to join a network between GPUs."""
+        return str(self.usual.get(f"fabric.{fabric.replace('-', '_')}", ""))
 
     def _mode(self) -> str | None:
         """How pods get addresses, by the name that intents have for it."""
@@ -285,6 +309,7 @@ class CodeReader:
     def _used_tiers(self) -> set[str]:
         """The priority classes of the jobs."""
         classes = {known(template.priority) for job in self.jobs for template in job.templates}
+        classes |= {(known(job.labels) or {}).get(KUEUE_PRIORITY) for job in self.jobs}
         return {name for name in self._tiers() if name in classes}
 
     def _scheduler(self) -> str | None:

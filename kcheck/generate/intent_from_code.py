@@ -12,9 +12,9 @@ from kcheck.config.config import Config, ConfigError
 from kcheck.files.disk import Disk
 from kcheck.files.tree import Tree
 from kcheck.generate import intent as intents
-from kcheck.generate import recommended
+from kcheck.generate import own_machines, recommended
 from kcheck.generate.differences import differences, has_ranges
-from kcheck.generate.intent_fields import CodeReader
+from kcheck.generate.intent_fields import PROVIDERS, CodeReader
 from kcheck.generate.training_pools import because
 from kcheck.numbers import machines
 from kcheck.reading import inventory
@@ -133,7 +133,7 @@ def _compare(found: Found, files: dict[str, bytes], source: Source) -> None:
     from kcheck.generate.assembly import as_tree
 
     tree, config = as_tree(files)
-    made = _read(inventory.read(tree, config), config, source._replace(cluster=""))
+    made = _read(inventory.read(tree, config, own_machines.RAW), config, source._replace(cluster=""))
     if found.reader is not None and made.reader is not None:
         found.left_out += differences(found.reader, made.reader)
 
@@ -169,6 +169,8 @@ def _values(made: Intent) -> dict[str, str]:
     }  # fmt: skip
     if machines.machine(made.cloud, made.machine) is not None:
         del found["gpus"]
+    if made.cloud not in PROVIDERS:
+        del found["account"]
     return {name: value for name, value in found.items() if value}
 
 
@@ -217,7 +219,7 @@ def _recall(found: Found, source: Source) -> None:
         return
     tree, config = as_tree(files)
     try:
-        then = _read(inventory.read(tree, config), config, source)
+        then = _read(inventory.read(tree, config, own_machines.RAW), config, source)
     except ConfigError:
         return
     found.recorded = True
@@ -252,7 +254,9 @@ def read(source: Source) -> Found:
     """
     config = source.config
     return _read(
-        inventory.read(Tree(list(source.paths), None, config.exclude, config.boundary), config), config, source
+        inventory.read(Tree(list(source.paths), None, config.exclude, config.boundary), config, own_machines.RAW),
+        config,
+        source,
     )
 
 

@@ -8,6 +8,7 @@ from kcheck.clouds.registry import cloud
 from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, recommended
 from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
+from kcheck.generate.own_machines import BY_CARDS
 from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.system_nodes import control_nodes
@@ -196,7 +197,7 @@ def _check(intent: Intent) -> None:
         raise ConfigError(f"network.fabric: {intent.fabric} is for machines with GPUs; use none")
     if intent.cards and intent.fabric == "none":
         raise ConfigError("network.cards: they are of a network between GPUs; say which one with network.fabric")
-    if intent.fabric in ("roce", "infiniband-sriov") and not intent.cards:
+    if intent.fabric in BY_CARDS and not intent.cards:
         raise ConfigError(f"network.cards: {intent.fabric} takes the cards that are named; there are others")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,12 +12,13 @@ from kcheck.cli import cli
 from kcheck.config.config import Config
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
+from kcheck.reading import inventory
 from kcheck.report import model
 from kcheck.source.findings import Severity
+from kcheck.source.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from kcheck.engine.linter import Result
 
@@ -230,3 +232,68 @@ def test_a_group_within_another_has_its_own_labels(read: Callable[..., dict[str,
     assert [(of(one, "name"), of(one, "max_nodes"), of(one, "taints")) for one in (others, gpu)] == [
         ("kube_node", 5, ["all=true:NoSchedule"]), ("gpu", 40, ["nvidia.com/gpu=true:NoSchedule"]),
     ]  # fmt: skip
+
+
+ZONES = """\
+all:
+  children:
+    kube_control_plane: {hosts: {a: }}
+    kube_node: {children: {gpu: {}}}
+    gpu: {hosts: {"gpu[1:6]": {}}}
+    west: {hosts: {"gpu[1:3]": {}}, vars: {place: hall-west}}
+    east: {hosts: {"gpu[4:6]": {}}, vars: {place: hall-east}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "zones"),
+    [
+        ("hall", {"hall"}),
+        ("'{{ place }}'", {"hall-east", "hall-west"}),
+        ("'{{ rack }}'", set()),
+        ("'x-{{ place }}'", set()),
+    ],
+)
+def test_zones_are_those_of_the_groups_of_the_hosts(label: str, zones: set[str], write: Callable[..., Path]) -> None:
+    group = f"node_labels:\n  topology.kubernetes.io/zone: {label}\n"
+    hosts = {"inventory/train/hosts.yaml": ZONES, "inventory/train/group_vars/gpu.yml": group}
+    write({VARIABLES: FLANNEL[VARIABLES], **hosts})
+    pools = inventory.read(Tree(["."]), Config()).inventory.pools
+    (found,) = [pool for pool in pools if known(pool.name) == "gpu"]
+    assert set(known(found.placement.zones) or ()) == zones
+
+
+def test_a_host_without_a_zone_leaves_the_zones_unknown(write: Callable[..., Path]) -> None:
+    group = "node_labels:\n  topology.kubernetes.io/zone: '{{ place }}'\n"
+    hosts = {
+        "inventory/train/hosts.yaml": ZONES.replace('east: {hosts: {"gpu[4:6]', 'east: {hosts: {"gpu[4:5]'),
+        "inventory/train/group_vars/gpu.yml": group,
+    }
+    write({VARIABLES: FLANNEL[VARIABLES], **hosts})
+    pools = inventory.read(Tree(["."]), Config()).inventory.pools
+    assert not [pool for pool in pools if known(pool.placement.zones)]
+
+
+def test_a_group_within_another_has_its_own_zone(write: Callable[..., Path]) -> None:
+    hosts = """\
+[kube_control_plane]
+a
+[gpu]
+gpu[1:4]
+[kube_node:children]
+gpu
+[all:vars]
+place=hall
+[west]
+gpu[1:2]
+[west:vars]
+place = "west"
+"""
+    group = "node_labels:\n  topology.kubernetes.io/zone: '{{ place }}'\n"
+    beside = {"inventory/train/inventory.ini": hosts, "inventory/train/group_vars/gpu.yml": group}
+    write({VARIABLES: FLANNEL[VARIABLES], **beside})
+    pools = inventory.read(Tree(["."]), Config()).inventory.pools
+    assert [known(pool.placement.zones) for pool in pools] == [None, ("hall", "west")]
+    (Path("inventory/train/inventory.ini")).write_text(hosts.replace("gpu[1:2]", "gpu[1:4]"))
+    pools = inventory.read(Tree(["."]), Config()).inventory.pools
+    assert [known(pool.placement.zones) for pool in pools] == [None, ("west",)]

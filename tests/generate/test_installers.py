@@ -254,6 +254,39 @@ def test_a_job_has_time_for_a_checkpoint_when_its_node_restarts() -> None:
     assert total - critical >= worker(found)["spec"]["terminationGracePeriodSeconds"]
 
 
+@pytest.mark.parametrize("installer", ["kubeadm", "kubespray", "cluster-api"])
+def test_a_job_outlives_a_node_that_does_not_answer(installer: str) -> None:
+    found = files(nodes=100, installer=installer)
+    gates = yaml.safe_load(found["values/kueue.yaml"])["controllerManager"]["featureGates"]
+    assert gates == [{"name": "FailureRecoveryPolicy", "enabled": True}]
+    assert worker(found)["metadata"]["annotations"]["kueue.x-k8s.io/safe-to-forcefully-delete"] == "true"
+    assert "- alert: NodeLost\n" in found["kubernetes/monitoring.yaml"]
+    assert "node.kubernetes.io/out-of-service" in found["README.md"]
+
+
+def test_nobody_has_to_remember_certificates() -> None:
+    text = files(nodes=100, installer="cluster-api")["cluster.yaml"]
+    assert crds.problems(text) == []
+    (plane,) = documents(text, "KubeadmControlPlane")
+    assert plane["spec"]["rollout"]["before"] == {"certificatesExpiryDays": 30}
+    group = yaml.safe_load(files(nodes=100, installer="kubespray")["group_vars/k8s_cluster/k8s-cluster.yml"])
+    assert group["auto_renew_certificates"] is True
+    assert "kubeadm certs renew all" in files(nodes=100)["README.md"]
+
+
+def test_queues_that_count_cpus_of_unknown_machines_say_so() -> None:
+    told = "queues count as many CPUs for each node (`kubernetes/kueue.yaml`)"
+    cpus = {"machines": ["box"], "gpus": 0, "network": {"fabric": "none"}}
+    assert told in files(nodes=50, **cpus)["README.md"]
+    assert told not in files(nodes=50)["README.md"]
+    assert told not in files(nodes=50, machines=["box"])["README.md"]
+
+
+def test_an_upgrade_keeps_what_kubelets_of_training_nodes_have() -> None:
+    readme = files(nodes=100)["README.md"]
+    assert "`kubeadm upgrade node --patches /etc/kubernetes/patches`" in readme
+
+
 def test_nodes_get_the_same_from_every_installer() -> None:
     """Kernel, kubelet, API server and etcd: a number of kubeadm's files is in those of the others."""
     kubeadm, spray, capi = (files(nodes=1200, installer=one) for one in ("kubeadm", "kubespray", "cluster-api"))
@@ -297,6 +330,7 @@ def test_groups_of_kubespray_are_read_as_they_are_written() -> None:
     assert known(training.machine.gpus) == 8
     assert known(training.scheduling.taints) == ("nvidia.com/gpu=true:NoSchedule",)
     assert known(training.system.neighbours) == 20544
+    assert known(training.placement.zones) == ("room-a", "room-b", "room-c")
 
 
 # --- read back

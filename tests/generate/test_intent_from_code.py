@@ -263,7 +263,7 @@ def test_generated_files_come_out_again(
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_code_alone_says_almost_all(cloud: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the intent beside it; of machines of one's own kubeadm says nothing."""
+    """Without the intent beside it; kubeadm's files name no zones, which queues of Kueue do."""
     wanted = intent.with_defaults(cloud, WANTED[1])
     written({path: data for path, data in generate(wanted).files.items() if path != "intent.yaml"}, tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -272,11 +272,50 @@ def test_code_alone_says_almost_all(cloud: str, tmp_path: Path, monkeypatch: pyt
     assert different == {"assumed"}
     unsaid = {"network.api_ranges"}
     if cloud == "selfmanaged":
-        unsaid |= {"account", "region", "zones", "network.fabric"}
+        unsaid |= {"zones"}
     if cloud == "ack":
         unsaid |= {"account"}  # the provider has no argument for it
     (line,) = found.assumed
     assert {part.split()[0] for part in line.removeprefix("not in the code, or not read there: ").split("; ")} == unsaid
+
+
+CARDS = ["ibp24s0", "ibp41s0"]
+OWN: list[dict[str, Any]] = [
+    {"zones": ["hall"], "network": {"fabric": "infiniband", "cards": CARDS}},
+    {"zones": ["a", "b"], "network": {"fabric": "none"}},
+    {"zones": ["a", "b"], "network": {"fabric": "infiniband-sriov", "cards": CARDS}, "installer": "cluster-api"},
+    {"zones": ["a", "b"], "installer": "cluster-api", "scheduler": "none", "autoscaler": "cluster-autoscaler"},
+    {"zones": ["hall-1", "hall-2"], "network": {"fabric": "roce", "cards": CARDS}, "installer": "kubespray",
+     "scheduler": "volcano"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(OWN)))
+def test_code_of_own_machines_says_where_they_are_and_their_network(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = intent.with_defaults("selfmanaged", {"region": "hq", "nodes": 100, **OWN[number]})
+    written({path: data for path, data in generate(wanted).files.items() if path != "intent.yaml"}, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    found = read(".")
+    assert {name for name in wanted.__struct_fields__ if getattr(wanted, name) != getattr(found, name)} == {"assumed"}
+    assert found.assumed[0] == "not in the code, or not read there: network.api_ranges none"
+    assert not [line for line in found.assumed if line.startswith("tiers")]
+
+
+def test_cards_of_storage_are_not_between_gpus(tmp_path: Path) -> None:
+    wanted = intent.with_defaults("selfmanaged", {"nodes": 100, "network": {"fabric": "roce", "cards": CARDS}})
+    files = {path: data for path, data in generate(wanted).files.items() if path != "intent.yaml"}
+    more = b'{"configList": [{"resourceName": "storage", "selectors": {"ifNames": ["ibp99s0"]}}, '
+    files["kubernetes/fabric.yaml"] = files["kubernetes/fabric.yaml"].replace(b'{"configList": [', more)
+    written(files, tmp_path)
+    assert read(tmp_path).cards == tuple(CARDS)
+    files["kubernetes/fabric.yaml"] = files["kubernetes/fabric.yaml"].replace(b'{"configList": [', b'{"configList": {[')
+    written(files, tmp_path)
+    assert any(
+        line.startswith("network.fabric: infiniband; the code has roce, and names no cards")
+        for line in read(tmp_path).assumed
+    )
 
 
 def test_code_wins_over_the_intent_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,6 +134,30 @@ def test_alerts_fire_when_they_should(promtool: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+LOST = """
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'kube_node_status_condition{node="a", condition="Ready", status="unknown"}', values: 1x20}
+      - {series: 'kube_node_status_condition{node="b", condition="Ready", status="unknown"}', values: 0x20}
+    promql_expr_test:
+      - expr: count by (alertname, node) (ALERTS{alertstate="firing"})
+        eval_time: 15m
+        exp_samples:
+          - {labels: '{alertname="NodeLost", node="a"}', value: 1}
+"""
+
+
+def test_each_lost_node_of_ones_own_is_told(promtool: str, tmp_path: Path) -> None:
+    rule_file, cases = tmp_path / "rules.yaml", tmp_path / "cases.yaml"
+    rule_file.write_text(yaml.safe_dump({"groups": [{"name": "alerts", "rules": rules(made("selfmanaged"))}]}))
+    cases.write_text(f"rule_files: [{rule_file}]\n{LOST}")
+    done = subprocess.run([promtool, "test", "rules", str(cases)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not [rule for rule in rules(made("gke")) if rule["alert"] == "NodeLost"]
+
+
 @pytest.mark.parametrize(("cloud", "scheduler"), VARIANTS)
 def test_promtool_reads_every_query(cloud: str, scheduler: str, promtool: str, tmp_path: Path) -> None:
     output = made(cloud, scheduler)

@@ -25,11 +25,12 @@ _DEPTH = 8
 
 
 class Group(NamedTuple):
-    """A group of hosts: its hosts, its child groups, and its place."""
+    """A group of hosts: its hosts, its child groups, its place, and the variables that the file gives it."""
 
     hosts: set[str]
     children: set[str]
     place: Span
+    variables: dict[str, str]
 
     def add(self, host: str) -> None:
         """Add a host, or the hosts of a range."""
@@ -57,9 +58,13 @@ def groups(source: Source) -> dict[str, Group]:
 def _in_yaml(mapping: yaml.Mapping, found: dict[str, Group], depth: int) -> None:
     for name, entry in yaml.entries(mapping).items() if depth < _DEPTH else ():
         hosts, children = yaml.get(entry.value, "hosts"), yaml.get(entry.value, "children")
-        group = found.setdefault(_named(name), Group(set(), set(), entry.key.span))
+        group = found.setdefault(_named(name), Group(set(), set(), entry.key.span, {}))
         for host in yaml.entries(hosts) if isinstance(hosts, yaml.Mapping) else ():
             group.add(host)
+        variables = yaml.get(entry.value, "vars")
+        for key, pair in yaml.entries(variables).items() if isinstance(variables, yaml.Mapping) else ():
+            if isinstance(value := yaml.resolve(pair.value), yaml.Scalar):
+                group.variables[key] = value.text
         if isinstance(children, yaml.Mapping) and not group.children.issuperset(map(_named, yaml.entries(children))):
             group.children.update(map(_named, yaml.entries(children)))
             _in_yaml(children, found, depth + 1)
@@ -74,13 +79,16 @@ def _in_ini(source: Source) -> dict[str, Group]:
         if match:
             kind = match[2] or "hosts"
             place = source.span(at, at + len(line.rstrip()))
-            group = found.setdefault(_named(match[1]), Group(set(), set(), place)) if kind != "vars" else None
+            group = found.setdefault(_named(match[1]), Group(set(), set(), place, {}))
         elif text and text[0] not in "#;" and group is not None:
             name = text.split(None, 1)[0]
             if kind == "hosts":
                 group.add(name)
             elif kind == "children":
                 group.children.add(_named(name))
+            elif kind == "vars":
+                key, _, value = text.partition("=")
+                group.variables[key.strip()] = value.strip().strip("\"'")
         at += len(line)
     return found
 
@@ -111,6 +119,25 @@ def members(found: dict[str, Group], *names: str) -> set[str]:
             rest += group.children
         seen.add(name)
     return result
+
+
+def values(found: dict[str, Group], text: str, hosts: set[str]) -> set[str]:
+    """What a text such as `{{ zone }}` is on some hosts, by variables of their groups; nothing if a host has none."""
+    match = _REFERENCE.fullmatch(text.strip())
+    if match is None:
+        return set() if "{{" in text else {text}
+    own = {
+        name: hosts if name == "all" else members(found, name) & hosts
+        for name, group in found.items()
+        if match[1] in group.variables
+    }
+    result, left = set(), set(hosts)
+    # a group within another wins
+    for name in sorted(own, key=lambda name: (name == "all", len(own[name]), bool(found[name].children), name)):
+        if own[name] & left:
+            result.add(found[name].variables[match[1]])
+            left -= own[name]
+    return result if not left else set()
 
 
 class Variables:

@@ -11,7 +11,7 @@ from kcheck.clouds.reader import unique_identity
 from kcheck.clouds.selfmanaged import ansible, clusters, nodes
 from kcheck.clouds.selfmanaged.clusters import CLOUD
 from kcheck.files import configurations
-from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Plane, Scheduling, System
+from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Placement, Plane, Scheduling, System
 from kcheck.numbers.fields import Fields
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
@@ -136,8 +136,10 @@ class _Cluster:
         self.inventory.clusters.append(cluster)
         addresses = self._addresses(cluster)
         system = System(hub_mirror=self._mirror(), neighbours=self._neighbours())
-        for name, size, place in self._sizes():
+        for name, size, place, zones in self._sizes():
             pool = clusters.node_pool(cluster, name, size, addresses, place)
+            if zones:
+                pool = replace(pool, placement=Placement(zones=Known(zones, Origin((place,)))))
             mode = Known(CONTROL_PLANE, Origin((place,))) if name == "control plane" else NOTHING
             pool = replace(pool, system=system, mode=mode)
             self.inventory.pools.append(_registered(pool, self.groups[name]) if name in self.groups else pool)
@@ -214,15 +216,18 @@ class _Cluster:
 
     # --- nodes
 
-    def _sizes(self) -> Iterable[tuple[str, Size, Span]]:
-        """Dedicated control plane nodes, and worker nodes: those of groups with labels or taints, and the others."""
+    def _sizes(self) -> Iterable[tuple[str, Size, Span, tuple[str, ...]]]:
+        """Dedicated control plane nodes, and worker nodes: those of groups with labels or taints, and the others.
+
+        Each with its place, and its zones where the labels of its group name them.
+        """
         listed = [ansible.groups(source) for source in self.hosts]
         listed = [found for found in listed if ansible.members(found, "kube_node")]
         if len(listed) != 1:
             many = (
                 "several inventories list its hosts" if listed else "no inventory beside the variables lists its hosts"
             )
-            yield "nodes", clusters.unknown_size(f"{many}; set --nodes N", self.origin), self.place
+            yield "nodes", clusters.unknown_size(f"{many}; set --nodes N", self.origin), self.place, ()
             return
         workers = ansible.members(listed[0], "kube_node")
         control = ansible.members(listed[0], *_CONTROL) - workers
@@ -235,7 +240,10 @@ class _Cluster:
         for name, hosts, names in (*parts, (rest, workers, ("kube_node",))):
             if hosts:
                 place = next(listed[0][one].place for one in names if one in listed[0])
-                yield name, clusters.fixed_size(Known(len(hosts), Origin((place,))), Origin((place,))), place
+                size = clusters.fixed_size(Known(len(hosts), Origin((place,))), Origin((place,)))
+                label = yaml.get(self.groups.get(name), "node_labels", nodes.ZONE)
+                zones = ansible.values(listed[0], label.text, hosts) if isinstance(label, yaml.Scalar) else set()
+                yield name, size, place, tuple(sorted(zones))
 
 
 def _registered(pool: NodePool, variables: yaml.Mapping) -> NodePool:

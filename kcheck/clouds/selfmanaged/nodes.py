@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CLOUD = "selfmanaged"
 KUBELET = "KubeletConfiguration"
-_PLACES = "topology.kubernetes.io/"
+ZONE = "topology.kubernetes.io/zone"
 _TYPE = "node.kubernetes.io/instance-type"
 _VARIABLES = ("$", "{{")
 """What values have that differ by node."""
@@ -29,7 +29,7 @@ NEIGHBOURS = "net.ipv4.neigh.default.gc_thresh3"
 
 
 def labels(registration: yaml.Node | None) -> dict[str, str]:
-    """The labels of a joining node, without those that differ by node."""
+    """The labels of a joining node, without its zone and others that differ by node."""
     given = yaml.get(registration, "kubeletExtraArgs")
     found = [yaml.get(given, "node-labels")]
     if isinstance(given, yaml.Sequence):
@@ -39,7 +39,7 @@ def labels(registration: yaml.Node | None) -> dict[str, str]:
     return {
         key.strip(): value.strip()
         for key, _, value in pairs
-        if not key.startswith(_PLACES) and not any(sign in value for sign in _VARIABLES)
+        if key.strip() != ZONE and not any(sign in value for sign in _VARIABLES)
     }
 
 
