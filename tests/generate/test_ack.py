@@ -131,6 +131,33 @@ def test_each_network_card_with_erdma_takes_an_address_of_the_nodes(machine: str
     assert not output.result.findings
 
 
+def readme(nodes: int, **given: Any) -> str:
+    return made(nodes, **given).files["README.md"].decode()
+
+
+def test_a_quota_that_is_not_known_is_said_to_be() -> None:
+    told = "kcheck does not know the quota of ecs.ebmgn9g.64xlarge"
+    assert told in readme(20, machines=["ecs.ebmgn9g.64xlarge"])
+    assert "does not know the quota" not in readme(20)
+
+
+def test_images_of_every_node_are_copied_where_the_gateway_is_slow() -> None:
+    assert "each 100 MB of them take 23 minutes to come to 1,000 new nodes" in readme(1000)
+    assert "Copy the images that run on every node" not in readme(100)
+    assert "Copy the images that run on every node" not in readme(1000, registry="registry.example.com/ml")
+
+
+def test_what_is_paid_between_jobs() -> None:
+    assert "the registry (by the month) and storage are paid" in readme(20)
+    assert "storage (CPFS by its size, whatever is in it) are paid" in readme(20, **CHINA)
+    assert "it stays after `terraform destroy`" in readme(20)
+
+
+def test_late_erdma_can_bring_too_many_nodes() -> None:
+    assert "count the nodes that come" in readme(20)
+    assert "count the nodes that come" not in readme(20, job={"nodes": 1})
+
+
 @pytest.mark.parametrize("given", [{"machines": ["ecs.gn7i-c32g1.32xlarge"]}, {"job": {"nodes": 1}}])
 def test_others_do_not(given: dict[str, Any]) -> None:
     files = made(100, **given).files
