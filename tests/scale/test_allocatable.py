@@ -99,11 +99,12 @@ def test_cpu_between_bounds(cloud: str, name: str, pods: int | None, minor: int 
         ("aks", "Standard_D2s_v3", 30, 29, 650 * 10**6 / MI, 650),
         ("aks", "Standard_D2s_v3", 30, 28, 1_858_986_910 / MI, 1_858_986_910 / MI),
         ("aks", "Standard_D2s_v3", 250, 30, 2048, 2048),  # a quarter of its memory
-        ("ack", "ecs.c7.16xlarge", None, 28, 2598 - 3 * 11, 2598),  # up to three pods on the network of the node
+        ("ack", "ecs.c7.16xlarge", 210, 28, 2598 - 3 * 11, 2598),  # up to three pods on the network of the node
         ("ack", "ecs.c7.16xlarge", 64, 28, 255 + 64 * 11, 255 + 67 * 11),  # Flannel
         ("ack", "ecs.c7.16xlarge", None, 27, 9543, 9544),
         ("ack", "ecs.c7.large", 256, 28, 1024, 1024),  # a quarter of its memory
-        ("ack", "ecs.c7.large", None, None, 255 + 12 * 11, 1024),
+        ("ack", "ecs.c7.large", None, 28, 255, 255 + 15 * 11),
+        ("ack", "ecs.c7.large", None, None, 255, 1024),
     ],
 )
 def test_memory(cloud: str, name: str, pods: int | None, minor: int, least: float, most: float) -> None:

@@ -27,13 +27,13 @@ def of_node(node: Node) -> Reserved:
 
 
 def _by_pods(node: Node) -> Interval:
-    """By the pods for which its interfaces, or its settings, have addresses, and those on its own network."""
+    """By the pods that it may run, else by those for which its interfaces have addresses at most."""
     limits = profiles.limits("ack")
     share = node.memory * profiles.settings("ack")["reserved.most_of_memory"].number // 100
     base, each = limits["reserved.memory"].number, limits["reserved.memory_of_pod"].number
     interfaces = machines.interfaces("ack", node.machine)
     pods = addresses.terway_pods(*interfaces) if node.pods is None and interfaces else node.pods
+    least = min(share, (base + each * (node.pods or 0)) * MI)
     if pods is None:
-        return Interval(min(share, base * MI), share)
-    most = pods + limits["reserved.host_pods"].number
-    return Interval(min(share, (base + each * pods) * MI), min(share, (base + each * most) * MI))
+        return Interval(least, share)
+    return Interval(least, min(share, (base + each * (pods + limits["reserved.host_pods"].number)) * MI))
