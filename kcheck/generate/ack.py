@@ -10,6 +10,7 @@ from kcheck.generate.intent import label
 from kcheck.generate.jobs import interfaces
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
+from kcheck.numbers import fabrics, machines
 from kcheck.numbers.profiles import limits, settings
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "training_image": _training_image(intent),
         "pod_addresses": numbers["terway.least_pod_addresses"].number
         + settings(intent.cloud)["terway.idle_pool"].number,
+        "node_addresses": _node_addresses(intent),
+        "no_quota": _no_quota(intent),
+        "pull_minutes": _pull_minutes(intent),
         "refused": _refused(intent),
         "price_cap": "" if intent.price_cap is None else _money(intent.price_cap),
         "registry": _registry(intent),
@@ -121,6 +125,30 @@ def _training_image(intent: Intent) -> str:
     usual = recommended.values(intent.cloud)
     arm = all(re.fullmatch(str(usual["image.arm_machines"]), name) for name in intent.machines)
     return str(usual["image.arm" if arm else "image.type"])
+
+
+def _no_quota(intent: Intent) -> list[str]:
+    """The machines whose quota kcheck does not know."""
+    spot = intent.spot_nodes == intent.nodes
+    return [
+        name
+        for name in intent.machines
+        if all(quota.counts == "nodes" for quota in machines.quotas(intent.cloud, name, spot=spot))
+    ]
+
+
+def _pull_minutes(intent: Intent) -> int:
+    """How long it takes all nodes at once to pull an image of the usual size through the NAT gateway."""
+    usual = recommended.values(intent.cloud)
+    megabits = intent.nodes * int(usual["nat.image"]) * 8
+    return -(-megabits // (len(intent.zones) * int(usual["nat.bandwidth"]) * 60))
+
+
+def _node_addresses(intent: Intent) -> int:
+    """Addresses that a training node takes from its vSwitch: with eRDMA, one for each network card."""
+    found = [fabrics.fabric(intent.cloud, name) for name in intent.machines]
+    cards = [one.interfaces for one in found if one is not None]
+    return max(cards) if interfaces(intent).number else 1
 
 
 def _refused(intent: Intent) -> str:

@@ -109,18 +109,21 @@ def quantity(thousandths: int) -> int | str:
 def memory_left(intent: Intent) -> int | None:
     """Whole GiB of a node for a pod: what the kubelet leaves, without what DaemonSets take; None if unknown.
 
-    Karpenter starts no node for a pod that asks for more than it expects of the type.
+    Karpenter starts no node for a pod that asks for more than it expects of the type. Of some clouds, a pod is to take
+    no more than a share of the node.
     """
     usual, found = recommended.values(intent.cloud), []
+    share = int(usual.get("job.memory_share", 100))
     by_karpenter = intent.autoscaler == "karpenter"
     hidden = limits("any")["reserved.memory_karpenter" if by_karpenter else "reserved.memory_overhead"].text
     for node, kept in _kept(intent):
         if kept.memory.high is None or kept.eviction.high is None:
             return None
-        found.append(node.memory - kept.memory.high - kept.eviction.high - taken(hidden, node.memory, GI))
+        left = node.memory - kept.memory.high - kept.eviction.high - taken(hidden, node.memory, GI)
+        found.append(min(left - int(usual["job.agents"]) * GI, node.memory * share // 100))
     if not found:
         return None
-    left = min(found) // GI - int(usual["job.agents"])
+    left = min(found) // GI
     step = int(usual["job.step"])
     return (left if left < step * step else left // step * step) if left > 0 else None
 

@@ -91,6 +91,8 @@ class Addresses(Struct, frozen=True, eq=False):
 
     `subnet_ids` are known where the code has only their ids.
 
+    `own` is what a node takes of the subnets for its own interfaces, at least and at most; one where nothing is known.
+
     `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a block of
     `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most), dynamically
     or as StaticBlock (`allocation`, AKS).
@@ -105,6 +107,7 @@ class Addresses(Struct, frozen=True, eq=False):
     allocation: Value[str] = NOTHING
     pod_range: Value[PodRange] = NOTHING
     subnet_ids: Value[tuple[str, ...]] = NOTHING
+    own: Value[tuple[int, int]] = NOTHING
 
 
 class Market(Struct, frozen=True, eq=False):

@@ -147,7 +147,7 @@ def _spelling(tables: Tables, name: str) -> tuple[str, str]:
     if "exceptions" in tables:
         size = _size(name)
         return _pattern(size), size
-    family, _, size = name.rpartition(".")
+    family, _, size = name.removeprefix(tables.get("prefix", "")).rpartition(".")
     return family, size
 
 

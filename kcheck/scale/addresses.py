@@ -68,7 +68,8 @@ def per_node(pool: NodePool, world: World) -> Estimate:
     """Addresses one node takes from its subnet: its own, and its pods' if they are in it."""
     inside = pool.addresses.pods_take_addresses
     if isinstance(inside, Known) and not inside.value:
-        return exactly(1)
+        least, most = known(pool.addresses.own) or (1, 1)
+        return Estimate(Interval(least, most), f"the interfaces of a node of {pool.display_name} are not known")
     cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
     whole = _held(pool, cni) if cni is not None else _with_pods(pool, world)
     if isinstance(inside, Known):

@@ -130,6 +130,33 @@ def test_terway_nodes_and_pods_have_vswitches_of_their_own(
     assert "pod-range" not in found
 
 
+ERDMA = """
+resource "alicloud_cs_kubernetes_addon" "erdma" {
+  cluster_id = alicloud_cs_managed_kubernetes.main.id
+  name       = %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "least", "most"),
+    [
+        ('"ack-erdma-controller"', "ecs.ebmgn8v.48xlarge", 510, 510),  # two network cards, 1,020 addresses
+        ('"ack-erdma-controller"', "ecs.gn8v-8x.48xlarge", 1020, 1020),  # one, which has an address anyway
+        ('"ack-nginx"', "ecs.ebmgn8v.48xlarge", 1020, 1020),
+        ("var.addon", "ecs.ebmgn8v.48xlarge", 510, 1020),
+    ],
+)
+def test_erdma_takes_an_address_for_each_network_card(
+    name: str, machine: str, least: int, most: int, walls: Callable[..., dict[str, dict[str, Any]]]
+) -> None:
+    pods = "alicloud_vswitch.pods[*].id"
+    text = (TERWAY % {"pods": pods}).replace("ecs.ebmgn7e.32xlarge", machine) + ERDMA % name
+    variable = 'variable "addon" {}\n' if "var." in name else ""
+    found = walls(variable + text)["subnet"]
+    assert (found["at_least"], found["at_most"]) == (least, most)
+
+
 def test_terway_ends_at_a_number_that_no_request_moves(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     write({"main.tf": TERWAY % {"pods": "alicloud_vswitch.pods[*].id"}})
     output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"], catch_exceptions=False).stdout

@@ -109,6 +109,55 @@ def test_jobs_of_several_nodes_take_erdma(share: int) -> None:
     assert "jobs/mpi.yaml" not in files  # its processes begin by ssh, whose port is the node's
 
 
+@pytest.mark.parametrize(
+    ("machines", "memory"),
+    [
+        (["ecs.gn8v-8x.48xlarge"], 712),
+        (["ecs.ebmgn9g.64xlarge"], 1608),
+        (["ecs.gn8v-8x.48xlarge", "ecs.gn8v-8x.16xlarge"], 536),
+    ],
+)
+def test_jobs_ask_for_the_memory_that_acks_autoscalers_are_sure_of(machines: list[str], memory: int) -> None:
+    job = made(20, machines=machines).files["jobs/sample.yaml"].decode()
+    assert f"memory: {memory}Gi" in job  # 70 % of 1,024, 2,304 and 768 GiB, in steps of 8
+
+
+@pytest.mark.parametrize(("machine", "prefix"), [("ecs.gn8v-8x.48xlarge", 23), ("ecs.ebmgn9g.64xlarge", 22)])
+def test_each_network_card_with_erdma_takes_an_address_of_the_nodes(machine: str, prefix: int) -> None:
+    output = made(1000, machines=[machine])
+    assert output.files["terraform.tfvars"].count(f'/{prefix}", pods'.encode()) == 3
+    assert (b"takes 2 addresses" in output.files["terraform.tfvars"]) == (prefix == 22)
+    assert (b": 2 * ceil(pool.nodes" in output.files["tests/cluster.tftest.hcl"]) == (prefix == 22)
+    assert not output.result.findings
+
+
+def readme(nodes: int, **given: Any) -> str:
+    return made(nodes, **given).files["README.md"].decode()
+
+
+def test_a_quota_that_is_not_known_is_said_to_be() -> None:
+    told = "kcheck does not know the quota of ecs.ebmgn9g.64xlarge"
+    assert told in readme(20, machines=["ecs.ebmgn9g.64xlarge"])
+    assert "does not know the quota" not in readme(20)
+
+
+def test_images_of_every_node_are_copied_where_the_gateway_is_slow() -> None:
+    assert "each 100 MB of them take 23 minutes to come to 1,000 new nodes" in readme(1000)
+    assert "Copy the images that run on every node" not in readme(100)
+    assert "Copy the images that run on every node" not in readme(1000, registry="registry.example.com/ml")
+
+
+def test_what_is_paid_between_jobs() -> None:
+    assert "the registry (by the month) and storage are paid" in readme(20)
+    assert "storage (CPFS by its size, whatever is in it) are paid" in readme(20, **CHINA)
+    assert "it stays after `terraform destroy`" in readme(20)
+
+
+def test_late_erdma_can_bring_too_many_nodes() -> None:
+    assert "count the nodes that come" in readme(20)
+    assert "count the nodes that come" not in readme(20, job={"nodes": 1})
+
+
 @pytest.mark.parametrize("given", [{"machines": ["ecs.gn7i-c32g1.32xlarge"]}, {"job": {"nodes": 1}}])
 def test_others_do_not(given: dict[str, Any]) -> None:
     files = made(100, **given).files

@@ -99,7 +99,7 @@ def test_what_a_machine_of_google_has_from_the_start(name: str, accelerator: str
         ("gke", "a2-highgpu-8g", 680), ("gke", "n2-custom-8-16384", 16), ("gke", "e2-medium", 4),
         ("aks", "Standard_D2s_v3", 8), ("aks", "Standard_E96ds_v5", 672), ("aks", "Standard_DS11_v2", 14),
         ("aks", "Standard_E4-2s_v3", 32), ("aks", "Standard_ND96isr_H100_v5", 1900),
-        ("ack", "ecs.g7.xlarge", None), ("eks", "no9.large", None), ("gke", "custom", None), ("aks", "", None),
+        ("ack", "ecs.g7.xlarge", 16), ("ack", "ecs.no9.large", None), ("eks", "no9.large", None), ("gke", "custom", None), ("aks", "", None),
     ],
 )  # fmt: skip
 def test_memory(cloud: str, name: str, gib: float | None) -> None:
@@ -179,3 +179,22 @@ def test_a_part_of_a_gpu_is_not_told_to_be_shared(size: str, told: bool, check: 
 )  # fmt: skip
 def test_machines_with_accelerators(cloud: str, name: str, has: bool) -> None:
     assert has_accelerator(cloud, name) is has
+
+
+@pytest.mark.parametrize(
+    ("name", "gigabytes"),
+    [
+        ("ecs.gn8v-8x.48xlarge", 1024),
+        ("ecs.gn7e-c16g1.32xlarge", 1000),
+        ("ecs.g8i.24xlarge", 384),
+        ("ecs.g8i.48xlarge", 1024),
+    ],
+)
+def test_memory_of_ecs_types(name: str, gigabytes: int) -> None:
+    assert machines.memory("ack", name) == gigabytes << 30
+
+
+def test_memory_of_every_ecs_type_with_known_vcpus() -> None:
+    types = [(family, line) for family, line in machines.tables_of("ack")["vcpus"].items()]
+    names = [f"ecs.{family}.{entry.partition(' ')[0]}" for family, line in types for entry in line.split(", ")]
+    assert [name for name in names if machines.memory("ack", name) is None] == []

@@ -75,7 +75,12 @@ def test_cpu_as_documented(cloud: str, name: str, left: int) -> None:
     ("cloud", "name", "pods", "minor", "least", "most"),
     [
         ("aks", "Standard_ND96isr_H100_v5", None, None, 740, 1060),  # the table ends with 64 cores
-        ("ack", "ecs.g7.xlarge", None, None, 0, 100),
+        ("ack", "ecs.g7.xlarge", None, None, 80, 100),
+        # https://www.alibabacloud.com/help/en/ack/ack-managed-and-ack-dedicated/user-guide/resource-reservation-policy
+        ("ack", "ecs.c7.large", None, 28, 70, 70),
+        ("ack", "ecs.c7.8xlarge", None, 28, 150, 150),
+        ("ack", "ecs.c7.32xlarge", None, 28, 390, 390),
+        ("ack", "ecs.c7.32xlarge", None, 27, 2400, 2400),
         ("gke", "e2-standard-4", 256, None, 80, 480),
         ("selfmanaged", "m5.large", None, None, 0, 0),
     ],
@@ -94,6 +99,12 @@ def test_cpu_between_bounds(cloud: str, name: str, pods: int | None, minor: int 
         ("aks", "Standard_D2s_v3", 30, 29, 650 * 10**6 / MI, 650),
         ("aks", "Standard_D2s_v3", 30, 28, 1_858_986_910 / MI, 1_858_986_910 / MI),
         ("aks", "Standard_D2s_v3", 250, 30, 2048, 2048),  # a quarter of its memory
+        ("ack", "ecs.c7.16xlarge", 210, 28, 2598 - 3 * 11, 2598),  # up to three pods on the network of the node
+        ("ack", "ecs.c7.16xlarge", 64, 28, 255 + 64 * 11, 255 + 67 * 11),  # Flannel
+        ("ack", "ecs.c7.16xlarge", None, 27, 9543, 9544),
+        ("ack", "ecs.c7.large", 256, 28, 1024, 1024),  # a quarter of its memory
+        ("ack", "ecs.c7.large", None, 28, 255, 255 + 15 * 11),
+        ("ack", "ecs.c7.large", None, None, 255, 1024),
     ],
 )
 def test_memory(cloud: str, name: str, pods: int | None, minor: int, least: float, most: float) -> None:

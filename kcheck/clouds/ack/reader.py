@@ -248,6 +248,7 @@ class _Ack(Reader):
             pod_addresses=Known(_pod_addresses(), place),
             pod_range=Known(pod_range, place) if pod_range else Unset(place),
             subnet_ids=fields.texts("subnets"),
+            own=_own_addresses(types, cluster, place),
         )
 
     def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
@@ -356,6 +357,21 @@ def _fabric_addon(addons: list[Value[str]], place: Origin) -> Value[bool]:
             return Known(value=True, origin=addon.origin or place)
     unknown = next((addon for addon in addons if isinstance(addon, Unknown)), None)
     return unknown or Known(value=False, origin=place)
+
+
+def _own_addresses(types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin) -> Value[tuple[int, int]]:
+    """Addresses that a node takes from its vSwitch: with eRDMA, one for each network card.
+
+    The first card is that of the ordinary interface, which becomes an elastic RDMA interface; the controller makes one
+    for each other card, in the vSwitch of the node:
+    https://github.com/AliyunContainerService/alibabacloud-erdma-controller/blob/main/internal/controller/eri.go
+    """
+    addon = cluster.fabric_addon if cluster is not None else NOTHING
+    found = [fabrics.fabric(CLOUD, name) for name in known(types) or ()]
+    cards = [one.interfaces if one is not None else 1 for one in found] or [1]
+    if not isinstance(addon, (Known, Unknown)) or known(addon) is False:
+        return Known((1, 1), place)
+    return Known((min(cards) if known(addon) else 1, max(cards)), place)
 
 
 def _security_group(fields: Fields) -> Value[str]:
