@@ -8,10 +8,12 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING
 
+from kcheck.clouds.api_access import EVERYONE
 from kcheck.generate import recommended, training_pools
 from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.generate.training_pools import at
 from kcheck.model.image_names import parse
+from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.units import minor_version, whole_number
 from kcheck.source.values import Known, Origin, Unknown, Unset, known, number, plain
 from kcheck.terraform.resource import BlockRecord
@@ -69,20 +71,21 @@ class CodeReader:
         yield "zones", self._zones()
         yield "kubernetes", self._version()
         yield "nodes", _plain(nodes)
-        yield "machines", _plain(training.machines)
+        yield "machines", _plain(training.machines or None)
         yield "gpus", _plain(training.gpus if training.gpus or training.machines else self._gpus_of_pods())
         yield "spot.share", _plain(self._spot(nodes))
         yield "spot.price_cap", _plain(self._price_cap())
         yield from ((f"job.{name}", _plain(value)) for name, value in self._job().items())
-        yield "teams", _plain(self._teams(nodes))
-        yield "tiers", _plain(self._tiers())
+        yield "teams", _plain(self._teams(nodes) or None)
+        yield "tiers", _plain(self._tiers() or None)
         yield "scheduler", _plain(self._scheduler())
         yield "autoscaler", self._autoscaler()
         yield "installer", _plain(self._installer())
         yield from ((name, _plain(value)) for name, value in self._image())
         yield "network.mode", _plain(self._mode())
         yield "network.fabric", _plain(self._fabric())
-        yield "network.in_use", _plain(self._in_use())
+        yield "network.in_use", _plain(self._in_use() or None)
+        yield "network.api_ranges", self._api_ranges()
 
     def doubts(self) -> Iterator[str]:
         """What of the code could not be read, with its place, and what of it may mean something else."""
@@ -226,6 +229,15 @@ class CodeReader:
         own = {known(subnet.network) for pool in pools for subnet in known(pool.addresses.subnets) or ()}
         every = self.reading.inventory.networks
         return sorted({cidr for one in every if own and one not in own for cidr in known(one.cidrs) or ()})
+
+    def _api_ranges(self) -> Value[object]:
+        """From where the API server is reached; a result that is open to everyone is never generated."""
+        allowed = self.cluster.api_ranges
+        if not isinstance(allowed, Known):
+            return allowed if isinstance(allowed, Unknown) else Unset(Origin(()))
+        if any(parse_cidr(cidr) == parse_cidr(EVERYONE) for cidr in allowed.value):
+            return Unknown("the code lets every address reach the API server", allowed.origin)
+        return _plain(list(allowed.value))
 
     # --- what runs on it
 

@@ -263,7 +263,7 @@ def _read(reading: Reading, config: Config, source: Source) -> Found:
     found = Found(cluster.cloud, reader=reader)
     for name, value in reader.fields():
         if isinstance(value, Known):
-            if value.value in (None, [], {}, ""):
+            if value.value in (None, {}, ""):
                 continue
             if _is_field(name, value.value, cluster.place):
                 found.fields[name] = value.value

@@ -279,3 +279,74 @@ def test_unreadable_files_are_named(tmp_path: Path) -> None:
 
 def test_the_source_is_named_as_it_was_given() -> None:
     assert str(source("a", "b")) == "--from a --from b"
+
+
+EKS_MODULE = """module "eks" {{
+  source             = "terraform-aws-modules/eks/aws"
+  version            = "{0}"
+  {1}name               = "gpu"
+  eks_managed_node_groups = {{ train = {{ instance_types = ["p5.48xlarge"], max_size = 8 }} }}
+  {2}
+}}
+"""
+ALLOWED = ["203.0.113.0/24", "198.51.100.7/32"]
+AUTHORIZED = """  master_authorized_networks_config {
+    cidr_blocks { cidr_block = "203.0.113.0/24" }
+    cidr_blocks { cidr_block = "198.51.100.7/32" }
+  }
+"""
+OPEN = "the code lets every address reach the API server"
+
+
+@pytest.mark.parametrize(
+    ("version", "prefix", "text", "ranges"),
+    [
+        ("~> 21.0", "", 'endpoint_public_access = true\n  endpoint_public_access_cidrs = ["203.0.113.0/24", "198.51.100.7/32"]', ALLOWED),
+        ("~> 21.0", "", "", []),
+        ("~> 21.0", "", "endpoint_public_access = true", OPEN),
+        ("~> 20.0", "cluster_", 'cluster_endpoint_public_access = true\n  cluster_endpoint_public_access_cidrs = ["203.0.113.0/24", "198.51.100.7/32"]', ALLOWED),
+        ("~> 20.0", "cluster_", "cluster_endpoint_public_access = true", OPEN),
+        ("~> 20.0", "cluster_", "", None),
+    ],
+)  # fmt: skip
+def test_who_reaches_the_api_server_of_eks_modules(
+    version: str, prefix: str, text: str, ranges: list[str] | str | None, tmp_path: Path
+) -> None:
+    _reached(of_files(tmp_path, main_tf=EKS_MODULE.format(version, prefix, text)), ranges)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "ranges"),
+    [
+        ("eks", 'vpc_config {\n    public_access_cidrs = ["203.0.113.0/24", "198.51.100.7/32"]\n  }', ALLOWED),
+        ("eks", "vpc_config {\n    endpoint_public_access = false\n  }", []),
+        ("eksctl", "  publicAccessCIDRs: [203.0.113.0/24, 198.51.100.7]", ALLOWED),
+        ("eksctl", "  clusterEndpoints: {publicAccess: true, privateAccess: true}", OPEN),
+        ("gke", AUTHORIZED, ALLOWED),
+        ("gke", "master_authorized_networks_config {}\n", []),
+        ("gke", "private_cluster_config {\n  enable_private_endpoint = true\n}\n", []),
+        ("gke", AUTHORIZED.replace("203.0.113.0/24", "0.0.0.0/0"), OPEN),
+        ("aks", 'api_server_access_profile {\n    authorized_ip_ranges = ["203.0.113.0/24", "198.51.100.7"]\n  }', ALLOWED),
+        ("aks", "private_cluster_enabled = true", []),
+        ("aks", "private_cluster_enabled = false", OPEN),
+    ],
+)  # fmt: skip
+def test_who_reaches_the_api_server(file: str, text: str, ranges: list[str] | str, tmp_path: Path) -> None:
+    if file == "eksctl":
+        config = EKSCTL.format(name="gpu", base=0, percent=0)
+        _reached(of_files(tmp_path, a_yaml=f"{config}vpc:\n{text}\n"), ranges)
+        return
+    gke(tmp_path)
+    code = {
+        "eks": EKS.replace('name = "gpu"', f'name = "gpu"\n  {text}') + GROUP.format("a", '"p5.48xlarge"', "ON_DEMAND"),
+        "gke": Path("main.tf").read_text().replace('min_master_version = "1.35"\n', f'min_master_version = "1.35"\n{text}'),
+        "aks": AKS.replace('sku_tier = "Free"', text),
+    }  # fmt: skip
+    _reached(of_files(tmp_path, main_tf=code[file]), ranges)
+
+
+def _reached(found: Intent, ranges: list[str] | str | None) -> None:
+    told = " ".join(found.assumed)
+    assert list(found.api_ranges) == (ranges if isinstance(ranges, list) else [])
+    assert (f"network.api_ranges: none; {OPEN} (" in told) == (ranges == OPEN)
+    assert ("network.api_ranges none" in told) == (ranges is None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.clouds import kubelet
+from kcheck.clouds import api_access, kubelet
 from kcheck.clouds.eks import addon_settings, launch_templates, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
@@ -96,6 +96,7 @@ class _Config:
             support_plan=fields.text("support_plan"),
             network_plugin=Known("vpc-cni", self.origin),
             service_cidr=fields.text("service_cidr"),
+            api_ranges=api_access.of_fields(fields),
             outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
             outbound_ips=self._gateways() if self._private() else NOTHING,
             cni=settings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck.clouds import nat_gateways
+from kcheck.clouds import api_access, nat_gateways
 from kcheck.clouds.eks import addon_settings, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.eks import launch_templates as template_of
@@ -181,6 +181,7 @@ class _Eks(Reader):
                 support_plan=fields.text("support_plan"),
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields.text("service_cidr"),
+                api_ranges=api_access.of_fields(fields),
                 outbound_ips=self._nat_gateways(instance),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
                 cni=settings,

@@ -19,6 +19,16 @@ variable "cluster_service_ipv4_cidr" {
   default = null
 }
 
+variable "cluster_endpoint_public_access" {
+  type    = bool
+  default = true
+}
+
+variable "cluster_endpoint_public_access_cidrs" {
+  type    = list(string)
+  default = ["0.0.0.0/0"]
+}
+
 variable "subnets" {
   type    = list(string)
   default = []
@@ -70,6 +80,11 @@ resource "aws_eks_cluster" "this" {
 
   name    = var.cluster_name
   version = var.cluster_version
+
+  vpc_config {
+    endpoint_public_access = var.cluster_endpoint_public_access
+    public_access_cidrs    = var.cluster_endpoint_public_access_cidrs
+  }
 
   kubernetes_network_config {
     service_ipv4_cidr = var.cluster_service_ipv4_cidr

@@ -24,6 +24,17 @@ variable "cluster_compute_config" {
   default = {}
 }
 
+# true up to 18
+variable "cluster_endpoint_public_access" {
+  type    = bool
+  default = null
+}
+
+variable "cluster_endpoint_public_access_cidrs" {
+  type    = list(string)
+  default = ["0.0.0.0/0"]
+}
+
 variable "cluster_ip_family" {
   type    = string
   default = null
@@ -80,6 +91,11 @@ resource "aws_eks_cluster" "this" {
 
   name    = var.cluster_name
   version = var.cluster_version
+
+  vpc_config {
+    endpoint_public_access = var.cluster_endpoint_public_access
+    public_access_cidrs    = var.cluster_endpoint_public_access == true ? var.cluster_endpoint_public_access_cidrs : null
+  }
 
   compute_config {
     enabled = try(var.cluster_compute_config.enabled, false)

@@ -34,6 +34,16 @@ variable "ip_family" {
   default = "ipv4"
 }
 
+variable "endpoint_public_access" {
+  type    = bool
+  default = false
+}
+
+variable "endpoint_public_access_cidrs" {
+  type    = list(string)
+  default = ["0.0.0.0/0"]
+}
+
 variable "service_ipv4_cidr" {
   type    = string
   default = null
@@ -133,6 +143,11 @@ resource "aws_eks_cluster" "this" {
 
   name    = var.name
   version = var.kubernetes_version
+
+  vpc_config {
+    endpoint_public_access = var.endpoint_public_access
+    public_access_cidrs    = var.endpoint_public_access_cidrs
+  }
 
   compute_config {
     enabled = var.compute_config == null ? false : var.compute_config.enabled
