@@ -146,8 +146,8 @@ class CodeReader:
         subnets = [subnet for pool in pools for subnet in known(pool.addresses.subnets) or ()]
         of_subnets = {zone for subnet in subnets if (zone := known(subnet.zone))}
         own = of_pools or of_subnets or set(known(self.cluster.node_locations) or ())
-        if not own and known(self.cluster.zonal):
-            own = {str(known(self.cluster.location))}
+        if not own and known(self.cluster.zonal) and (location := known(self.cluster.location)):
+            own = {location}
         if own:
             return _plain(sorted(own))
         unknown = next((pool.placement.zones for pool in pools if isinstance(pool.placement.zones, Unknown)), None)

@@ -10,6 +10,7 @@ from kcheck.generate import recommended, render
 from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.intent_from_code import ABSENT
 from kcheck.numbers import equivalents, machines
+from kcheck.source.ip_ranges import is_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,12 +79,14 @@ def translated(intent: Intent, cloud: str) -> Intent:
     if not types:
         raise ConfigError(f"no machine of {cloud} is known to do the work of {_described(intent)}")
     spot = recommended.values(cloud).get("intent.spot", True)
+    inside = [cidr for cidr in intent.api_ranges if cloud != intent.cloud and is_private(cidr)]
+    reached = [cidr for cidr in intent.api_ranges if cidr not in inside]
     given: dict[str, Any] = {
         "name": intent.name, "kubernetes": intent.kubernetes, "nodes": intent.asked, "machines": types,
         "spot": {"share": intent.spot if spot else 0}, "job": {"nodes": intent.job_nodes, "hours": intent.job_hours},
         "teams": [{"name": team.name, "share": team.share} for team in intent.teams], "tiers": list(intent.tiers),
         "scheduler": intent.scheduler, "image": intent.image,
-        "network": {"in_use": list(intent.in_use), "api_ranges": list(intent.api_ranges)}
+        "network": {"in_use": list(intent.in_use), "api_ranges": reached}
         | ({"range": intent.range} if intent.range else {}),
     }  # fmt: skip
     made = intents.with_defaults(cloud, given)
@@ -94,6 +97,11 @@ def translated(intent: Intent, cloud: str) -> Intent:
     lost = [name for name, one in zip(intent.machines, found, strict=True) if one is None]
     own += [f"{', '.join(lost)} is left out: {cloud} has no such machine"] if lost else []
     own += [f"network.fabric: {made.fabric}; machines of one's own may have another"] if made.fabric else []
+    own += (
+        [f"network.api_ranges: {', '.join(inside)} of {intent.cloud} left out: private ranges come in by the network"]
+        if inside
+        else []
+    )
     own += ["spot.share: 0; there is no spot market"] if intent.spot and not spot else []
     own += ["spot.price_cap is left out: another cloud has other prices"] if intent.price_cap is not None else []
     choices = {"autoscaler": (made.autoscaler, intent.autoscaler), "network.mode": (made.mode, intent.mode)}

@@ -350,3 +350,31 @@ def _reached(found: Intent, ranges: list[str] | str | None) -> None:
     assert list(found.api_ranges) == (ranges if isinstance(ranges, list) else [])
     assert (f"network.api_ranges: none; {OPEN} (" in told) == (ranges == OPEN)
     assert ("network.api_ranges none" in told) == (ranges is None)
+
+
+def test_a_location_that_nobody_wrote_is_no_zone(tmp_path: Path) -> None:
+    text = gke(tmp_path).joinpath("main.tf").read_text().replace('  location           = "us-east4-b"\n', "")
+    assert "None" not in " ".join(of_files(tmp_path, main_tf=text).assumed)
+
+
+def test_what_was_not_read_is_named_where_there_is_no_pool(tmp_path: Path) -> None:
+    nodes = 'module "nodes" {\n  source = "../../nodes"\n}\n'
+    with pytest.raises(ConfigError, match=r"cannot be read: .*give machines.*Not read: own\.tf:1: module nodes "):
+        of_files(tmp_path, main_tf=EKS, own_tf=nodes)
+
+
+def test_small_machines_with_other_gpus_are_not_mixed(tmp_path: Path) -> None:
+    types = '"g4dn.xlarge", "g4dn.2xlarge", "g5.xlarge", "g6.xlarge"'
+    found = of_files(tmp_path, main_tf=EKS + GROUP.format("a", types, "SPOT"))
+    assert found.machines == ("g4dn.xlarge", "g4dn.2xlarge")
+    told = "g5.xlarge, g6.xlarge are left out: the nodes of a job have the same number and model of GPUs"
+    assert told in found.assumed
+
+
+def test_private_ranges_stay_on_their_cloud(tmp_path: Path) -> None:
+    gke(tmp_path, location="us-east4")
+    own = read(".", network={"api_ranges": ["10.8.0.0/16", "203.0.113.0/24"]})
+    found = other_clouds.translated(own, "eks")
+    assert found.api_ranges == ("203.0.113.0/24",)
+    told = "network.api_ranges: 10.8.0.0/16 of gke left out: private ranges come in by the network"
+    assert told in found.assumed
