@@ -95,6 +95,8 @@ class CodeReader:
         more = f"; and {len(lines) - _MOST_UNREAD} more" if len(lines) > _MOST_UNREAD else ""
         if self._tiers() and not self._used_tiers():
             yield f"tiers are all priority classes of the code: {', '.join(self._tiers())}; no job there uses one"
+        if profiles := known(self.cluster.serverless):
+            yield f"left out: the Fargate profiles {', '.join(profiles)} ({at(self.cluster.place)}); all pods get nodes"
         if lines:
             yield f"not read: {'; '.join(lines[:_MOST_UNREAD])}{more}"
 

@@ -114,6 +114,7 @@ class Cluster(Thing, frozen=True):
     where it only gives the rights to do so. `successor` is the module that replaces the retired one that makes it.
     `fabric_addon` says whether one of its add-ons gives nodes the interfaces of their fabric (ACK). `api_ranges` are
     those from which its API server can be reached beside its own network; none where it has a private address only.
+    `serverless` are its profiles of pods that get no node of it (Fargate).
     """
 
     cloud: str
@@ -156,6 +157,7 @@ class Cluster(Thing, frozen=True):
     grower: Value[str] = NOTHING
     fabric_addon: Value[bool] = NOTHING
     api_ranges: Value[tuple[str, ...]] = NOTHING
+    serverless: Value[tuple[str, ...]] = NOTHING
     environment: str = ""
 
 

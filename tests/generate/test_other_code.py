@@ -376,5 +376,19 @@ def test_private_ranges_stay_on_their_cloud(tmp_path: Path) -> None:
     own = read(".", network={"api_ranges": ["10.8.0.0/16", "203.0.113.0/24"]})
     found = other_clouds.translated(own, "eks")
     assert found.api_ranges == ("203.0.113.0/24",)
-    told = "network.api_ranges: 10.8.0.0/16 of gke left out: private ranges come in by the network"
+    told = "network.api_ranges: 10.8.0.0/16 of gke left out: they come in by the network"
     assert told in found.assumed
+
+
+def test_fargate_profiles_are_said_to_be_left_out(tmp_path: Path) -> None:
+    config = EKSCTL.format(name="gpu", base=0, percent=0)
+    own = f"{config}fargateProfiles: [{{name: web, selectors: [{{namespace: web}}]}}]\n"
+    assert "left out: the Fargate profiles web (a.yaml:2); all pods get nodes" in of_files(tmp_path, a_yaml=own).assumed
+
+
+def test_a_cluster_with_fargate_only_says_so(tmp_path: Path) -> None:
+    module = EKS_MODULE.replace("eks_managed_node_groups = {{ train", "fargate_profiles = {{ web")
+    with pytest.raises(
+        ConfigError, match=r"no node pools of the cluster \(main\.tf:1\) .*only the Fargate profiles web"
+    ):
+        of_files(tmp_path, main_tf=module.format("~> 21.0", "", ""))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.clouds import api_access, kubelet
-from kcheck.clouds.eks import addon_settings, launch_templates, upgrades
+from kcheck.clouds.eks import addon_settings, fargate, launch_templates, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.record import MappingRecord
@@ -97,6 +97,9 @@ class _Config:
             network_plugin=Known("vpc-cni", self.origin),
             service_cidr=fields.text("service_cidr"),
             api_ranges=api_access.of_fields(fields),
+            serverless=fargate.named(
+                [self._fields(f"{KIND}.fargate", one) for one in _blocks(self.record, "fargateProfiles")]
+            ),
             outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
             outbound_ips=self._gateways() if self._private() else NOTHING,
             cni=settings,

@@ -4,6 +4,11 @@ variable "create_eks" {
   default = true
 }
 
+variable "fargate_profiles" {
+  type    = any
+  default = {}
+}
+
 variable "cluster_name" {
   type    = string
   default = ""
@@ -89,6 +94,13 @@ resource "aws_eks_cluster" "this" {
   kubernetes_network_config {
     service_ipv4_cidr = var.cluster_service_ipv4_cidr
   }
+}
+
+resource "aws_eks_fargate_profile" "this" {
+  for_each = { for key, profile in var.fargate_profiles : key => profile if var.create_eks }
+
+  cluster_name         = aws_eks_cluster.this[0].name
+  fargate_profile_name = try(each.value.name, each.key)
 }
 
 resource "aws_launch_template" "node_groups" {

@@ -4,6 +4,11 @@ variable "create" {
   default = true
 }
 
+variable "fargate_profiles" {
+  type    = any
+  default = {}
+}
+
 variable "cluster_name" {
   type    = string
   default = ""
@@ -113,6 +118,13 @@ resource "aws_eks_cluster" "this" {
     ip_family         = var.cluster_ip_family
     service_ipv4_cidr = var.cluster_service_ipv4_cidr
   }
+}
+
+resource "aws_eks_fargate_profile" "this" {
+  for_each = { for key, profile in var.fargate_profiles : key => profile if var.create }
+
+  cluster_name         = aws_eks_cluster.this[0].name
+  fargate_profile_name = try(each.value.name, each.key)
 }
 
 resource "aws_eks_addon" "this" {
