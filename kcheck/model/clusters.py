@@ -115,6 +115,7 @@ class Cluster(Thing, frozen=True):
     `fabric_addon` says whether one of its add-ons gives nodes the interfaces of their fabric (ACK). `api_ranges` are
     those from which its API server can be reached beside its own network; none where it has a private address only.
     `serverless` are its profiles of pods that get no node of it (Fargate).
+    `ip_family` is that of its pods and Services, ipv4 or ipv6 (EKS).
     """
 
     cloud: str
@@ -158,6 +159,7 @@ class Cluster(Thing, frozen=True):
     fabric_addon: Value[bool] = NOTHING
     api_ranges: Value[tuple[str, ...]] = NOTHING
     serverless: Value[tuple[str, ...]] = NOTHING
+    ip_family: Value[str] = NOTHING
     environment: str = ""
 
 

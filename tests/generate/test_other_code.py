@@ -392,3 +392,11 @@ def test_a_cluster_with_fargate_only_says_so(tmp_path: Path) -> None:
         ConfigError, match=r"no node pools of the cluster \(main\.tf:1\) .*only the Fargate profiles web"
     ):
         of_files(tmp_path, main_tf=module.format("~> 21.0", "", ""))
+
+
+@pytest.mark.parametrize("family", ["IPv6", "IPv4"])
+def test_addresses_of_another_family_are_said(family: str, tmp_path: Path) -> None:
+    config = EKSCTL.format(name="gpu", base=0, percent=0)
+    found = of_files(tmp_path, a_yaml=f"{config}kubernetesNetworkConfig: {{ipFamily: {family}}}\n")
+    told = "pods and Services get IPv4 addresses; in the code they get IPv6 (a.yaml:15)"
+    assert (told in found.assumed) == (family == "IPv6")

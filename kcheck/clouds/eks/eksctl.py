@@ -97,6 +97,7 @@ class _Config:
             network_plugin=Known("vpc-cni", self.origin),
             service_cidr=fields.text("service_cidr"),
             api_ranges=api_access.of_fields(fields),
+            ip_family=mapped(fields.text("ip_family"), str.lower),
             serverless=fargate.named(
                 [self._fields(f"{KIND}.fargate", one) for one in _blocks(self.record, "fargateProfiles")]
             ),

@@ -183,6 +183,7 @@ class _Eks(Reader):
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields.text("service_cidr"),
                 api_ranges=api_access.of_fields(fields),
+                ip_family=mapped(fields.text("ip_family"), str.lower),
                 serverless=fargate.of_cluster(profiles, name, instance),
                 outbound_ips=self._nat_gateways(instance),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),

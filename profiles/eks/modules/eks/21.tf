@@ -181,7 +181,7 @@ resource "aws_eks_cluster" "this" {
 }
 
 resource "aws_eks_fargate_profile" "this" {
-  for_each = { for key, profile in (var.fargate_profiles == null ? {} : var.fargate_profiles) : key => profile if var.create }
+  for_each = { for key, profile in(var.fargate_profiles == null ? {} : var.fargate_profiles) : key => profile if var.create }
 
   cluster_name         = aws_eks_cluster.this[0].name
   fargate_profile_name = try(each.value.name, each.key)
