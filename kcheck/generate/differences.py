@@ -26,6 +26,7 @@ def differences(old: CodeReader, new: CodeReader) -> Iterator[str]:
     """Sentences about what of the old code the new one does not keep; none where they say the same."""
     yield from _name(old, new)
     yield from _tier(old, new)
+    yield from _family(old)
     yield from _system(old, new)
     yield from _taints(old, new)
     yield from _least(old, new)
@@ -48,6 +49,13 @@ def _tier(old: CodeReader, new: CodeReader) -> Iterator[str]:
     if isinstance(before, Known) and isinstance(after, Known) and before.value.lower() != after.value.lower():
         place = before.origin.spans[0] if before.origin.spans else old.cluster.place
         yield f"the control plane has the tier {after.value}; in the code it has {before.value} ({at(place)})"
+
+
+def _family(old: CodeReader) -> Iterator[str]:
+    family = old.cluster.ip_family
+    if known(family) == "ipv6":
+        place = family.origin.spans[0] if family.origin and family.origin.spans else old.cluster.place
+        yield f"pods and Services get IPv4 addresses; in the code they get IPv6 ({at(place)})"
 
 
 def _system(old: CodeReader, new: CodeReader) -> Iterator[str]:

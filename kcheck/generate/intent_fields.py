@@ -8,11 +8,13 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING
 
+from kcheck.clouds.api_access import EVERYONE
 from kcheck.generate import own_machines, recommended, training_pools
 from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.generate.training_pools import at
 from kcheck.model import KUEUE_PRIORITY
 from kcheck.model.image_names import parse
+from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.units import minor_version, whole_number
 from kcheck.source.values import Known, Origin, Unknown, Unset, known, number, plain
 from kcheck.terraform.resource import BlockRecord
@@ -73,13 +75,13 @@ class CodeReader:
         yield "zones", self._zones()
         yield "kubernetes", self._version()
         yield "nodes", _plain(nodes)
-        yield "machines", _plain(training.machines)
+        yield "machines", _plain(training.machines or None)
         yield "gpus", _plain(training.gpus if training.gpus or training.machines else self._gpus_of_pods())
         yield "spot.share", _plain(self._spot(nodes))
         yield "spot.price_cap", _plain(self._price_cap())
         yield from ((f"job.{name}", _plain(value)) for name, value in self._job().items())
-        yield "teams", _plain(self._teams(nodes))
-        yield "tiers", _plain(self._tiers())
+        yield "teams", _plain(self._teams(nodes) or None)
+        yield "tiers", _plain(self._tiers() or None)
         yield "scheduler", _plain(self._scheduler())
         yield "autoscaler", self._autoscaler()
         yield "installer", _plain(self._installer())
@@ -90,7 +92,8 @@ class CodeReader:
         unnamed = Unknown(f"the code has {fabric}, and names no cards that are read", Origin((cluster.place,)))
         yield "network.fabric", unnamed if fabric in own_machines.BY_CARDS and not cards else _plain(fabric)
         yield "network.cards", _plain(cards)
-        yield "network.in_use", _plain(self._in_use())
+        yield "network.in_use", _plain(self._in_use() or None)
+        yield "network.api_ranges", self._api_ranges()
 
     def doubts(self) -> Iterator[str]:
         """What of the code could not be read, with its place, and what of it may mean something else."""
@@ -100,6 +103,8 @@ class CodeReader:
         more = f"; and {len(lines) - _MOST_UNREAD} more" if len(lines) > _MOST_UNREAD else ""
         if self._tiers() and not self._used_tiers():
             yield f"tiers are all priority classes of the code: {', '.join(self._tiers())}; no job there uses one"
+        if profiles := known(self.cluster.serverless):
+            yield f"left out: the Fargate profiles {', '.join(profiles)} ({at(self.cluster.place)}); all pods get nodes"
         if lines:
             yield f"not read: {'; '.join(lines[:_MOST_UNREAD])}{more}"
 
@@ -156,8 +161,8 @@ class CodeReader:
         of_subnets = {zone for subnet in subnets if (zone := known(subnet.zone))}
         own = of_pools or of_subnets or set(known(self.cluster.node_locations) or ())
         own = own or set(own_machines.zones(self.objects))
-        if not own and known(self.cluster.zonal):
-            own = {str(known(self.cluster.location))}
+        if not own and known(self.cluster.zonal) and (location := known(self.cluster.location)):
+            own = {location}
         if own:
             return _plain(sorted(own))
         unknown = next((pool.placement.zones for pool in pools if isinstance(pool.placement.zones, Unknown)), None)
@@ -250,6 +255,15 @@ class CodeReader:
         own = {known(subnet.network) for pool in pools for subnet in known(pool.addresses.subnets) or ()}
         every = self.reading.inventory.networks
         return sorted({cidr for one in every if own and one not in own for cidr in known(one.cidrs) or ()})
+
+    def _api_ranges(self) -> Value[object]:
+        """From where the API server is reached; a result that is open to everyone is never generated."""
+        allowed = self.cluster.api_ranges
+        if not isinstance(allowed, Known):
+            return allowed if isinstance(allowed, Unknown) else Unset(Origin(()))
+        if any(parse_cidr(cidr) == parse_cidr(EVERYONE) for cidr in allowed.value):
+            return Unknown("the code lets every address reach the API server", allowed.origin)
+        return _plain(list(allowed.value))
 
     # --- what runs on it
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _RECORDED = "intent.yaml"
 _NO_CLUSTER = "name the folder whose code makes one; where a module of others does, run `terraform init` there first"
 _MOST_GAPS = 3
-"""So many places that were not read are told where there is no cluster."""
+"""So many places that were not read are told where there is no cluster, or no pool."""
 ABSENT = "not in the code, or not read there"
 """How the line begins that lists what the code does not say."""
 
@@ -87,7 +87,8 @@ def intent_of(source: Source, cloud: str | None, given: Mapping[str, object]) ->
         told = "; ".join(
             f"{' and '.join(name for name in lacking if lacking[name] == why)} cannot be read: {why}" for why in reasons
         )
-        raise ConfigError(f"{source}: {told}; give {_remedy(lacking)}")
+        unread = _gaps(found.reader.reading) if found.reader else ""
+        raise ConfigError(f"{source}: {told}; give {_remedy(lacking)}{unread}")
     return _completed(found, given, source)
 
 
@@ -267,7 +268,7 @@ def _read(reading: Reading, config: Config, source: Source) -> Found:
     found = Found(cluster.cloud, reader=reader)
     for name, value in reader.fields():
         if isinstance(value, Known):
-            if value.value in (None, [], {}, ""):
+            if value.value in (None, {}, ""):
                 continue
             if _is_field(name, value.value, cluster.place):
                 found.fields[name] = value.value
@@ -298,9 +299,7 @@ def _only(reading: Reading, source: Source) -> Cluster:
         names = sorted({known(one.name) or one.address for one in clusters})
         raise ConfigError(f"{source}: no cluster {source.cluster} there, but {', '.join(names[:6])}")
     if not named:
-        gaps = [skipped_text(one) for one in reading.skipped if not one.by_choice][:_MOST_GAPS]
-        told = f". Not read: {'. '.join(gaps)}" if gaps else ""
-        raise ConfigError(f"{source}: no clusters in the code there; {_NO_CLUSTER}{told}")
+        raise ConfigError(f"{source}: no clusters in the code there; {_NO_CLUSTER}{_gaps(reading)}")
     names = sorted({known(cluster.name) or cluster.address for cluster in named})
     roots = sorted({cluster.root for cluster in named})
     ways = [f"name the folder of one ({', '.join(roots[:6])})"] if len(roots) > 1 else []
@@ -309,6 +308,12 @@ def _only(reading: Reading, source: Source) -> Cluster:
     ways += [f"name the file of one ({', '.join(files[:6])})"] if len(files) > 1 and not ways else []
     ways = ways or ["they have the same name, so kcheck cannot tell them apart"]
     raise ConfigError(f"{source}: {len(named)} clusters there; {' or '.join(ways)}")
+
+
+def _gaps(reading: Reading) -> str:
+    """What was not read, where something is lacking; empty if all was."""
+    gaps = [skipped_text(one) for one in reading.skipped if not one.by_choice][:_MOST_GAPS]
+    return f". Not read: {'. '.join(gaps)}" if gaps else ""
 
 
 def _is_field(name: str, value: object, place: Span) -> bool:

@@ -10,6 +10,7 @@ from kcheck.generate import recommended, render
 from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.intent_from_code import ABSENT
 from kcheck.numbers import equivalents, machines
+from kcheck.source.ip_ranges import is_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,14 +77,17 @@ def translated(intent: Intent, cloud: str) -> Intent:
     found = [equivalents.equivalent(intent.cloud, name, cloud) for name in intent.machines]
     types = list(dict.fromkeys(one.machine for one in found if one is not None))
     if not types:
-        raise ConfigError(f"no machine of {cloud} is known to do the work of {_described(intent)}")
+        told = f"no machine of {cloud} is known to do the work of {_described(intent)}"
+        raise ConfigError(f"{told}; choose one: set machines in what `kcheck generate {cloud} --show-intent` prints")
     spot = recommended.values(cloud).get("intent.spot", True)
+    inside = [cidr for cidr in intent.api_ranges if cloud != intent.cloud and is_private(cidr)]
+    reached = [cidr for cidr in intent.api_ranges if cidr not in inside]
     given: dict[str, Any] = {
         "name": intent.name, "kubernetes": intent.kubernetes, "nodes": intent.asked, "machines": types,
         "spot": {"share": intent.spot if spot else 0}, "job": {"nodes": intent.job_nodes, "hours": intent.job_hours},
         "teams": [{"name": team.name, "share": team.share} for team in intent.teams], "tiers": list(intent.tiers),
         "scheduler": intent.scheduler, "image": intent.image,
-        "network": {"in_use": list(intent.in_use), "api_ranges": list(intent.api_ranges)}
+        "network": {"in_use": list(intent.in_use), "api_ranges": reached}
         | ({"range": intent.range} if intent.range else {}),
     }  # fmt: skip
     made = intents.with_defaults(cloud, given)
@@ -94,6 +98,8 @@ def translated(intent: Intent, cloud: str) -> Intent:
     lost = [name for name, one in zip(intent.machines, found, strict=True) if one is None]
     own += [f"{', '.join(lost)} is left out: {cloud} has no such machine"] if lost else []
     own += [f"network.fabric: {made.fabric}; machines of one's own may have another"] if made.fabric else []
+    if inside:
+        own.append(f"network.api_ranges: {', '.join(inside)} of {intent.cloud} left out: they come in by the network")
     own += ["spot.share: 0; there is no spot market"] if intent.spot and not spot else []
     own += ["spot.price_cap is left out: another cloud has other prices"] if intent.price_cap is not None else []
     choices = {"autoscaler": (made.autoscaler, intent.autoscaler), "network.mode": (made.mode, intent.mode)}

@@ -189,7 +189,8 @@ def _why_no_pools(cluster: Cluster) -> str:
     """Why a cluster has no pools in the code."""
     if known(cluster.provisioned):
         return f"no node pools in the code: the cloud chooses the machines of this cluster ({at(cluster.place)})"
-    return f"no node pools of the cluster ({at(cluster.place)}) in the code"
+    only = f", only the Fargate profiles {', '.join(profiles)}" if (profiles := known(cluster.serverless)) else ""
+    return f"no node pools of the cluster ({at(cluster.place)}) in the code{only}"
 
 
 def _measure(result: TrainingPools, chosen: list[NodePool], world: World) -> None:

@@ -112,7 +112,10 @@ class Cluster(Thing, frozen=True):
     CoreDNS keeps `dns_replicas` whatever the size; unset where it scales. `dns_scaling` says whether its add-on does;
     `dns_compute` is what that puts it on. `grower` is what the cluster's own code installs to grow its pools, unknown
     where it only gives the rights to do so. `successor` is the module that replaces the retired one that makes it.
-    `fabric_addon` says whether one of its add-ons gives nodes the interfaces of their fabric (ACK).
+    `fabric_addon` says whether one of its add-ons gives nodes the interfaces of their fabric (ACK). `api_ranges` are
+    those from which its API server can be reached beside its own network; none where it has a private address only.
+    `serverless` are its profiles of pods that get no node of it (Fargate).
+    `ip_family` is that of its pods and Services, ipv4 or ipv6 (EKS).
     """
 
     cloud: str
@@ -154,6 +157,9 @@ class Cluster(Thing, frozen=True):
     dns_compute: Value[str] = NOTHING
     grower: Value[str] = NOTHING
     fabric_addon: Value[bool] = NOTHING
+    api_ranges: Value[tuple[str, ...]] = NOTHING
+    serverless: Value[tuple[str, ...]] = NOTHING
+    ip_family: Value[str] = NOTHING
     environment: str = ""
 
 

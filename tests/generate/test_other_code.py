@@ -279,3 +279,124 @@ def test_unreadable_files_are_named(tmp_path: Path) -> None:
 
 def test_the_source_is_named_as_it_was_given() -> None:
     assert str(source("a", "b")) == "--from a --from b"
+
+
+EKS_MODULE = """module "eks" {{
+  source             = "terraform-aws-modules/eks/aws"
+  version            = "{0}"
+  {1}name               = "gpu"
+  eks_managed_node_groups = {{ train = {{ instance_types = ["p5.48xlarge"], max_size = 8 }} }}
+  {2}
+}}
+"""
+ALLOWED = ["203.0.113.0/24", "198.51.100.7/32"]
+AUTHORIZED = """  master_authorized_networks_config {
+    cidr_blocks { cidr_block = "203.0.113.0/24" }
+    cidr_blocks { cidr_block = "198.51.100.7/32" }
+  }
+"""
+OPEN = "the code lets every address reach the API server"
+
+
+@pytest.mark.parametrize(
+    ("version", "prefix", "text", "ranges"),
+    [
+        ("~> 21.0", "", 'endpoint_public_access = true\n  endpoint_public_access_cidrs = ["203.0.113.0/24", "198.51.100.7/32"]', ALLOWED),
+        ("~> 21.0", "", "", []),
+        ("~> 21.0", "", "endpoint_public_access = true", OPEN),
+        ("~> 20.0", "cluster_", 'cluster_endpoint_public_access = true\n  cluster_endpoint_public_access_cidrs = ["203.0.113.0/24", "198.51.100.7/32"]', ALLOWED),
+        ("~> 20.0", "cluster_", "cluster_endpoint_public_access = true", OPEN),
+        ("~> 20.0", "cluster_", "", None),
+    ],
+)  # fmt: skip
+def test_who_reaches_the_api_server_of_eks_modules(
+    version: str, prefix: str, text: str, ranges: list[str] | str | None, tmp_path: Path
+) -> None:
+    _reached(of_files(tmp_path, main_tf=EKS_MODULE.format(version, prefix, text)), ranges)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "ranges"),
+    [
+        ("eks", 'vpc_config {\n    public_access_cidrs = ["203.0.113.0/24", "198.51.100.7/32"]\n  }', ALLOWED),
+        ("eks", "vpc_config {\n    endpoint_public_access = false\n  }", []),
+        ("eksctl", "  publicAccessCIDRs: [203.0.113.0/24, 198.51.100.7]", ALLOWED),
+        ("eksctl", "  clusterEndpoints: {publicAccess: true, privateAccess: true}", OPEN),
+        ("gke", AUTHORIZED, ALLOWED),
+        ("gke", "master_authorized_networks_config {}\n", []),
+        ("gke", "private_cluster_config {\n  enable_private_endpoint = true\n}\n", []),
+        ("gke", AUTHORIZED.replace("203.0.113.0/24", "0.0.0.0/0"), OPEN),
+        ("aks", 'api_server_access_profile {\n    authorized_ip_ranges = ["203.0.113.0/24", "198.51.100.7"]\n  }', ALLOWED),
+        ("aks", "private_cluster_enabled = true", []),
+        ("aks", "private_cluster_enabled = false", OPEN),
+    ],
+)  # fmt: skip
+def test_who_reaches_the_api_server(file: str, text: str, ranges: list[str] | str, tmp_path: Path) -> None:
+    if file == "eksctl":
+        config = EKSCTL.format(name="gpu", base=0, percent=0)
+        _reached(of_files(tmp_path, a_yaml=f"{config}vpc:\n{text}\n"), ranges)
+        return
+    gke(tmp_path)
+    code = {
+        "eks": EKS.replace('name = "gpu"', f'name = "gpu"\n  {text}') + GROUP.format("a", '"p5.48xlarge"', "ON_DEMAND"),
+        "gke": Path("main.tf").read_text().replace('min_master_version = "1.35"\n', f'min_master_version = "1.35"\n{text}'),
+        "aks": AKS.replace('sku_tier = "Free"', text),
+    }  # fmt: skip
+    _reached(of_files(tmp_path, main_tf=code[file]), ranges)
+
+
+def _reached(found: Intent, ranges: list[str] | str | None) -> None:
+    told = " ".join(found.assumed)
+    assert list(found.api_ranges) == (ranges if isinstance(ranges, list) else [])
+    assert (f"network.api_ranges: none; {OPEN} (" in told) == (ranges == OPEN)
+    assert ("network.api_ranges none" in told) == (ranges is None)
+
+
+def test_a_location_that_nobody_wrote_is_no_zone(tmp_path: Path) -> None:
+    text = gke(tmp_path).joinpath("main.tf").read_text().replace('  location           = "us-east4-b"\n', "")
+    assert "None" not in " ".join(of_files(tmp_path, main_tf=text).assumed)
+
+
+def test_what_was_not_read_is_named_where_there_is_no_pool(tmp_path: Path) -> None:
+    nodes = 'module "nodes" {\n  source = "../../nodes"\n}\n'
+    with pytest.raises(ConfigError, match=r"cannot be read: .*give machines.*Not read: own\.tf:1: module nodes "):
+        of_files(tmp_path, main_tf=EKS, own_tf=nodes)
+
+
+def test_small_machines_with_other_gpus_are_not_mixed(tmp_path: Path) -> None:
+    types = '"g4dn.xlarge", "g4dn.2xlarge", "g5.xlarge", "g6.xlarge"'
+    found = of_files(tmp_path, main_tf=EKS + GROUP.format("a", types, "SPOT"))
+    assert found.machines == ("g4dn.xlarge", "g4dn.2xlarge")
+    told = "g5.xlarge, g6.xlarge are left out: the nodes of a job have the same number and model of GPUs"
+    assert told in found.assumed
+
+
+def test_private_ranges_stay_on_their_cloud(tmp_path: Path) -> None:
+    gke(tmp_path, location="us-east4")
+    own = read(".", network={"api_ranges": ["10.8.0.0/16", "203.0.113.0/24"]})
+    found = other_clouds.translated(own, "eks")
+    assert found.api_ranges == ("203.0.113.0/24",)
+    told = "network.api_ranges: 10.8.0.0/16 of gke left out: they come in by the network"
+    assert told in found.assumed
+
+
+def test_fargate_profiles_are_said_to_be_left_out(tmp_path: Path) -> None:
+    config = EKSCTL.format(name="gpu", base=0, percent=0)
+    own = f"{config}fargateProfiles: [{{name: web, selectors: [{{namespace: web}}]}}]\n"
+    assert "left out: the Fargate profiles web (a.yaml:2); all pods get nodes" in of_files(tmp_path, a_yaml=own).assumed
+
+
+def test_a_cluster_with_fargate_only_says_so(tmp_path: Path) -> None:
+    module = EKS_MODULE.replace("eks_managed_node_groups = {{ train", "fargate_profiles = {{ web")
+    with pytest.raises(
+        ConfigError, match=r"no node pools of the cluster \(main\.tf:1\) .*only the Fargate profiles web"
+    ):
+        of_files(tmp_path, main_tf=module.format("~> 21.0", "", ""))
+
+
+@pytest.mark.parametrize("family", ["IPv6", "IPv4"])
+def test_addresses_of_another_family_are_said(family: str, tmp_path: Path) -> None:
+    config = EKSCTL.format(name="gpu", base=0, percent=0)
+    found = of_files(tmp_path, a_yaml=f"{config}kubernetesNetworkConfig: {{ipFamily: {family}}}\n")
+    told = "pods and Services get IPv4 addresses; in the code they get IPv6 (a.yaml:15)"
+    assert (told in found.assumed) == (family == "IPv6")

@@ -151,6 +151,7 @@ class _Ack(Reader):
             network_plugin=_plugin(fields, addons),
             fabric_addon=_fabric_addon(addons, place),
             service_cidr=fields.text("service_cidr"),
+            api_ranges=_api_ranges(fields),
             security_group=_security_group(fields),
             pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
             subnet_ids=fields.texts("subnets"),
@@ -379,3 +380,11 @@ def _security_group(fields: Fields) -> Value[str]:
     if not isinstance(fields.text("security_group"), Unset):
         return Unknown("the security group is given", fields.text("security_group").origin)
     return mapped(fields.flag("enterprise_group"), lambda large: "enterprise" if large else "basic")
+
+
+def _api_ranges(fields: Fields) -> Value[tuple[str, ...]]:
+    """None for a private API server; a public one is closed at its load balancer, which is read by no name."""
+    public = fields.flag("api_public")
+    if known(public):
+        return Unknown("the API server has a public address, which its load balancer may close", public.origin)
+    return mapped(public, lambda _: ())

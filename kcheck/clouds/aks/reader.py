@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kcheck.clouds import api_access
 from kcheck.clouds.aks import addresses as arithmetic
 from kcheck.clouds.aks import machines as sizes
 from kcheck.clouds.aks import networks, public_addresses, upgrades
@@ -249,6 +250,7 @@ class _Aks(Reader):
             tier=tier,
             outbound_ips=ips,
             outbound_list=own_list,
+            api_ranges=api_access.of_fields(fields),
             grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
         )
 

@@ -29,10 +29,12 @@ T = TypeVar("T")
 
 def is_of(addon: Fields, name: Value[str], cluster: Instance, kind: str = "vpc-cni") -> bool:
     """Whether an add-on of a kind is that of a cluster."""
-    if not equals(addon.text("name"), kind):
-        return False
-    owner = addon.text("cluster")
-    datum = addon.raw("cluster")
+    return equals(addon.text("name"), kind) and belongs(addon, name, cluster)
+
+
+def belongs(part: Fields, name: Value[str], cluster: Instance) -> bool:
+    """Whether an add-on, or another part that names its cluster, is that of a cluster."""
+    owner, datum = part.text("cluster"), part.raw("cluster")
     if isinstance(datum, Unknown) and datum.symbol is not None:
         return datum.symbol.address == cluster.address
     return isinstance(owner, Known) and isinstance(name, Known) and bool(owner.value == name.value)

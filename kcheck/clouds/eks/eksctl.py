@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.clouds import kubelet
-from kcheck.clouds.eks import addon_settings, launch_templates, upgrades
+from kcheck.clouds import api_access, kubelet
+from kcheck.clouds.eks import addon_settings, fargate, launch_templates, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.record import MappingRecord
@@ -96,6 +96,11 @@ class _Config:
             support_plan=fields.text("support_plan"),
             network_plugin=Known("vpc-cni", self.origin),
             service_cidr=fields.text("service_cidr"),
+            api_ranges=api_access.of_fields(fields),
+            ip_family=mapped(fields.text("ip_family"), str.lower),
+            serverless=fargate.named(
+                [self._fields(f"{KIND}.fargate", one) for one in _blocks(self.record, "fargateProfiles")]
+            ),
             outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
             outbound_ips=self._gateways() if self._private() else NOTHING,
             cni=settings,

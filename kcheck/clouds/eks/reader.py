@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck.clouds import nat_gateways
-from kcheck.clouds.eks import addon_settings, upgrades
+from kcheck.clouds import api_access, nat_gateways
+from kcheck.clouds.eks import addon_settings, fargate, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.eks import launch_templates as template_of
 from kcheck.clouds.reader import (
@@ -159,6 +159,7 @@ class _Eks(Reader):
 
     def clusters(self) -> None:
         addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
+        profiles = [self.fields(fargate.KIND, instance) for instance in self.root.instances(fargate.KIND)]
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
             name = fields.text("name")
@@ -181,6 +182,9 @@ class _Eks(Reader):
                 support_plan=fields.text("support_plan"),
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields.text("service_cidr"),
+                api_ranges=api_access.of_fields(fields),
+                ip_family=mapped(fields.text("ip_family"), str.lower),
+                serverless=fargate.of_cluster(profiles, name, instance),
                 outbound_ips=self._nat_gateways(instance),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
                 cni=settings,

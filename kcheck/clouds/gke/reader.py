@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds import container_runtime, nat_gateways
+from kcheck.clouds import api_access, container_runtime, nat_gateways
 from kcheck.clouds.gke import autoscaler, gpus, upgrades, zones
 from kcheck.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.clouds.reader import (
@@ -33,7 +33,7 @@ from kcheck.model import (
     System,
     Upgrade,
 )
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -133,6 +133,7 @@ class _Gke(RangeReader):
                 provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
                 network_mode=fields.text("network_mode"),
                 service_cidr=self._services(fields),
+                api_ranges=self._api_ranges(instance, fields),
                 outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES),
                 outbound_ips=ips,
                 outbound_list=mapped(ips, lambda _: "nat_ips"),
@@ -178,6 +179,21 @@ class _Gke(RangeReader):
         subnet = known(self._find(fields, "subnet", Subnet))
         found = self.secondary_named(subnet, name)
         return found.cidr if found else outside(name, "services_secondary_range_name")
+
+    def _api_ranges(self, instance: Instance, fields: Fields) -> Value[tuple[str, ...]]:
+        """The ranges from which the API server can be reached; a block that lists none shuts others out."""
+        outer, addresses = instance.blocks("master_authorized_networks_config"), fields.flag("api_addresses")
+        if known(addresses) is False:
+            return mapped(addresses, lambda _: ())
+        if isinstance(outer, Unknown):
+            return outer
+        if not outer:
+            return api_access.ranges(mapped(fields.flag("api_private"), lambda inside: not inside), NOTHING)
+        inner = outer[0].blocks("cidr_blocks")
+        if isinstance(inner, Unknown):
+            return inner
+        cidrs = all_known(self.fields(f"{CLUSTER}.cidr_blocks", one).text("cidr") for one in inner)
+        return cidrs if isinstance(cidrs, Unknown) else Known(tuple(dict.fromkeys(cidrs)), Origin((outer[0].span,)))
 
     def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
         """The thing that a field refers to, by id, name, or a path that ends with its name."""

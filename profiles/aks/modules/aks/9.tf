@@ -26,6 +26,16 @@ variable "kubernetes_version" {
   default = null
 }
 
+variable "private_cluster_enabled" {
+  type    = bool
+  default = false
+}
+
+variable "api_server_authorized_ip_ranges" {
+  type    = set(string)
+  default = null
+}
+
 variable "sku_tier" {
   type    = string
   default = "Free"
@@ -301,6 +311,12 @@ resource "azurerm_kubernetes_cluster" "main" {
   kubernetes_version = var.kubernetes_version
   sku_tier           = var.sku_tier
   successor          = "Azure/avm-res-containerservice-managedcluster/azurerm" # not of the provider: the module is retired
+
+  private_cluster_enabled = var.private_cluster_enabled
+
+  api_server_access_profile {
+    authorized_ip_ranges = var.api_server_authorized_ip_ranges
+  }
 
   default_node_pool {
     name                         = var.agents_pool_name

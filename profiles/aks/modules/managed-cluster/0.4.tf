@@ -1,4 +1,9 @@
 # Azure/avm-res-containerservice-managedcluster/azurerm from 0.4: azapi in the module, azurerm names here.
+variable "api_server_access_profile" {
+  type    = any
+  default = null
+}
+
 variable "name" {
   type = string
 }
@@ -136,6 +141,12 @@ resource "azurerm_kubernetes_cluster" "this" {
   location           = var.location
   kubernetes_version = var.kubernetes_version
   sku_tier           = try(var.sku.tier, null)
+
+  private_cluster_enabled = try(var.api_server_access_profile.enable_private_cluster, null)
+
+  api_server_access_profile {
+    authorized_ip_ranges = try(var.api_server_access_profile.authorized_ip_ranges, null)
+  }
 
   default_node_pool {
     name                   = local.pool.name

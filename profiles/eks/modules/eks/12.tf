@@ -4,6 +4,11 @@ variable "create_eks" {
   default = true
 }
 
+variable "fargate_profiles" {
+  type    = any
+  default = {}
+}
+
 variable "cluster_name" {
   type    = string
   default = ""
@@ -17,6 +22,16 @@ variable "cluster_version" {
 variable "cluster_service_ipv4_cidr" {
   type    = string
   default = null
+}
+
+variable "cluster_endpoint_public_access" {
+  type    = bool
+  default = true
+}
+
+variable "cluster_endpoint_public_access_cidrs" {
+  type    = list(string)
+  default = ["0.0.0.0/0"]
 }
 
 variable "subnets" {
@@ -71,9 +86,21 @@ resource "aws_eks_cluster" "this" {
   name    = var.cluster_name
   version = var.cluster_version
 
+  vpc_config {
+    endpoint_public_access = var.cluster_endpoint_public_access
+    public_access_cidrs    = var.cluster_endpoint_public_access_cidrs
+  }
+
   kubernetes_network_config {
     service_ipv4_cidr = var.cluster_service_ipv4_cidr
   }
+}
+
+resource "aws_eks_fargate_profile" "this" {
+  for_each = { for key, profile in var.fargate_profiles : key => profile if var.create_eks }
+
+  cluster_name         = aws_eks_cluster.this[0].name
+  fargate_profile_name = try(each.value.name, each.key)
 }
 
 resource "aws_launch_template" "node_groups" {

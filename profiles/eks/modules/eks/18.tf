@@ -4,6 +4,11 @@ variable "create" {
   default = true
 }
 
+variable "fargate_profiles" {
+  type    = any
+  default = {}
+}
+
 variable "cluster_name" {
   type    = string
   default = ""
@@ -22,6 +27,17 @@ variable "cluster_upgrade_policy" {
 variable "cluster_compute_config" {
   type    = any
   default = {}
+}
+
+# true up to 18
+variable "cluster_endpoint_public_access" {
+  type    = bool
+  default = null
+}
+
+variable "cluster_endpoint_public_access_cidrs" {
+  type    = list(string)
+  default = ["0.0.0.0/0"]
 }
 
 variable "cluster_ip_family" {
@@ -81,6 +97,11 @@ resource "aws_eks_cluster" "this" {
   name    = var.cluster_name
   version = var.cluster_version
 
+  vpc_config {
+    endpoint_public_access = var.cluster_endpoint_public_access
+    public_access_cidrs    = var.cluster_endpoint_public_access == true ? var.cluster_endpoint_public_access_cidrs : null
+  }
+
   compute_config {
     enabled = try(var.cluster_compute_config.enabled, false)
   }
@@ -97,6 +118,13 @@ resource "aws_eks_cluster" "this" {
     ip_family         = var.cluster_ip_family
     service_ipv4_cidr = var.cluster_service_ipv4_cidr
   }
+}
+
+resource "aws_eks_fargate_profile" "this" {
+  for_each = { for key, profile in var.fargate_profiles : key => profile if var.create }
+
+  cluster_name         = aws_eks_cluster.this[0].name
+  fargate_profile_name = try(each.value.name, each.key)
 }
 
 resource "aws_eks_addon" "this" {

@@ -4,6 +4,11 @@ variable "create" {
   default = true
 }
 
+variable "fargate_profiles" {
+  type    = any
+  default = {}
+}
+
 variable "name" {
   type    = string
   default = ""
@@ -32,6 +37,16 @@ variable "upgrade_policy" {
 variable "ip_family" {
   type    = string
   default = "ipv4"
+}
+
+variable "endpoint_public_access" {
+  type    = bool
+  default = false
+}
+
+variable "endpoint_public_access_cidrs" {
+  type    = list(string)
+  default = ["0.0.0.0/0"]
 }
 
 variable "service_ipv4_cidr" {
@@ -134,6 +149,11 @@ resource "aws_eks_cluster" "this" {
   name    = var.name
   version = var.kubernetes_version
 
+  vpc_config {
+    endpoint_public_access = var.endpoint_public_access
+    public_access_cidrs    = var.endpoint_public_access_cidrs
+  }
+
   compute_config {
     enabled = var.compute_config == null ? false : var.compute_config.enabled
   }
@@ -158,6 +178,13 @@ resource "aws_eks_cluster" "this" {
     ip_family         = var.ip_family
     service_ipv4_cidr = var.service_ipv4_cidr
   }
+}
+
+resource "aws_eks_fargate_profile" "this" {
+  for_each = { for key, profile in(var.fargate_profiles == null ? {} : var.fargate_profiles) : key => profile if var.create }
+
+  cluster_name         = aws_eks_cluster.this[0].name
+  fargate_profile_name = try(each.value.name, each.key)
 }
 
 resource "aws_eks_addon" "this" {

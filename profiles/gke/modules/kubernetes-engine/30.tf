@@ -72,6 +72,16 @@ variable "enable_private_nodes" {
   default = false
 }
 
+variable "enable_private_endpoint" {
+  type    = bool
+  default = null
+}
+
+variable "master_authorized_networks" {
+  type    = list(object({ cidr_block = string, display_name = string }))
+  default = []
+}
+
 variable "master_ipv4_cidr_block" {
   type    = string
   default = null
@@ -201,8 +211,23 @@ resource "google_container_cluster" "primary" {
   }
 
   private_cluster_config {
-    enable_private_nodes   = var.enable_private_nodes
-    master_ipv4_cidr_block = var.master_ipv4_cidr_block
+    enable_private_endpoint = var.enable_private_endpoint
+    enable_private_nodes    = var.enable_private_nodes
+    master_ipv4_cidr_block  = var.master_ipv4_cidr_block
+  }
+
+  dynamic "master_authorized_networks_config" {
+    for_each = length(var.master_authorized_networks) > 0 ? [true] : []
+
+    content {
+      dynamic "cidr_blocks" {
+        for_each = var.master_authorized_networks
+
+        content {
+          cidr_block = cidr_blocks.value.cidr_block
+        }
+      }
+    }
   }
 
   node_pool_defaults {
