@@ -248,3 +248,9 @@ def test_quotas_are_asked_for_by_a_script() -> None:
         pytest.skip("no shell")
     done = subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_only_training_nodes_are_searched_for_cards() -> None:
+    """Where the Ethernet of a system node is a virtual function of the same family, it would get the driver, too."""
+    values = yaml.safe_load(files(nodes=64)["values/network-operator.yaml"])
+    assert values["node-feature-discovery"]["worker"]["nodeSelector"] == {"training/pool": "training"}
