@@ -101,6 +101,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     short, private = letters_of(intent.name), not intent.api_ranges
     return {
         "groups": found,
+        "nat_sku": "Standard" if intent.region in str(usual["nat.zonal"]).split(", ") else "StandardV2",
         "nat_prefix": prefix(ports),
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,

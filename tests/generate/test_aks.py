@@ -254,3 +254,16 @@ def test_only_training_nodes_are_searched_for_cards() -> None:
     """Where the Ethernet of a system node is a virtual function of the same family, it would get the driver, too."""
     values = yaml.safe_load(files(nodes=64)["values/network-operator.yaml"])
     assert values["node-feature-discovery"]["worker"]["nodeSelector"] == {"training/pool": "training"}
+
+
+@pytest.mark.parametrize(("region", "sku"), [("southcentralus", "StandardV2"), ("qatarcentral", "Standard")])
+def test_the_nat_gateway_is_one_that_the_region_has(region: str, sku: str) -> None:
+    made = files(nodes=64, region=region)
+    assert re.findall(r'sku(?:_name)? += "(Standard\w*)"', made["network.tf"]) == [sku, sku]
+    assert ("zone-redundant NAT gateway with" in made["README.md"]) == (sku == "StandardV2")
+
+
+def test_the_readme_says_which_nodes_the_usual_job_never_runs_on() -> None:
+    assert "on on-demand nodes only" in files(nodes=400, spot={"share": 50}, job={"nodes": 64})["README.md"]
+    assert "runs without it" in files(nodes=400, spot={"share": 90}, job={"nodes": 64})["README.md"]
+    assert "joins no spot pools" not in files(nodes=400, job={"nodes": 64})["README.md"]
