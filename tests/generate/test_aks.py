@@ -267,3 +267,10 @@ def test_the_readme_says_which_nodes_the_usual_job_never_runs_on() -> None:
     assert "on on-demand nodes only" in files(nodes=400, spot={"share": 50}, job={"nodes": 64})["README.md"]
     assert "runs without it" in files(nodes=400, spot={"share": 90}, job={"nodes": 64})["README.md"]
     assert "joins no spot pools" not in files(nodes=400, job={"nodes": 64})["README.md"]
+
+
+def test_the_readme_asks_whether_the_zones_have_the_machines() -> None:
+    made = files(nodes=64, region="westus3", zones=["1", "3"], machines=[H100, A100], spot={"share": 50})["README.md"]
+    (step,) = [line for line in made.splitlines() if "az vm list-skus" in line]
+    assert step.count("az vm list-skus --location westus3 --size Standard_ND96") == 2
+    assert "must show zones 1, 3 and no restriction" in step
