@@ -274,3 +274,9 @@ def test_the_readme_asks_whether_the_zones_have_the_machines() -> None:
     (step,) = [line for line in made.splitlines() if "az vm list-skus" in line]
     assert step.count("az vm list-skus --location westus3 --size Standard_ND96") == 2
     assert "must show zones 1, 3 and no restriction" in step
+
+
+@pytest.mark.parametrize(("machine", "size"), [("Standard_D64s_v5", "1,024"), ("Standard_D16s_v5", "512"), (H100, "")])
+def test_the_readme_says_which_boot_disks_are_paid_beside_the_nodes(machine: str, size: str) -> None:
+    made = files(nodes=64, machines=[machine])["README.md"]
+    assert re.findall(r"AKS takes ([\d,]+) GiB", made) == ([size] if size else [])
