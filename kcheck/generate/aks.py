@@ -101,6 +101,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     short, private = letters_of(intent.name), not intent.api_ranges
     return {
         "groups": found,
+        "nat_sku": "Standard" if intent.region in str(usual["nat.zonal"]).split(", ") else "StandardV2",
         "nat_prefix": prefix(ports),
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
@@ -115,6 +116,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),
+        "managed_disk": max((sizes.managed_disk(one.machine) or 0 for one in found if not one.ephemeral), default=0),
         "drain_minutes": drain(intent.job_hours),
         "drain_reason": _drain_reason(intent.job_hours),
         "patches": intent.spot_nodes == 0 or intent.autoscaler == "karpenter",

@@ -183,6 +183,34 @@ def apportioned(totals: Iterable[int], percents: Sequence[int]) -> list[list[int
     return found
 
 
+def apportioned_in_jobs(totals: Sequence[int], percents: Sequence[int], together: int) -> list[list[int]]:
+    """The same for nodes of flavors, with whole jobs of that many nodes where more of them then fit into the parts.
+
+    Kueue stops others' jobs only for one that fits into its team's part of a flavor:
+    https://kueue.sigs.k8s.io/docs/concepts/preemption/#classic-preemption
+    """
+    by_percent = apportioned(totals, percents)
+    left, jobs_of = [sum(parts) for parts in zip(*by_percent, strict=True)], [0] * len(percents)
+    in_jobs = []
+    for total in totals:
+        parts = [0] * len(left)
+        for _ in range(total // together):
+            able = [i for i in range(len(percents)) if left[i] >= together]
+            if able:
+                i = min(able, key=lambda i: (2 * jobs_of[i] + 1) / percents[i])
+                jobs_of[i] += 1
+                parts[i] += together
+                left[i] -= together
+        in_jobs.append(parts)
+    for total, parts in zip(totals, in_jobs, strict=True):
+        for i in range(len(left)):
+            rest = min(left[i], total - sum(parts))
+            parts[i] += rest
+            left[i] -= rest
+    fit = sum(part // together for parts in by_percent for part in parts[: len(percents)])
+    return in_jobs if sum(jobs_of) > fit else by_percent
+
+
 def shares(intent: Intent) -> list[Share]:
     """The nodes of each team."""
     (parts,) = apportioned([intent.nodes], [team.share for team in intent.teams])
@@ -252,7 +280,8 @@ def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Q
     """A queue a team; what no team has is in one that lends it to all."""
     names = [*((team.name, team.name) for team in intent.teams), ("shared", "")]
     each = intent.gpus * 1000 or jobs.millicores(intent)
-    parts = apportioned([flavor.nodes for flavor in flavors], [team.share for team in intent.teams])
+    totals, percents = [flavor.nodes for flavor in flavors], [team.share for team in intent.teams]
+    parts = apportioned_in_jobs(totals, percents, intent.job_nodes)
     result = []
     for (name, team), own in zip(names, zip(*parts, strict=True), strict=False):
         amounts = [

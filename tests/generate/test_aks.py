@@ -248,3 +248,35 @@ def test_quotas_are_asked_for_by_a_script() -> None:
         pytest.skip("no shell")
     done = subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_only_training_nodes_are_searched_for_cards() -> None:
+    """Where the Ethernet of a system node is a virtual function of the same family, it would get the driver, too."""
+    values = yaml.safe_load(files(nodes=64)["values/network-operator.yaml"])
+    assert values["node-feature-discovery"]["worker"]["nodeSelector"] == {"training/pool": "training"}
+
+
+@pytest.mark.parametrize(("region", "sku"), [("southcentralus", "StandardV2"), ("qatarcentral", "Standard")])
+def test_the_nat_gateway_is_one_that_the_region_has(region: str, sku: str) -> None:
+    made = files(nodes=64, region=region)
+    assert re.findall(r'sku(?:_name)? += "(Standard\w*)"', made["network.tf"]) == [sku, sku]
+    assert ("zone-redundant NAT gateway with" in made["README.md"]) == (sku == "StandardV2")
+
+
+def test_the_readme_says_which_nodes_the_usual_job_never_runs_on() -> None:
+    assert "on on-demand nodes only" in files(nodes=400, spot={"share": 50}, job={"nodes": 64})["README.md"]
+    assert "runs without it" in files(nodes=400, spot={"share": 90}, job={"nodes": 64})["README.md"]
+    assert "joins no spot pools" not in files(nodes=400, job={"nodes": 64})["README.md"]
+
+
+def test_the_readme_asks_whether_the_zones_have_the_machines() -> None:
+    made = files(nodes=64, region="westus3", zones=["1", "3"], machines=[H100, A100], spot={"share": 50})["README.md"]
+    (step,) = [line for line in made.splitlines() if "az vm list-skus" in line]
+    assert step.count("az vm list-skus --location westus3 --size Standard_ND96") == 2
+    assert "must show zones 1, 3 and no restriction" in step
+
+
+@pytest.mark.parametrize(("machine", "size"), [("Standard_D64s_v5", "1,024"), ("Standard_D16s_v5", "512"), (H100, "")])
+def test_the_readme_says_which_boot_disks_are_paid_beside_the_nodes(machine: str, size: str) -> None:
+    made = files(nodes=64, machines=[machine])["README.md"]
+    assert re.findall(r"AKS takes ([\d,]+) GiB", made) == ([size] if size else [])

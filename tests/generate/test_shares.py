@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.generate import intent
 from kcheck.generate.assembly import generate
-from kcheck.generate.manifests import apportioned
+from kcheck.generate.manifests import apportioned, apportioned_in_jobs
 
 PERCENTS = st.lists(st.integers(1, 100), min_size=1, max_size=5).filter(lambda found: sum(found) <= 100)
 
@@ -24,6 +25,34 @@ def test_parts_add_up_and_follow_their_percents(totals: list[int], percents: lis
         assert whole == [sum(totals) * weight // 100 for weight in weights]
     (alone,) = apportioned([sum(totals)], percents)
     assert whole == alone
+
+
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=12), PERCENTS, st.integers(1, 120))
+def test_whole_jobs_take_no_nodes_from_a_part(totals: list[int], percents: list[int], together: int) -> None:
+    by_percent, in_jobs = apportioned(totals, percents), apportioned_in_jobs(totals, percents, together)
+    assert [sum(parts) for parts in in_jobs] == totals
+    assert all(part >= 0 for parts in in_jobs for part in parts)
+    assert list(map(sum, zip(*in_jobs, strict=True))) == list(map(sum, zip(*by_percent, strict=True)))
+
+    def jobs(found: list[list[int]]) -> int:
+        return sum(part // together for parts in found for part in parts[: len(percents)])
+
+    assert jobs(in_jobs) >= jobs(by_percent)
+
+
+@pytest.mark.parametrize(
+    ("totals", "together", "jobs"),
+    [
+        ([100, 100, 100, 34, 100, 100, 100, 33, 100, 100, 100, 33], 100, [5, 4]),  # pools of InfiniBand
+        ([100, 100, 100], 64, [2, 1]),  # zones
+        ([334, 333, 333], 100, [6, 3]),  # by percent: as many jobs fit
+        ([30], 64, [0, 0]),
+    ],
+)
+def test_the_usual_job_fits_into_a_share_of_a_flavor(totals: list[int], together: int, jobs: list[int]) -> None:
+    """Kueue stops nothing for a job that does not: by percent, no share of a pool of 100 had room for one of 100."""
+    found = zip(*apportioned_in_jobs(totals, [60, 40], together), strict=True)
+    assert [sum(part // together for part in own) for own in found] == jobs
 
 
 def test_queues_of_a_small_cluster_have_what_its_readme_says() -> None:
