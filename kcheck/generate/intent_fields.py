@@ -91,7 +91,7 @@ class CodeReader:
         cards = own_machines.cards(self.objects, self._resource(fabric or ""))
         unnamed = Unknown(f"the code has {fabric}, and names no cards that are read", Origin((cluster.place,)))
         yield "network.fabric", unnamed if fabric in own_machines.BY_CARDS and not cards else _plain(fabric)
-        yield "network.cards", _plain(cards)
+        yield "network.cards", _plain(cards or None)
         yield "network.in_use", _plain(self._in_use() or None)
         yield "network.api_ranges", self._api_ranges()
 
