@@ -144,9 +144,16 @@ def _least_memory(intent: Intent) -> int:
 
 
 def efa(intent: Intent) -> int:
-    """EFA interfaces of an on-demand node; spot nodes have none."""
+    """EFA interfaces of a node; none on spot nodes, unless EFA joins them too."""
     machine = machines.machine(intent.cloud, intent.machine)
-    return machine.efa if machine is not None and intent.gpus and intent.spot_nodes < intent.nodes else 0
+    able = intent.gpus and (intent.spot_nodes < intent.nodes or efa_on_spot(intent))
+    return machine.efa if machine is not None and able else 0
+
+
+def efa_on_spot(intent: Intent) -> bool:
+    """Whether spot nodes have EFA: it joins the nodes of a zone, and all machines need as many interfaces."""
+    found = [machines.machine(intent.cloud, name) for name in intent.machines]
+    return len(intent.zones) == 1 and len({machine.efa if machine else 0 for machine in found}) == 1
 
 
 class Interfaces(NamedTuple):
@@ -164,7 +171,7 @@ class Interfaces(NamedTuple):
 def interfaces(intent: Intent) -> Interfaces:
     """The resource by which pods get their fast network; none where there is no such resource."""
     if efa(intent):
-        return Interfaces(EFA, efa(intent), "EFA")
+        return Interfaces(EFA, efa(intent), "EFA", on_spot=efa_on_spot(intent))
     if intent.fabric not in ("", "none"):
         name = f"fabric.{intent.fabric.replace('-', '_')}"
         number = len(intent.cards) if "sriov" in intent.fabric else intent.gpus

@@ -242,3 +242,25 @@ def test_readme_says_how_to_remove_the_cluster(autoscaler: str) -> None:
     nodes, claims = steps.find("kubectl delete nodepools --all"), steps.find("kubectl delete persistentvolumeclaims")
     assert (nodes > 0) is (autoscaler == "karpenter")
     assert max(nodes, 0) < claims < steps.find("`terraform destroy`")
+
+
+@pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
+@pytest.mark.parametrize("share", [30, 100])
+def test_spot_nodes_of_a_single_zone_have_efa(autoscaler: str, share: int) -> None:
+    """EFA joins them like others there, so the job may run on them, and its plugin has to."""
+    made = files(zones=["us-east-2a"], spot={"share": share}, autoscaler=autoscaler, nodes=100)
+    quotas = re.findall(r"vpc.amazonaws.com/efa\n +nominalQuota: (\d+)", made["kubernetes/kueue.yaml"])
+    assert sum(map(int, quotas)) == 100 * 32
+    assert "training/market" not in made["kubernetes/efa.yaml"]
+    assert "vpc.amazonaws.com/efa: 32" in made["jobs/sample.yaml"]
+    if autoscaler == "cluster-autoscaler":
+        assert "network_interfaces     = local.efa_interfaces" in made["node_pools.tf"]
+        assert "for_each = var.training_pools" in made["autoscaler.tf"]
+    else:
+        assert made["kubernetes/karpenter.yaml"].count("networkInterfaces:") == (1 if share == 100 else 2)
+
+
+def test_spot_nodes_of_several_zones_or_unlike_machines_have_no_efa() -> None:
+    for given in ({"zones": ["us-east-2a", "us-east-2b"]}, {"machines": ["p5.48xlarge", "p5en.48xlarge"]}):
+        wanted = intent.with_defaults("eks", {"zones": ["us-east-2a"], "spot": {"share": 30}, **given})
+        assert "one if !pool.spot" in generate(wanted).files["node_pools.tf"].decode()
