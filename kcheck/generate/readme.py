@@ -6,11 +6,14 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate.start_price import start_price
+from kcheck.model import Surge
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.clouds import folder
 from kcheck.numbers.profiles import limits
 from kcheck.report.capacity import summary_sentence
 from kcheck.scale import quotas, walls
+from kcheck.scale.growth import surge_nodes
+from kcheck.source.values import known
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -70,12 +73,19 @@ def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) 
 
 
 def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
-    """Account quotas of the nodes, and cloud quotas below the target."""
-    found = {}
+    """Account quotas of the nodes, and cloud quotas below the target.
+
+    Pools that are never empty are upgraded while jobs run: their surge needs a quota, too.
+    """
+    found, lasting = {}, [pool for pool in world.pools.of_cluster(cluster) if known(pool.size.min_nodes)]
+    surges = {
+        pool.id: surge_nodes(known(pool.upgrade.surge) or Surge(), known(world.sizes.of_pool(pool)) or 0)
+        for pool in lasting
+    }
     for one in quotas.at_target(cluster, world):
-        quota = one.need.quota
+        quota, amount = one.need.quota, one.amount + quotas.amount(one.need, surges)
         key = f"{cluster.cloud}.quota.{quota.key}"
-        found[quota.code] = QuotaRequest(key, quota.code, quota.name, one.amount, quotas.unit(one.need))
+        found[quota.code] = QuotaRequest(key, quota.code, quota.name, amount, quotas.unit(one.need))
     for wall in walls.find_walls(cluster, world):
         if wall.short and wall.kind == "quota" and not wall.limit.startswith("quota."):
             entries, key = limits(cluster.cloud), f"{cluster.cloud}.{wall.limit}"

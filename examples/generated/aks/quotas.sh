@@ -12,6 +12,6 @@ ask() { # name, number, kind
     echo "$1 was not raised to $2: ask for it in the portal" >&2
 }
 
-ask "standardDDSv5Family" 208 dedicated # 208 vCPUs
-ask "cores" 96208 dedicated # 96,208 vCPUs
+ask "standardDDSv5Family" 288 dedicated # 288 vCPUs
+ask "cores" 96288 dedicated # 96,288 vCPUs
 ask "standardNDSH100v5Family" 96000 dedicated # 96,000 vCPUs

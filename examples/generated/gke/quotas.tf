@@ -5,12 +5,12 @@ locals {
   quotas = {
     n2-cpus = {
       id         = "N2-CPUS-per-project-region"
-      value      = 64 # vCPUs
+      value      = 72 # vCPUs
       dimensions = { region = var.region }
     }
     ssd = {
       id         = "SSD-TOTAL-GB-per-project-region"
-      value      = 45800 # GB
+      value      = 45900 # GB
       dimensions = { region = var.region }
     }
     h100-gpus = {

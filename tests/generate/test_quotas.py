@@ -1,0 +1,21 @@
+"""The quotas that a generated cluster asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcheck.generate import intent
+from kcheck.generate.assembly import generate
+
+
+@pytest.mark.parametrize(
+    ("cloud", "code", "amount"),
+    [
+        ("aks", "standardDDSv5Family", (13 + 5) * 16),  # a third more of 13 nodes with 16 vCPUs
+        ("eks", "L-1216C47A", (13 + 6) * 8),  # two for each of three zones
+        ("gke", "N2_CPUS", (13 + 2) * 8),
+    ],
+)
+def test_system_nodes_can_be_upgraded_while_all_nodes_are_there(cloud: str, code: str, amount: int) -> None:
+    requests = {one.code: one.amount for one in generate(intent.with_defaults(cloud, {"nodes": 1000})).facts.requests}
+    assert requests[code] == amount
