@@ -10,7 +10,7 @@ from kcheck.generate.intent import label
 from kcheck.generate.pools import in_scale_set
 from kcheck.numbers import fabrics, machines
 from kcheck.numbers.profiles import limits
-from kcheck.numbers.reserved import GI, Node, taken
+from kcheck.numbers.reserved import GI, MI, Node, taken
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -112,17 +112,26 @@ def memory_left(intent: Intent) -> int | None:
     Karpenter starts no node for a pod that asks for more than it expects of the type.
     """
     usual, found = recommended.values(intent.cloud), []
-    by_karpenter = intent.autoscaler == "karpenter"
-    hidden = limits("any")["reserved.memory_karpenter" if by_karpenter else "reserved.memory_overhead"].text
     for node, kept in _kept(intent):
         if kept.memory.high is None or kept.eviction.high is None:
             return None
-        found.append(node.memory - kept.memory.high - kept.eviction.high - taken(hidden, node.memory, GI))
+        found.append(node.memory - kept.memory.high - kept.eviction.high - _hidden(intent, node))
     if not found:
         return None
     left = min(found) // GI - int(usual["job.agents"])
     step = int(usual["job.step"])
     return (left if left < step * step else left // step * step) if left > 0 else None
+
+
+def _hidden(intent: Intent, node: Node) -> int:
+    """Bytes that no pod gets as memory: the hypervisor's and huge pages, or what Karpenter expects those to be."""
+    machine, each = machines.machine(intent.cloud, node.machine), recommended.values(intent.cloud).get("efa.huge_pages")
+    with_efa = each is not None and intent.gpus and machine is not None and machine.efa
+    pages = int(each or 0) * MI * node.cpu // 1000 if with_efa else 0
+    own = taken(limits("any")["reserved.memory_overhead"].text, node.memory, GI) + pages
+    if intent.autoscaler != "karpenter":
+        return own
+    return max(own, taken(limits("any")["reserved.memory_karpenter"].text, node.memory, GI))
 
 
 def _kept(intent: Intent) -> list[tuple[Node, Reserved]]:

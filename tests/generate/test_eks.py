@@ -264,3 +264,14 @@ def test_spot_nodes_of_several_zones_or_unlike_machines_have_no_efa() -> None:
     for given in ({"zones": ["us-east-2a", "us-east-2b"]}, {"machines": ["p5.48xlarge", "p5en.48xlarge"]}):
         wanted = intent.with_defaults("eks", {"zones": ["us-east-2a"], "spot": {"share": 30}, **given})
         assert "one if !pool.spot" in generate(wanted).files["node_pools.tf"].decode()
+
+
+@pytest.mark.parametrize("machine", ["p5.48xlarge", "p4d.24xlarge", "g6.12xlarge"])
+def test_huge_pages_of_efa_are_left_out_of_the_memory_of_a_job(machine: str) -> None:
+    """Kubernetes counts them apart: a job that asks for their memory fits on no node, and node after node is added."""
+    (asked,) = re.findall(r"memory: (\d+)Gi$", files(machines=[machine])["jobs/sample.yaml"], re.MULTILINE)
+    memory, found = machines.memory("eks", machine), machines.machine("eks", machine)
+    assert memory is not None
+    assert found is not None
+    assert found.vcpus is not None
+    assert int(asked) < memory * 0.97 / 2**30 - found.vcpus * 110 / 1024 - 6
