@@ -65,6 +65,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "interfaces": interfaces(efa_cards(intent)),
         "node_addresses": 1 + int(recommended.values(intent.cloud)["cni.minimum"]),
         "node_pools": node_pools(pools),
+        "zoned_spot": intent.autoscaler == "cluster-autoscaler" and any(p.spot and len(p.zones) > 1 for p in pools),
         "autoscaler_chart": autoscaler_chart(intent),
         **_most(intent),
         "dns_autoscaler": False,

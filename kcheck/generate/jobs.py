@@ -10,7 +10,7 @@ from kcheck.generate.intent import label
 from kcheck.generate.pools import in_scale_set
 from kcheck.numbers import fabrics, machines
 from kcheck.numbers.profiles import limits
-from kcheck.numbers.reserved import GI, Node, taken
+from kcheck.numbers.reserved import GI, MI, Node, taken
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -114,18 +114,27 @@ def memory_left(intent: Intent) -> int | None:
     """
     usual, found = recommended.values(intent.cloud), []
     share = int(usual.get("job.memory_share", 100))
-    by_karpenter = intent.autoscaler == "karpenter"
-    hidden = limits("any")["reserved.memory_karpenter" if by_karpenter else "reserved.memory_overhead"].text
     for node, kept in _kept(intent):
         if kept.memory.high is None or kept.eviction.high is None:
             return None
-        left = node.memory - kept.memory.high - kept.eviction.high - taken(hidden, node.memory, GI)
+        left = node.memory - kept.memory.high - kept.eviction.high - _hidden(intent, node)
         found.append(min(left - int(usual["job.agents"]) * GI, node.memory * share // 100))
     if not found:
         return None
     left = min(found) // GI
     step = int(usual["job.step"])
     return (left if left < step * step else left // step * step) if left > 0 else None
+
+
+def _hidden(intent: Intent, node: Node) -> int:
+    """Bytes that no pod gets as memory: the hypervisor's and huge pages, or what Karpenter expects those to be."""
+    machine, each = machines.machine(intent.cloud, node.machine), recommended.values(intent.cloud).get("efa.huge_pages")
+    with_efa = each is not None and intent.gpus and machine is not None and machine.efa
+    pages = int(each or 0) * MI * node.cpu // 1000 if with_efa else 0
+    own = taken(limits("any")["reserved.memory_overhead"].text, node.memory, GI) + pages
+    if intent.autoscaler != "karpenter":
+        return own
+    return max(own, taken(limits("any")["reserved.memory_karpenter"].text, node.memory, GI))
 
 
 def _kept(intent: Intent) -> list[tuple[Node, Reserved]]:
@@ -147,9 +156,16 @@ def _least_memory(intent: Intent) -> int:
 
 
 def efa(intent: Intent) -> int:
-    """EFA interfaces of an on-demand node; spot nodes have none."""
+    """EFA interfaces of a node; none on spot nodes, unless EFA joins them too."""
     machine = machines.machine(intent.cloud, intent.machine)
-    return machine.efa if machine is not None and intent.gpus and intent.spot_nodes < intent.nodes else 0
+    able = intent.gpus and (intent.spot_nodes < intent.nodes or efa_on_spot(intent))
+    return machine.efa if machine is not None and able else 0
+
+
+def efa_on_spot(intent: Intent) -> bool:
+    """Whether spot nodes have EFA: it joins the nodes of a zone, and all machines need as many interfaces."""
+    found = [machines.machine(intent.cloud, name) for name in intent.machines]
+    return len(intent.zones) == 1 and len({machine.efa if machine else 0 for machine in found}) == 1
 
 
 class Interfaces(NamedTuple):
@@ -167,7 +183,7 @@ class Interfaces(NamedTuple):
 def interfaces(intent: Intent) -> Interfaces:
     """The resource by which pods get their fast network; none where there is no such resource."""
     if efa(intent):
-        return Interfaces(EFA, efa(intent), "EFA")
+        return Interfaces(EFA, efa(intent), "EFA", on_spot=efa_on_spot(intent))
     if intent.fabric not in ("", "none"):
         name = f"fabric.{intent.fabric.replace('-', '_')}"
         number = len(intent.cards) if "sriov" in intent.fabric else intent.gpus

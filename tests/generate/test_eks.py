@@ -194,3 +194,84 @@ def test_mpirun_starts_as_root_with_the_variables_of_the_image() -> None:
     launcher = yaml.safe_load(text)["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
     assert "--allow-run-as-root" in launcher["args"]
     assert {"PATH", "LD_LIBRARY_PATH", "MASTER_ADDR", "MASTER_PORT"} <= set(launcher["args"])
+
+
+@pytest.mark.parametrize("machine", ["p5.48xlarge", "m7i.48xlarge", "g6.12xlarge"])
+@pytest.mark.parametrize(("scheduler", "opened"), [("kueue", True), ("volcano", False)])
+def test_the_api_server_reaches_the_server_of_kueue(machine: str, scheduler: str, opened: bool) -> None:
+    """The module opens no port 8082; an API that does not answer keeps every namespace from being deleted."""
+    text = files(machines=[machine], scheduler=scheduler)["cluster.tf"]
+    rule = re.search(r"kueue_visibility = \{(.*?)\}", text, re.DOTALL)
+    assert (rule is not None) is opened
+    if rule:
+        assert "from_port                     = 8082" in rule[1]
+        assert "source_cluster_security_group = true" in rule[1]
+
+
+def test_karpenters_permissions_fit_a_long_region() -> None:
+    """As a policy of its own they are longer than the 6,144 letters that AWS allows."""
+    assert "enable_inline_policy = true" in files(autoscaler="karpenter")["karpenter.tf"]
+
+
+@pytest.mark.parametrize(("autoscaler", "least"), [("cluster-autoscaler", "3"), ("karpenter", "var.system_nodes")])
+def test_system_nodes_that_nobody_adds_are_there_from_the_start(autoscaler: str, least: str) -> None:
+    made = files(autoscaler=autoscaler, nodes=1000)["node_pools.tf"]
+    assert re.findall(r"(?:min_size|desired_size) += (var\.system_nodes|3)\b", made) == [least, least]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"spot": {"share": 30}}, True),
+        ({}, False),
+        ({"spot": {"share": 30}, "zones": ["us-east-2a"], "machines": ["m7i.48xlarge"]}, False),
+        ({"spot": {"share": 30}, "autoscaler": "karpenter"}, False),
+    ],
+)
+def test_nodes_of_spot_pools_stay_in_their_zone(given: dict[str, Any], kept: bool) -> None:
+    """AWS ends nodes of a group to even out its zones, whatever runs on them."""
+    made = files(**given)
+    assert ("--scaling-processes AZRebalance" in made["outputs.tf"]) is kept
+    assert ("terraform output -raw keep_spot_nodes" in made["README.md"]) is kept
+
+
+@pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
+def test_readme_says_how_to_remove_the_cluster(autoscaler: str) -> None:
+    """Machines of Karpenter and disks of claims outlive a cluster that is only destroyed."""
+    steps = files(autoscaler=autoscaler)["README.md"].partition("## How to remove it?")[2].partition("\n## ")[0]
+    nodes, claims = steps.find("kubectl delete nodepools --all"), steps.find("kubectl delete persistentvolumeclaims")
+    assert (nodes > 0) is (autoscaler == "karpenter")
+    assert max(nodes, 0) < claims < steps.find("`terraform destroy`")
+
+
+@pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
+@pytest.mark.parametrize("share", [30, 100])
+def test_spot_nodes_of_a_single_zone_have_efa(autoscaler: str, share: int) -> None:
+    """EFA joins them like others there, so the job may run on them, and its plugin has to."""
+    made = files(zones=["us-east-2a"], spot={"share": share}, autoscaler=autoscaler, nodes=100)
+    quotas = re.findall(r"vpc.amazonaws.com/efa\n +nominalQuota: (\d+)", made["kubernetes/kueue.yaml"])
+    assert sum(map(int, quotas)) == 100 * 32
+    assert "training/market" not in made["kubernetes/efa.yaml"]
+    assert "vpc.amazonaws.com/efa: 32" in made["jobs/sample.yaml"]
+    if autoscaler == "cluster-autoscaler":
+        assert "network_interfaces     = local.efa_interfaces" in made["node_pools.tf"]
+        assert "for_each = var.training_pools" in made["autoscaler.tf"]
+    else:
+        assert made["kubernetes/karpenter.yaml"].count("networkInterfaces:") == (1 if share == 100 else 2)
+
+
+def test_spot_nodes_of_several_zones_or_unlike_machines_have_no_efa() -> None:
+    for given in ({"zones": ["us-east-2a", "us-east-2b"]}, {"machines": ["p5.48xlarge", "p5en.48xlarge"]}):
+        wanted = intent.with_defaults("eks", {"zones": ["us-east-2a"], "spot": {"share": 30}, **given})
+        assert "one if !pool.spot" in generate(wanted).files["node_pools.tf"].decode()
+
+
+@pytest.mark.parametrize("machine", ["p5.48xlarge", "p4d.24xlarge", "g6.12xlarge"])
+def test_huge_pages_of_efa_are_left_out_of_the_memory_of_a_job(machine: str) -> None:
+    """Kubernetes counts them apart: a job that asks for their memory fits on no node, and node after node is added."""
+    (asked,) = re.findall(r"memory: (\d+)Gi$", files(machines=[machine])["jobs/sample.yaml"], re.MULTILINE)
+    memory, found = machines.memory("eks", machine), machines.machine("eks", machine)
+    assert memory is not None
+    assert found is not None
+    assert found.vcpus is not None
+    assert int(asked) < memory * 0.97 / 2**30 - found.vcpus * 110 / 1024 - 6

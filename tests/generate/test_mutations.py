@@ -438,9 +438,7 @@ EKS_KARPENTER = [
         every(KARPENTER, "consolidationPolicy: WhenEmpty", "consolidationPolicy: WhenEmptyOrUnderutilized"),
     ),
     mistake("karpenter-expires-nodes", "eks karpenter", every(KARPENTER, "expireAfter: Never", "expireAfter: 72h")),
-    mistake(
-        "karpenter-limits-below-target", "eks karpenter", every(KARPENTER, r"nodes: 150", "nodes: 50"), also=(QUOTA,)
-    ),
+    mistake("karpenter-limits-below-target", "eks karpenter", every(KARPENTER, r"nodes: 150", "nodes: 50")),
     mistake("karpenter-no-limits", "eks karpenter", drop(KARPENTER, "^  limits:", times=3), opens=True),
     mistake(
         "karpenter-retired-api",

@@ -82,6 +82,16 @@ module "eks" {
   }
 
   node_security_group_additional_rules = {
+    # The API server asks Kueue itself what waits in a queue; while it cannot, no namespace can be deleted.
+    kueue_visibility = {
+      description                   = "API server to Kueue"
+      type                          = "ingress"
+      protocol                      = "tcp"
+      from_port                     = 8082
+      to_port                       = 8082
+      source_cluster_security_group = true
+    }
+
     # EFA talks only between members of a group that lets everything in and out among them: all nodes, whatever their pool.
     efa_ingress = {
       description = "EFA"

@@ -27,3 +27,12 @@ output "docker_hub" {
   description = "What stands for docker.io in the names of images."
   value       = "111122223333.dkr.ecr.us-east-2.amazonaws.com/train-hub"
 }
+
+output "keep_spot_nodes" {
+  description = "What keeps AWS from ending nodes of a job to even out a spot pool over its zones."
+  value = join("; ", [
+    for name, pool in var.training_pools :
+    "aws autoscaling suspend-processes --region ${var.region} --scaling-processes AZRebalance --auto-scaling-group-name ${module.eks.eks_managed_node_groups[name].node_group_autoscaling_group_names[0]}"
+    if pool.spot && length(pool.zones) > 1
+  ])
+}
