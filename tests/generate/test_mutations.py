@@ -599,7 +599,7 @@ ACK = [
         "ack",
         swap(CLUSTER, "is_enterprise_security_group = true", "is_enterprise_security_group = false"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3100"),
-        also=("subnet-too-small", QUOTA),
+        also=(QUOTA,),
     ),
     mistake("pod-subnet-too-small", "ack", every(TFVARS, r'(pods = "[\d.]+)/\d+', r"\1/25")),
     mistake("subnet-too-small", "ack", every(TFVARS, r'(nodes = "[\d.]+)/\d+', r"\1/26")),

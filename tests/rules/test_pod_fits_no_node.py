@@ -46,11 +46,11 @@ def told(check: Callable[..., Result], code: str, requests: str, **more: str) ->
     ("requests", "text"),
     [
         ("cpu: 1930m", ""),
-        ("cpu: 1931m", "1.931 CPUs; each t3.large leaves 1.93 of its 2 to pods"),
-        ("cpu: 16", "16 CPUs; each t3.large leaves 1.93 of its 2 to pods"),
+        ("cpu: 1931m", "1.931 CPUs; one t3.large leaves 1.93 of its 2 to pods"),
+        ("cpu: 16", "16 CPUs; one t3.large leaves 1.93 of its 2 to pods"),
         ("memory: 7Gi", ""),  # the kernel may keep more than is left
-        ("memory: 8Gi", "8Gi of memory; each t3.large leaves at most 7.27Gi of its 8Gi to pods"),
-        ("memory: 7455Mi", "7,455Mi of memory; each t3.large leaves at most 7,452Mi of its 8,192Mi to pods"),
+        ("memory: 8Gi", "8Gi of memory; one t3.large leaves at most 7.27Gi of its 8Gi to pods"),
+        ("memory: 7455Mi", "7,455Mi of memory; one t3.large leaves at most 7,452Mi of its 8,192Mi to pods"),
     ],
 )
 def test_in_words(requests: str, text: str, check: Callable[..., Result]) -> None:
@@ -74,7 +74,7 @@ def test_a_pool_that_may_have_room(more: str, check: Callable[..., Result]) -> N
 def test_the_largest_machine_is_named(check: Callable[..., Result]) -> None:
     more = GROUP.format(name="large", types='["t3.large", "m5.xlarge"]', more=TAINT.replace("NO_S", "PREFER_NO_S"))
     (text,) = told(check, CLUSTER + SMALL + more, "cpu: 4")
-    assert "each m5.xlarge leaves 3.92 of its 4 to pods" in text
+    assert "one m5.xlarge leaves 3.92 of its 4 to pods" in text
 
 
 def test_something_that_adds_larger_nodes(check: Callable[..., Result]) -> None:
