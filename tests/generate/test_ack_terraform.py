@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kcheck.generate.assembly import generate
 from kcheck.generate.intent import with_defaults
-from tests.generate.test_gke_terraform import terraform
-from tests.generate.test_providers import CONFIGURATION, MIRROR, lacking
+from tests.generate.terraform import assert_fails, initialized, needed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(
-    not MIRROR or shutil.which("terraform") is None, reason="no KCHECK_PLUGIN_DIR, or no terraform"
-)
+pytestmark = needed
 TFVARS, POOLS, CLUSTER, NETWORK = "terraform.tfvars", "node_pools.tf", "cluster.tf", "network.tf"
 BASES: dict[str, dict[str, Any]] = {
     "usual": {"nodes": 1000},
@@ -36,18 +31,10 @@ BASES: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def clusters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Clusters of the intents above, ready to be tested."""
-    folders = {}
-    for name, given in BASES.items():
-        folders[name] = folder = tmp_path_factory.mktemp(name)
-        files = generate(with_defaults("ack", given)).files
-        if why := lacking(files):
-            pytest.skip(why)
-        for path, data in files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(data)
-        (folder / "configuration").write_text(CONFIGURATION.format(MIRROR))
-        assert "initialized" in terraform(folder, "init", "-backend=false", "-input=false")
-    return folders
+    return {
+        name: initialized(generate(with_defaults("ack", given)).files, tmp_path_factory.mktemp(name))
+        for name, given in BASES.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -85,13 +72,4 @@ def clusters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_edits_that_break_the_cluster_fail(
     clusters: dict[str, Path], base: str, path: str, pattern: str, new: str, told: str
 ) -> None:
-    file = clusters[base] / path
-    before = file.read_text()
-    edited = re.sub(pattern, new, before)
-    assert edited != before
-    file.write_text(edited)
-    try:
-        found = terraform(clusters[base], "test")
-    finally:
-        file.write_text(before)
-    assert told in " ".join(re.sub(r"[│╷╵]", " ", found).split()), found
+    assert_fails(clusters[base], path, pattern, new, told)

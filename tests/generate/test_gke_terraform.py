@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kcheck.generate.assembly import generate
 from kcheck.generate.intent import with_defaults
-from tests.generate.test_providers import CONFIGURATION, MIRROR, lacking
+from tests.generate.terraform import assert_fails, initialized, needed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(
-    not MIRROR or shutil.which("terraform") is None, reason="no KCHECK_PLUGIN_DIR, or no terraform"
-)
+pytestmark = needed
 TFVARS, POOLS, CLUSTER = "terraform.tfvars", "node_pools.tf", "cluster.tf"
-
-
-def terraform(folder: Path, *arguments: str) -> str:
-    own = {**os.environ, "TF_CLI_CONFIG_FILE": str(folder / "configuration"), "CHECKPOINT_DISABLE": "1"}
-    done = subprocess.run(
-        ["terraform", *arguments, "-no-color"], cwd=folder, env=own, capture_output=True, text=True, check=False
-    )
-    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cluster with RDMA, ready to be tested."""
-    folder = tmp_path_factory.mktemp("gke")
     files = generate(with_defaults("gke", {"nodes": 300, "machines": ["a3-ultragpu-8g"], "spot": {"share": 30}})).files
-    if why := lacking(files):
-        pytest.skip(why)
-    for path, data in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(data)
-    (folder / "configuration").write_text(CONFIGURATION.format(MIRROR))
-    assert "initialized" in terraform(folder, "init", "-backend=false", "-input=false")
-    return folder
+    return initialized(files, tmp_path_factory.mktemp("gke"))
 
 
 @pytest.mark.parametrize(
@@ -71,12 +49,4 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_edits_that_break_the_cluster_fail(cluster: Path, path: str, pattern: str, new: str, told: str) -> None:
-    before = (cluster / path).read_text()
-    edited = re.sub(pattern, new, before)
-    assert edited != before
-    (cluster / path).write_text(edited)
-    try:
-        found = terraform(cluster, "test")
-    finally:
-        (cluster / path).write_text(before)
-    assert told in " ".join(found.split()), found
+    assert_fails(cluster, path, pattern, new, told)
