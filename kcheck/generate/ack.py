@@ -75,7 +75,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "docker_hub": intent.registry.partition("/")[0] if _registry(intent) else "",
         "hub_images": _hub_images(intent),
         "mainland": re.fullmatch(str(usual["registry.mainland"]), intent.region) is not None,
-        "sources_of": {key: entry.sources for key, entry in recommended.entries(intent.cloud).items()},
         "cpfs": files,
         "parallel_regions": _regions(str(usual["storage.parallel"])),
         "checkpoint_class": usual["storage.parallel_class"] if files else "",

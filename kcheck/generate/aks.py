@@ -91,7 +91,7 @@ def _refuse(intent: Intent) -> None:
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
     """The node pools, the addresses of the NAT gateway, and the autoscaler's settings."""
-    usual, entries = recommended.values("aks"), recommended.entries("aks")
+    usual = recommended.values("aks")
     found = groups(pools)
     fabric = any(sizes.fabric(machine) for machine in intent.machines)
     whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
@@ -106,8 +106,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
         "whole": whole,
-        "setup_source": entries["pools.feature"].sources[0],
-        "sources_of": {key: entry.sources for key, entry in entries.items()},
         "scale_set": limits("aks")["pool.quota"].number,
         "largest": max(pool.nodes for pool in pools),
         "topology": aks_fabric.topology(intent.machine) if jobs.interfaces(intent).number else None,

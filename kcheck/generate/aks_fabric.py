@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 from kcheck.generate import jobs, recommended
 from kcheck.numbers.clouds import folder
 from kcheck.source import bundled
+from kcheck.source.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
 
 _PREFIX = "Standard_"
-_GIB_A_TIB = 1024
 
 
 class Pair(NamedTuple):
@@ -119,6 +119,6 @@ def lustre(intent: Intent) -> Lustre | None:
     usual = recommended.values(intent.cloud)
     speed, step, most = (int(usual[f"lustre.{key}"]) for key in ("speed", "step", "most"))
     wanted = intent.job_nodes * int(usual["lustre.write"])
-    claims = ceil(len(intent.teams) * int(usual["storage.size"]) / _GIB_A_TIB)
+    claims = ceil(len(intent.teams) * int(usual["storage.size"]) / GIB_IN_TIB)
     capacity = min(most, step * ceil(max(wanted / speed, claims) / step))
     return Lustre(capacity, capacity * speed, wanted, intent.zones[0])

@@ -156,6 +156,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
         "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target,
         "system_nodes": system, "system_parallel": system_parallel(intent),
+        "sources_of": {key: entry.sources for key, entry in recommended.entries(intent.cloud).items()},
     }  # fmt: skip
     context |= {"about": intent_file.meanings()}
     context |= manifests.context(intent, pools, layout, target)

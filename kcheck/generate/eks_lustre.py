@@ -9,12 +9,11 @@ from kcheck.generate import recommended
 from kcheck.generate.intent import label
 from kcheck.numbers import fabrics
 from kcheck.numbers.profiles import limits
+from kcheck.source.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
-
-_GIB_IN_TIB = 1024
 
 
 class Lustre(NamedTuple):
@@ -35,7 +34,7 @@ class Lustre(NamedTuple):
     @property
     def tebibytes(self) -> str:
         """The capacity in TiB."""
-        return f"{self.capacity / _GIB_IN_TIB:.1f}"
+        return f"{self.capacity / GIB_IN_TIB:.1f}"
 
 
 def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
@@ -49,14 +48,14 @@ def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
     needed, each = intent.job_nodes * int(usual["storage.each"]), int(usual["storage.throughput"])
     efa = needed >= int(usual["storage.efa_from"])
     step = known["fsx.step_efa" if efa else "fsx.step"].number
-    capacity = ceil(max(needed * _GIB_IN_TIB / each, int(usual["storage.size"])) / step) * step
+    capacity = ceil(max(needed * GIB_IN_TIB / each, int(usual["storage.size"])) / step) * step
     mills = int(usual["storage.price"])
     return Lustre(
         zone=label(pools[0].zones[0]),
         needed=needed,
         capacity=capacity,
         step=step,
-        throughput=capacity * each // _GIB_IN_TIB,
+        throughput=capacity * each // GIB_IN_TIB,
         efa=efa,
         price=f"{mills / 1000:.2f}",
         dollars=capacity * mills // 1000,

@@ -10,17 +10,16 @@ from kcheck.generate.pools import system_nodes
 from kcheck.generate.readme import QuotaRequest
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits, settings
+from kcheck.source.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
     from kcheck.generate.eks_lustre import Lustre
     from kcheck.generate.intent import Intent
 
-_GIB_IN_TIB = 1024
-
 
 def requests(intent: Intent, files: Lustre | None) -> list[QuotaRequest]:
     """What to request of FSx and EBS."""
-    needed = {"fsx.capacity": files.capacity if files else 0, "ebs.gp3": ceil(_disks(intent) / _GIB_IN_TIB)}
+    needed = {"fsx.capacity": files.capacity if files else 0, "ebs.gp3": ceil(_disks(intent) / GIB_IN_TIB)}
     known = limits(intent.cloud)
     return [
         QuotaRequest(f"{intent.cloud}.{key}", known[key].code, known[f"{key}_name"].text, amount, known[key].unit)

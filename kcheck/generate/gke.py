@@ -17,6 +17,7 @@ from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
 from kcheck.source.ip_ranges import is_private
+from kcheck.source.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -119,7 +120,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "taint_value": "present" if intent.gpus else "true",
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
         "docker_hub": f"{host}{intent.name}-docker-hub",
-        "quota_of": quota, "direct_source": recommended.entries(intent.cloud)["pools.direct"].sources[0],
+        "quota_of": quota,
         "scratch": jobs.scratch(min(own_machines.local_ssd(name) for name in intent.machines)),
         "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False, "coredns_metrics": False,
         "dcgm": {"namespace": "gke-managed-system", "name": "gke-managed-dcgm-exporter", "ours": False},
@@ -134,11 +135,11 @@ def lustre(intent: Intent) -> Checkpoints | None:
         return None
     tier, step = int(usual["storage.speed"]), int(usual["storage.step"])
     wanted = intent.job_nodes * int(usual["storage.each"])
-    size = ceil(wanted * 1024 / tier / step) * step
+    size = ceil(wanted * GIB_IN_TIB / tier / step) * step
     if size > int(usual["storage.small"]):
         step = int(usual["storage.large_step"])
         size = min(ceil(size / step) * step, int(usual["storage.most"]))
-    return Checkpoints(size, size * tier // 1024)
+    return Checkpoints(size, size * tier // GIB_IN_TIB)
 
 
 def _checkpoint_reason(intent: Intent, found: Checkpoints | None) -> str:

@@ -133,8 +133,7 @@ def _compare(found: Found, files: dict[str, bytes], source: Source) -> None:
     """Add what of the code the files do not keep."""
     from kcheck.generate.assembly import as_tree
 
-    tree, config = as_tree(files)
-    made = _read(inventory.read(tree, config, own_machines.RAW), config, source._replace(cluster=""))
+    made = _read_tree(*as_tree(files), source._replace(cluster=""))
     if found.reader is not None and made.reader is not None:
         found.left_out += differences(found.reader, made.reader)
 
@@ -218,9 +217,8 @@ def _recall(found: Found, source: Source) -> None:
         return
     if isinstance(files, str):
         return
-    tree, config = as_tree(files)
     try:
-        then = _read(inventory.read(tree, config, own_machines.RAW), config, source)
+        then = _read_tree(*as_tree(files), source)
     except ConfigError:
         return
     found.recorded = True
@@ -254,14 +252,16 @@ def read(source: Source) -> Found:
         ConfigError: there is no cluster there, or more than one.
     """
     config = source.config
-    return _read(
-        inventory.read(Tree(list(source.paths), None, config.exclude, config.boundary), config, own_machines.RAW),
-        config,
-        source,
-    )
+    return _read_tree(Tree(list(source.paths), None, config.exclude, config.boundary), config, source)
 
 
-def _read(reading: Reading, config: Config, source: Source) -> Found:
+def _read_tree(tree: Tree, config: Config, source: Source) -> Found:
+    """What the code of a tree says.
+
+    Raises:
+        ConfigError: the cluster of the source is not there, or there are several.
+    """
+    reading = inventory.read(tree, config, own_machines.RAW)
     world = World(reading.inventory, config)
     cluster = _only(reading, source)
     reader = CodeReader(cluster, reading, world)

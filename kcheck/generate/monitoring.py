@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.generate import recommended
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
+from kcheck.numbers.reserved import GI
 from kcheck.usage import metrics
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
 
-_GIB, _DAY = 2**30, 86400
+_DAY = 86400
 _CADVISOR = "cadvisor"
 _DCGM = "DCGM exporter"
 
@@ -59,7 +60,7 @@ class Monitoring(NamedTuple):
     @property
     def room_for(self) -> int:
         """Series that the memory of a Prometheus holds, those of pods that ended among them."""
-        return self.memory * _GIB // self.series_bytes
+        return self.memory * GI // self.series_bytes
 
     @property
     def number_of_shards(self) -> list[int]:
@@ -104,7 +105,7 @@ def monitoring(intent: Intent, target: int) -> Monitoring:
     room, objects = _room(intent, usual), _memory(object_series, usual)
     shards = ceil(_memory(node_series, usual) / (max(room, 2 * objects) - objects))
     each = object_series + node_series / shards
-    disk = each / interval * usual["monitor.days"] * _DAY * usual["monitor.sample_bytes"] / _GIB
+    disk = each / interval * usual["monitor.days"] * _DAY * usual["monitor.sample_bytes"] / GI
     return Monitoring(
         node_series, object_series, per_node, per_object, interval, shards,
         memory=max(usual["monitor.least"], ceil(_memory(each, usual))),
@@ -117,11 +118,11 @@ def monitoring(intent: Intent, target: int) -> Monitoring:
 
 def _memory(series: float, usual: dict[str, int]) -> float:
     """GiB for some series, with those of pods that ended a while ago."""
-    return series * usual["monitor.series_bytes"] * usual["monitor.churn"] / _GIB
+    return series * usual["monitor.series_bytes"] * usual["monitor.churn"] / GI
 
 
 def _room(intent: Intent, usual: dict[str, int]) -> int:
     """GiB of a system node for Prometheus."""
     name = str(recommended.values(intent.cloud).get("system.machine", ""))
     memory = machines.memory(intent.cloud, name) if name else None
-    return usual["monitor.room"] if memory is None else memory // _GIB * usual["monitor.share"] // 100
+    return usual["monitor.room"] if memory is None else memory // GI * usual["monitor.share"] // 100

@@ -44,12 +44,10 @@ def equivalent(cloud: str, machine: str, other: str) -> Equivalent | None:
 
 def _with_gpus(cloud: str, machine: str, gpus: int, other: str) -> Equivalent | None:
     """The first type of another cloud with as many GPUs of the same model."""
-    for model, types in _tables()["gpus"].items():
-        if machine in types.get(cloud, "").split():
-            fitting = (name for name in types.get(other, "").split() if machines.gpus(other, name) == gpus)
-            first = next(fitting, None)
-            return Equivalent(first, f"{gpus} x {model}") if first else None
-    return None
+    own = model(cloud, machine)
+    types = _tables()["gpus"][own].get(other, "").split() if own else []
+    first = next((name for name in types if machines.gpus(other, name) == gpus), None)
+    return Equivalent(first, f"{gpus} x {own}") if first else None
 
 
 def model(cloud: str, machine: str) -> str | None:

@@ -9,6 +9,7 @@ from kcheck.source.regex import regex
 _DURATION = regex(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _LONGEST = (2**63 - 1) // 10**9
 """Seconds of the longest duration of Go: 292 years in nanoseconds."""
+GIB_IN_TIB = 1024
 _SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads import equivalents
 from kcheck.kubernetes.workloads.scalars import items, written
+from kcheck.source.text import leading
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known
 from kcheck.syntax import yaml
 
@@ -66,13 +66,8 @@ def _runtime(item: Object, runtimes: Runtimes) -> Object | None:
     """The runtime that a TrainJob names, the one that lies closest to it."""
     kind = str(known(written(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
     found = runtimes.get((kind, str(known(written(item.root, "spec", "runtimeRef", "name")))), [])
-    return max(found, key=lambda one: _shared(item.span.source.path, one.span.source.path), default=None)
-
-
-def _shared(one: str, other: str) -> int:
-    """How many parts two paths begin with alike."""
-    pairs = zip(one.split("/"), other.split("/"), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    own = item.span.source.path.split("/")
+    return max(found, key=lambda one: leading(own, one.span.source.path.split("/")), default=None)
 
 
 def _trained(runtime: Object) -> Iterator[yaml.Target]:
