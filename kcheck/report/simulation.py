@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.fix.what_if import FixSaving
     from kcheck.simulate.comparison import Estimate, Saving
     from kcheck.simulate.model import Point
-    from kcheck.simulate.results import SimulationResult
+    from kcheck.simulate.results import Range, SimulationResult
     from kcheck.simulate.scenario import Scenario
 
 NAMES = {
@@ -26,6 +26,9 @@ NAMES = {
     "queue": "waiting for its deletion", "delete": "being deleted",
 }  # fmt: skip
 """What the phases of the paid time are called."""
+
+PART_NAMES = {"start": "starting and waiting", "work": "working", "idle": "idle"}
+"""What the parts of the paid time are called."""
 
 CURVES = (("launched", "paid for", "."), ("ready", "ready", "o"), ("busy", "has its pod", "#"))
 """What is drawn, the widest first: name, words, and mark."""
@@ -73,6 +76,7 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
         f"last pod starts at {summary.last_start / 60:.1f}, work ends at {summary.last_done / 60:.1f}"
     )
     yield f"  {_paid(outcome)}: {summary.overspend(scenario.case):.1f} times the work itself"
+    yield f"  of that {part_text(outcome, 'idle')}; {part_text(outcome, 'start')}"
     if scenario.case.others:
         for one, times in zip(scenario.case.jobs, summary.jobs, strict=True):
             yield f"  {one.name}: {counted(one.pods, 'node')}, from {times.start / 60:.1f} to {times.done / 60:.1f} min"
@@ -102,12 +106,27 @@ def _unfinished(outcome: SimulationResult, size: str) -> Iterator[str]:
     yield f"  {summary.pods_done:,} of {pods:,} pods end{rest}"
     if summary.failed:
         yield f"  {_paid(outcome)}"
+        yield f"  of that {part_text(outcome, 'idle')}; {part_text(outcome, 'start')}"
 
 
 def _paid(outcome: SimulationResult) -> str:
     """The paid time of a run, and its price."""
-    hours = between(*(node_hours(rough(bound * 3600)) for bound in outcome.node_hours))
-    return f"{hours} paid{_cost(outcome)}"
+    return f"{_hours(outcome.node_hours)} paid{_cost(outcome)}"
+
+
+def part_text(outcome: SimulationResult, name: str) -> str:
+    """What a part of the paid time takes and costs."""
+    part = outcome.part(name)
+    spent = "" if part.dollars is None else f", {_money(part.dollars)}"
+    return f"{PART_NAMES[name]}: {_hours(part.node_hours)}{spent}"
+
+
+def _hours(bounds: Range) -> str:
+    return between(*(node_hours(rough(bound * 3600)) for bound in bounds))
+
+
+def _money(bounds: Range) -> str:
+    return between(*(money(rough(bound * 1000)) for bound in bounds))
 
 
 def _minutes(least: float, most: float) -> str:
@@ -119,7 +138,7 @@ def _cost(outcome: SimulationResult) -> str:
     if outcome.dollars is None:
         return ""
     prices = range_of(pool.price.mills for pool in outcome.scenario.case.pools if pool.price)
-    spent = between(*(money(rough(bound * 1000)) for bound in outcome.dollars))
+    spent = _money(outcome.dollars)
     unpriced = ", without the nodes that have no list price" if outcome.unpriced else ""
     return f", {spent} at {between(*(money(int(mills)) for mills in prices))} per node-hour{unpriced}"
 

@@ -234,10 +234,9 @@ class Span(NamedTuple):
 
 
 class Use(NamedTuple):
-    """The nodes that a run had of a pool, and the seconds for which they are paid: all together, and by phase."""
+    """The nodes that a run had of a pool, and the seconds for which they are paid, all together, by phase."""
 
     nodes: int
-    paid: float
     phases: dict[str, float]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.simulate.model import PHASES
 from kcheck.simulate.run import simulate, summarize
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
 _GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
 _PULLS = "the registry's pull limit"
+PARTS = {"start": ("boot", "wait"), "work": ("work",), "idle": ("idle", "queue", "delete")}
+"""The phases of a node in three parts: before its pod works, while it does, and after."""
 
 
 class Range(NamedTuple):
@@ -23,6 +26,13 @@ class Range(NamedTuple):
 
     least: float
     most: float
+
+
+class Part(NamedTuple):
+    """What a part of the paid time takes, and what it costs: None without any price."""
+
+    node_hours: Range
+    dollars: Range | None
 
 
 class SimulationResult(NamedTuple):
@@ -65,6 +75,12 @@ class SimulationResult(NamedTuple):
         case = self.scenario.case
         return range_of(cost(case, run.summary) for run in self.runs) if is_priced(case) else None
 
+    def part(self, name: str) -> Part:
+        """What a part of the paid time, of `PARTS`, takes and costs: in the run with the least of it and the most."""
+        case, phases = self.scenario.case, PARTS[name]
+        hours = range_of(sum(run.summary.phases[phase] for phase in phases) / 3600 for run in self.runs)
+        return Part(hours, range_of(cost(case, run.summary, phases) for run in self.runs) if is_priced(case) else None)
+
     @property
     def unpriced(self) -> int:
         """Nodes of the median run that have no price."""
@@ -94,10 +110,11 @@ def is_priced(case: Case) -> bool:
     return any(pool.price is not None for pool in case.pools)
 
 
-def cost(case: Case, summary: Summary) -> float:
-    """US dollars that the nodes of a run cost, without those that have no price."""
-    pairs = zip(case.pools, summary.uses, strict=True)
-    return sum(pool.price.mills * use.paid for pool, use in pairs if pool.price is not None) / 3_600_000
+def cost(case: Case, summary: Summary, phases: Iterable[str] = PHASES) -> float:
+    """US dollars that some phases of a run cost, without nodes that have no price."""
+    pairs = list(zip(case.pools, summary.uses, strict=True))
+    mills = (pool.price.mills * use.phases[name] for name in phases for pool, use in pairs if pool.price is not None)
+    return sum(mills) / 3_600_000
 
 
 def run_scenario(scenario: Scenario) -> SimulationResult:

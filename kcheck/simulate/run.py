@@ -364,12 +364,11 @@ class _Simulation:
                 paid_nodes[id(node.pool)].append(node)
         uses = tuple(self._use(paid_nodes[id(group)], until) for group in self.fleet.groups)
         phases = {phase: sum([use.phases[phase] for use in uses]) for phase in PHASES}
-        paid = sum([use.paid for use in uses])
         readies = [node.ready for node in nodes if node.ready < NEVER]
         return Summary(
             total=max(end, done) if finished else until, finished=finished, first_ready=min(readies, default=NEVER),
             last_ready=max(readies, default=NEVER), last_start=pods.last_start, last_done=done,
-            pods_done=pods.finished, launched=len(nodes), paid=paid, phases=phases, uses=uses, held=self.held,
+            pods_done=pods.finished, launched=len(nodes), paid=sum(phases.values()), phases=phases, uses=uses, held=self.held,
             bound=frozenset(self.scaler.bound),
             jobs=tuple(JobTimes(one.job.name, one.first_start, one.done) for one in pods.works),
             interrupted=self.interrupted, lost=pods.lost, failed=pods.failed, refused=pods.refused,
@@ -380,4 +379,4 @@ class _Simulation:
         paid = sum([self.provider.paid(min(node.gone, until) - node.launched) for node in nodes])
         phases = {phase: sum([node.spent[phase] for node in nodes], 0.0) for phase in PHASES}
         phases["delete"] += paid - sum(phases.values())
-        return Use(len(nodes), paid, phases)
+        return Use(len(nodes), phases)
