@@ -29,11 +29,11 @@ def as_json(world: World) -> str:
 
 def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
     return {
-        "name": _name(cluster),
+        "name": cluster_name(cluster),
         "id": cluster.id,
         "cloud": cluster.cloud,
         "target": world.sizes.wanted_interval(cluster).exact,
-        "reaches": _reachable_nodes(cluster, world),
+        "reaches": reachable_nodes(cluster, world),
         "walls": [_wall(wall) for wall in walls.find_walls(cluster, world)],
         "quotas": [
             {
@@ -66,11 +66,12 @@ def _wall(wall: Wall) -> dict[str, object]:
     }
 
 
-def _name(cluster: Cluster) -> str:
+def cluster_name(cluster: Cluster) -> str:
+    """What people call a cluster: its name, else its address."""
     return known(cluster.name) or cluster.address
 
 
-def _reachable_nodes(cluster: Cluster, world: World) -> int | None:
+def reachable_nodes(cluster: Cluster, world: World) -> int | None:
     """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where that is not known."""
     first, target = walls.first(cluster, world), world.sizes.wanted_interval(cluster).exact
     if first is None or first.nodes is None:
@@ -83,7 +84,7 @@ def _reachable_nodes(cluster: Cluster, world: World) -> int | None:
 def _has_unknown_walls(cluster: Cluster, world: World) -> bool:
     """Whether walls are not known that may come before the target."""
     return any(
-        w.short is None and w.kind != "recommended" and not _is_account_quota(w)
+        w.short is None and w.kind != "recommended" and not is_account_quota(w)
         for w in walls.find_walls(cluster, world)
     )
 
@@ -97,7 +98,7 @@ def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | N
 
 def _earliest(cluster: Cluster, world: World) -> Wall | None:
     """The wall that may be met first; None where another one is not known at all."""
-    found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not _is_account_quota(w)]
+    found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not is_account_quota(w)]
     if any(wall.nodes is None for wall in found):
         return None
     return min(found, key=lambda wall: wall.nodes.low if wall.nodes else 0, default=None)
@@ -105,7 +106,7 @@ def _earliest(cluster: Cluster, world: World) -> Wall | None:
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets, in one sentence."""
-    name, aim, first = _name(cluster), world.sizes.wanted_interval(cluster), walls.first(cluster, world)
+    name, aim, first = cluster_name(cluster), world.sizes.wanted_interval(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.sizes.requested(cluster) else "its pools may have"
     if first is None or first.nodes is None or first.nodes.high is None:
         below = "" if aim.exact is None else f" below {counted(aim.low, 'node')}"
@@ -139,8 +140,8 @@ def as_text(world: World) -> str:
 def _text(cluster: Cluster, world: World) -> str:
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
-    lines = [visible(f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}")]
-    groups = [group for group in _groups(cluster, world) if not _is_account_quota(group[0])]
+    lines = [visible(f"{cluster_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}")]
+    groups = [group for group in grouped_walls(cluster, world) if not is_account_quota(group[0])]
     told = [group for group in groups if _is_relevant(group[0])]
     for group in groups[: len(told) + 1]:  # and the next one beyond
         lines += ["", _line(group, target), *_details(group)]
@@ -151,7 +152,7 @@ def _text(cluster: Cluster, world: World) -> str:
     return "\n".join([*lines, *_quotas(cluster, world), "", *_wrapped(summary_sentence(cluster, world))]) + "\n"
 
 
-def _is_account_quota(wall: Wall) -> bool:
+def is_account_quota(wall: Wall) -> bool:
     """Whether a wall is a quota of which only the account knows the number."""
     return wall.mechanism == "quota" and wall.number is None
 
@@ -175,7 +176,7 @@ def _is_relevant(wall: Wall) -> bool:
     return wall.number is None or wall.short is not False
 
 
-def _groups(cluster: Cluster, world: World) -> list[list[Wall]]:
+def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
     """The walls, those that matter first; walls of one kind at one place and number are told together."""
     result: dict[object, list[Wall]] = {}
     for wall in walls.find_walls(cluster, world):
@@ -229,9 +230,14 @@ def as_markdown(world: World) -> str:
 
 
 def _section(cluster: Cluster, world: World) -> str:
-    lines = [f"## {markdown(_name(cluster))} ({cluster.cloud})", "", markdown(summary_sentence(cluster, world)), ""]
+    lines = [
+        f"## {markdown(cluster_name(cluster))} ({cluster.cloud})",
+        "",
+        markdown(summary_sentence(cluster, world)),
+        "",
+    ]
     lines += ["| nodes | wall | kind | arithmetic | where | to move it |", "|---:|---|---|---|---|---|"]
-    for wall in [wall for wall in walls.find_walls(cluster, world) if not _is_account_quota(wall)]:
+    for wall in [wall for wall in walls.find_walls(cluster, world) if not is_account_quota(wall)]:
         nodes = "unknown" if wall.nodes is None else str(wall.nodes)
         bold = f"**{nodes}**" if wall.short else nodes
         kind, place = markdown_link(wall.kind, wall.source), markdown_code(_at(wall))
