@@ -368,8 +368,8 @@ class _Simulation:
         return Summary(
             total=max(end, done) if finished else until, finished=finished, first_ready=min(readies, default=NEVER),
             last_ready=max(readies, default=NEVER), last_start=pods.last_start, last_done=done,
-            pods_done=pods.finished, launched=len(nodes), paid=sum(phases.values()), phases=phases, uses=uses, held=self.held,
-            bound=frozenset(self.scaler.bound),
+            pods_done=pods.finished, launched=len(nodes), paid=sum(phases.values()), phases=phases, uses=uses,
+            held=self.held, bound=frozenset(self.scaler.bound),
             jobs=tuple(JobTimes(one.job.name, one.first_start, one.done) for one in pods.works),
             interrupted=self.interrupted, lost=pods.lost, failed=pods.failed, refused=pods.refused,
         )  # fmt: skip
