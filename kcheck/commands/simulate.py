@@ -66,8 +66,13 @@ def command(
         return
     if format_ == "svg" and len(found) > 1:
         raise click.UsageError("svg shows one cluster; name its folder, or use --format html")
-    if format_ in ("svg", "html"):
-        printing.page(picture.as_svg(found[0]) if format_ == "svg" else picture.as_html(found))
+    if format_ == "svg":
+        from kcheck.report.html import document, run_chart
+
+        printing.page(document.picture(run_chart.chart(found[0])))
+        return
+    if format_ == "html":
+        printing.page(picture.as_html(found))
         return
     savings = _savings(paths, config, found) if what_if else [None] * len(found)
     pairs = list(zip(found, savings, strict=True))

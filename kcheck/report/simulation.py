@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import inf
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.escape import json_text
 from kcheck.simulate.model import PHASES
-from kcheck.simulate.results import cost, deciding_factors, range_of
+from kcheck.simulate.results import PARTS, cost, deciding_factors, range_of
 from kcheck.source.units import between, counted, dollars, money, node_hours, rough
 from kcheck.source.visible import visible
 
@@ -41,14 +41,8 @@ _MODEL = "A model of the cluster autoscaler and its cloud: docs/simulate.md says
 def as_text(outcome: SimulationResult) -> str:
     """The run in words and numbers, and the nodes over time at 80 columns."""
     if outcome.without_wall is not None:
-        return "\n".join(
-            [
-                *map(visible, (*run_summary(outcome), *_stop_reasons(outcome))),
-                "  without that:",
-                "",
-                as_text(outcome.without_wall),
-            ]
-        )
+        lines = [*run_summary(outcome), *(f"  {line}" for line in stop_reasons(outcome)), "  without that:"]
+        return "\n".join([*map(visible, lines), "", as_text(outcome.without_wall)])
     lines = [*run_summary(outcome), "", "  where the paid time of a node goes, on average:"]
     summary, causes = outcome.middle.summary, deciding_factors(outcome)
     for phase in PHASES:
@@ -56,7 +50,8 @@ def as_text(outcome: SimulationResult) -> str:
         lines.append(f"  {share(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
     lines += ["", *chart(outcome.middle.timeline, summary.total), ""]
     lines += [f"  assumed: {text}" for text in outcome.scenario.assumed]
-    lines += _measured(outcome.scenario)
+    for text in model_notes(outcome.scenario):
+        lines += wrap(visible(text), 110, initial_indent="  ", subsequent_indent="    ")
     return "\n".join(map(visible, lines)) + "\n"
 
 
@@ -111,21 +106,28 @@ def _unfinished(outcome: SimulationResult, size: str) -> Iterator[str]:
 
 def _paid(outcome: SimulationResult) -> str:
     """The paid time of a run, and its price."""
-    return f"{_hours(outcome.node_hours)} paid{_cost(outcome)}"
+    return f"{hours_text(outcome.node_hours)} paid{_cost(outcome)}"
 
 
 def part_text(outcome: SimulationResult, name: str) -> str:
     """What a part of the paid time takes and costs."""
-    part = outcome.part(name)
-    spent = "" if part.dollars is None else f", {_money(part.dollars)}"
-    return f"{PART_NAMES[name]}: {_hours(part.node_hours)}{spent}"
+    spent = part_cost(outcome, name)
+    return f"{PART_NAMES[name]}: {hours_text(outcome.part(PARTS[name]).node_hours)}{f', {spent}' if spent else ''}"
 
 
-def _hours(bounds: Range) -> str:
+def part_cost(outcome: SimulationResult, name: str) -> str:
+    """What a part of the paid time costs; empty without any price."""
+    found = outcome.part(PARTS[name]).dollars
+    return "" if found is None else money_text(found)
+
+
+def hours_text(bounds: Range) -> str:
+    """Node-hours of which the bounds are known."""
     return between(*(node_hours(rough(bound * 3600)) for bound in bounds))
 
 
-def _money(bounds: Range) -> str:
+def money_text(bounds: Range) -> str:
+    """Dollars of which the bounds are known."""
     return between(*(money(rough(bound * 1000)) for bound in bounds))
 
 
@@ -138,31 +140,31 @@ def _cost(outcome: SimulationResult) -> str:
     if outcome.dollars is None:
         return ""
     prices = range_of(pool.price.mills for pool in outcome.scenario.case.pools if pool.price)
-    spent = _money(outcome.dollars)
+    spent = money_text(outcome.dollars)
     unpriced = ", without the nodes that have no list price" if outcome.unpriced else ""
     return f", {spent} at {between(*(money(int(mills)) for mills in prices))} per node-hour{unpriced}"
 
 
-def _stop_reasons(outcome: SimulationResult) -> Iterator[str]:
+def stop_reasons(outcome: SimulationResult) -> Iterator[str]:
     """What keeps the nodes of a run from coming, and their pods from starting."""
     scenario = outcome.scenario
     if scenario.wall is not None:
-        yield f"  no more nodes at once than the wall lets be{scenario.wall_text} (to move it: {scenario.wall.move})"
+        yield f"no more nodes at once than the wall lets be{scenario.wall_text} (to move it: {scenario.wall.move})"
     if scenario.case.pulls:
         waiting, nodes = counted(outcome.middle.summary.refused, "pod"), counted(scenario.case.pulls, "fresh node")
         limit = f"serves {nodes} in {scenario.case.window / 3600:g} hours without an account"
-        yield f"  {waiting} on ready nodes wait: Docker Hub {limit}; a mirror serves all"
+        yield f"{waiting} on ready nodes wait: Docker Hub {limit}; a mirror serves all"
 
 
-def _measured(scenario: Scenario) -> list[str]:
-    """Which delays were measured, and what the others are worth."""
+def model_notes(scenario: Scenario) -> list[str]:
+    """How far the model is to be trusted: which delays were measured, and what the others are worth."""
     delays = scenario.measured
     if delays is None or not delays.notes:
-        return [] if scenario.case.settings.karpenter else [f"  {_MODEL}"]
+        return [] if scenario.case.settings.karpenter else [_MODEL]
     lines = [f"measured: {', '.join(delays.notes)} ({delays.place})"]
     if delays.missing:
         lines.append(f"not measured: {', '.join(delays.missing)}; docs/simulate.md says how far off these may be")
-    return [line for text in lines for line in wrap(visible(text), 110, initial_indent="  ", subsequent_indent="    ")]
+    return lines
 
 
 def share(outcome: SimulationResult, phase: str) -> float:
@@ -202,35 +204,51 @@ def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
 # --- what if
 
 
-def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
-    """What each fix saves, and all of them, as a table, and how to make them."""
+class SavingsTable(NamedTuple):
+    """What fixes save of a run as a table, without one a sentence for each; and the command that shows the fixes."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[str, ...]
+    command: str
+
+
+def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> SavingsTable:
+    """What each fix saves, and all of them, and how to make them."""
     if savings and not (outcome.without_wall or outcome).middle.summary.finished:
-        done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min"
-                for one in savings if one.after is not None]  # fmt: skip
-        return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
+        lines = [f"with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min"
+                 for one in savings if one.after is not None]  # fmt: skip
+        return SavingsTable((), (), tuple(lines), _command(savings))
     if not savings:
         why = "" if outcome.scenario.has_autoscaler else "; its autoscaler is not in this code"
-        return f"\n  what if: none of kcheck's fixes changes this run{why}\n"
+        return SavingsTable((), (), (f"what if: none of kcheck's fixes changes this run{why}",), "")
     priced = outcome.dollars is not None
-    lines = ["", f"  {'saved by':30} {'minutes':>12} {'node-hours':>16}{'$':>18}  fix" if priced else
-             f"  {'saved by':30} {'minutes':>12} {'node-hours':>16}  fix"]  # fmt: skip
-    for one in savings:
-        name = "all of these" if len(one.rules) > 1 else one.rules[0]
-        if one.saved is not None:
-            lines.append(f"  {name:30} {_saved(one.saved, priced=priced)}  {one.safety}")
+    head = ("saved by", "minutes", "node-hours", *(["$"] if priced else []), "fix")
+    rows = tuple(
+        ("all of these" if len(one.rules) > 1 else one.rules[0], *_saved(one.saved, priced=priced), one.safety)
+        for one in savings
+        if one.saved is not None
+    )
     fixes = [one for one in savings if one.after is not None]
-    return "\n".join([*lines, *(["", f"  {_command(fixes)}"] if fixes else [])]) + "\n"
+    return SavingsTable(head, rows, (), _command(fixes) if fixes else "")
 
 
-def _saved(saved: Saving, *, priced: bool) -> str:
+_COLUMNS = {4: "  {:30} {:>12} {:>16}  {}", 5: "  {:30} {:>12} {:>16} {:>17}  {}"}
+"""The table of savings with and without money."""
+
+
+def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
+    """The table of savings as text."""
+    found = savings_table(outcome, savings)
+    rows = [_COLUMNS[len(row)].format(*row) for row in (found.head, *found.rows) if row]
+    command = ["", f"  {found.command}"] if found.command else []
+    return "\n".join(["", *rows, *(f"  {line}" for line in found.lines), *command]) + "\n"
+
+
+def _saved(saved: Saving, *, priced: bool) -> list[str]:
     """The columns of the table: minutes, node-hours, and dollars where nodes have a price."""
-    columns = [
-        f"{_minutes(saved.time.least, saved.time.most).removesuffix(' min'):>12}",
-        f"{_bounds(saved.node_time, node_hours):>16}",
-    ]
-    if priced:
-        columns.append("" if saved.money is None else f"{_bounds(saved.money, dollars):>17}")
-    return " ".join(columns)
+    columns = [_minutes(saved.time.least, saved.time.most).removesuffix(" min"), _bounds(saved.node_time, node_hours)]
+    return [*columns, *(["" if saved.money is None else _bounds(saved.money, dollars)] if priced else [])]
 
 
 def _bounds(estimate: Estimate, show: Callable[[int], str]) -> str:
@@ -295,7 +313,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }
     if outcome.without_wall is not None:
-        data["stopped_by"] = [line.strip() for line in _stop_reasons(outcome)]
+        data["stopped_by"] = list(stop_reasons(outcome))
         data["beyond"] = _data(outcome.without_wall, None)
     return data if savings is None else {**data, "what_if": [_saving(one) for one in savings]}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,9 +10,9 @@ from kcheck.simulate.model import PHASES
 from kcheck.simulate.run import simulate, summarize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from kcheck.simulate.model import Case, Run, Summary
+    from kcheck.simulate.model import Case, Run, Span, Summary
     from kcheck.simulate.scenario import Scenario
 
 _IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
@@ -75,9 +76,9 @@ class SimulationResult(NamedTuple):
         case = self.scenario.case
         return range_of(cost(case, run.summary) for run in self.runs) if is_priced(case) else None
 
-    def part(self, name: str) -> Part:
-        """What a part of the paid time, of `PARTS`, takes and costs: in the run with the least of it and the most."""
-        case, phases = self.scenario.case, PARTS[name]
+    def part(self, phases: Sequence[str]) -> Part:
+        """What some phases of the paid time take and cost: in the run with the least of it and the most."""
+        case = self.scenario.case
         hours = range_of(sum(run.summary.phases[phase] for phase in phases) / 3600 for run in self.runs)
         return Part(hours, range_of(cost(case, run.summary, phases) for run in self.runs) if is_priced(case) else None)
 
@@ -192,3 +193,16 @@ def _delete(case: Case) -> str:
 def minutes(seconds: float) -> str:
     """A duration as text that is about so long."""
     return f"{seconds / 60:.3g} min" if seconds >= 60 else f"{seconds:.2g} s"
+
+
+def part_nodes(spans: Iterable[Span], until: float, columns: int) -> dict[str, list[float]]:
+    """How many nodes are in each part of their time, on average over each of equal columns of a run."""
+    names = {phase: part for part, phases in PARTS.items() for phase in phases}
+    changes = {part: [0.0] * (columns + 2) for part in PARTS}
+    for phase, begin, end in spans:
+        own = changes[names[phase]]
+        for time, sign in ((begin, 1), (end, -1)):
+            column, rest = divmod(min(max(time / until, 0.0), 1.0) * columns, 1)
+            own[int(column)] += sign * (1 - rest)
+            own[int(column) + 1] += sign * rest
+    return {part: list(accumulate(own))[:columns] for part, own in changes.items()}
