@@ -51,7 +51,7 @@ def command(
     from msgspec.structs import replace
 
     from kcheck.config.config import RunRequest
-    from kcheck.report import picture, simulation
+    from kcheck.report import simulation
 
     if record:
         printing.page(_recorded(record, paths))
@@ -71,11 +71,13 @@ def command(
 
         printing.page(document.picture(run_chart.chart(found[0])))
         return
-    if format_ == "html":
-        printing.page(picture.as_html(found))
-        return
     savings = _savings(paths, config, found) if what_if else [None] * len(found)
     pairs = list(zip(found, savings, strict=True))
+    if format_ == "html":
+        from kcheck.report.html import run_page
+
+        printing.page(run_page.as_html(pairs))
+        return
     if format_ == "json":
         printing.page(simulation.as_json(pairs))
         return

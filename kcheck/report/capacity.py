@@ -140,7 +140,7 @@ def as_text(world: World) -> str:
 def _text(cluster: Cluster, world: World) -> str:
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
-    lines = [visible(f"{cluster_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}")]
+    lines = [visible(f"{cluster_name(cluster)} ({cluster.cloud}, {at(cluster)}), {asked}")]
     groups = [group for group in grouped_walls(cluster, world) if not is_account_quota(group[0])]
     told = [group for group in groups if _is_relevant(group[0])]
     for group in groups[: len(told) + 1]:  # and the next one beyond
@@ -195,7 +195,7 @@ def _line(group: list[Wall], target: int | None) -> str:
 def _details(group: list[Wall]) -> list[str]:
     wall = group[0]
     bounds = f"{wall.nodes} nodes: " if wall.nodes and wall.nodes.exact is None else ""
-    lines = [f"{bounds}{wall.arithmetic}", f"{_at(wall)}, {wall.source}"]
+    lines = [f"{bounds}{wall.arithmetic}", f"{at(wall)}, {wall.source}"]
     if wall.short:
         lines.append(f"to move it: {wall.move}")
     return [part for line in lines for part in _wrapped(line, _INDENT)]
@@ -209,7 +209,8 @@ def _wrapped(line: str, indent: str = "") -> list[str]:
     )  # fmt: skip
 
 
-def _at(thing: Thing) -> str:
+def at(thing: Thing) -> str:
+    """Where something is written: path:line."""
     return f"{thing.place.source.path}:{thing.place.begin.line}"
 
 
@@ -240,7 +241,7 @@ def _section(cluster: Cluster, world: World) -> str:
     for wall in [wall for wall in walls.find_walls(cluster, world) if not is_account_quota(wall)]:
         nodes = "unknown" if wall.nodes is None else str(wall.nodes)
         bold = f"**{nodes}**" if wall.short else nodes
-        kind, place = markdown_link(wall.kind, wall.source), markdown_code(_at(wall))
+        kind, place = markdown_link(wall.kind, wall.source), markdown_code(at(wall))
         what, arithmetic, move = map(markdown, (wall.what, wall.arithmetic, wall.move))
         lines.append(f"| {bold} | {what} | {kind} | {arithmetic} | {place} | {move} |")
     found = quotas.at_target(cluster, world)

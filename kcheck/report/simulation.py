@@ -33,6 +33,16 @@ PART_NAMES = {"start": "starting and waiting", "work": "working", "idle": "idle"
 CURVES = (("launched", "paid for", "."), ("ready", "ready", "o"), ("busy", "has its pod", "#"))
 """What is drawn, the widest first: name, words, and mark."""
 
+RANGES = (
+    "A range reaches from the shortest run to the longest, or from the cheapest to the most expensive: "
+    "draws of chance, with the quickest loops that the autoscaler is believed to have and with the slowest."
+)
+NOT_MODELLED = (
+    "Not modelled: pods that do not fill a node, eviction from nodes in use, other load on the API server, "
+    "borrowing in a cohort."
+)
+"""What a page says that has no guide beside it, in the words of docs/simulate.md."""
+
 _WIDTH, _HEIGHT = 66, 12
 _BAR = 20
 _MODEL = "A model of the cluster autoscaler and its cloud: docs/simulate.md says how far off it may be."
@@ -62,10 +72,10 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     name = scenario.job.kind if scenario.job else "pods"
     name = f"{len(scenario.case.jobs)} jobs" if scenario.case.others else name
     size = f"{scenario.title}: {name} on {counted(pods, 'node')}, {job.duration / 60:g} min of work"
+    yield f"{size}: {end_text(outcome)}"
     if not summary.finished:
-        yield from _unfinished(outcome, size)
+        yield from _unfinished(outcome)
         return
-    yield f"{size}: about {_minutes(*outcome.total)} until the last node is gone"
     yield (
         f"  nodes ready from {summary.first_ready / 60:.1f} to {summary.last_ready / 60:.1f} min, "
         f"last pod starts at {summary.last_start / 60:.1f}, work ends at {summary.last_done / 60:.1f}"
@@ -80,23 +90,28 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
         yield f"  {counted(summary.interrupted, 'spot machine')} taken away: {lost} of work done again"
 
 
-def _unfinished(outcome: SimulationResult, size: str) -> Iterator[str]:
+def end_text(outcome: SimulationResult) -> str:
+    """When and how the run ends."""
+    scenario, summary = outcome.scenario, outcome.middle.summary
+    if summary.finished:
+        return f"about {minutes_text(*outcome.total)} until the last node is gone"
+    if summary.pods_done == scenario.case.pods:
+        return f"nodes are still there after {scenario.case.horizon / 3600:g} h"
+    if not summary.failed:
+        return "never done"
+    if scenario.case.others:
+        return f"{', '.join(times.name for times in summary.jobs if times.done == inf)} fail at their deadline"
+    return f"fails at its deadline of {scenario.case.job.deadline / 60:g} min"
+
+
+def _unfinished(outcome: SimulationResult) -> Iterator[str]:
     """What keeps a run from its end: pods that have no place or no image, or nodes that stay."""
     scenario, summary = outcome.scenario, outcome.middle.summary
     held, pods = summary.held, scenario.case.pods
     cause = max(held, key=lambda name: held[name], default="nodes that do not come")
     if summary.pods_done == pods:
-        yield f"{size}: nodes are still there after {scenario.case.horizon / 3600:g} h"
         yield f"  work ends at {summary.last_done / 60:.1f} min; nodes wait for {cause} to be deleted"
         return
-    late = [times.name for times in summary.jobs if times.done == inf]
-    deadline = scenario.case.job.deadline / 60
-    if not summary.failed:
-        yield f"{size}: never done"
-    elif scenario.case.others:
-        yield f"{size}: {', '.join(late)} fail at their deadline"
-    else:
-        yield f"{size}: fails at its deadline of {deadline:g} min"
     rest = "" if scenario.wall else f"; the rest waits for {cause}"
     yield f"  {summary.pods_done:,} of {pods:,} pods end{rest}"
     if summary.failed:
@@ -131,7 +146,8 @@ def money_text(bounds: Range) -> str:
     return between(*(money(rough(bound * 1000)) for bound in bounds))
 
 
-def _minutes(least: float, most: float) -> str:
+def minutes_text(least: float, most: float) -> str:
+    """Seconds of which the bounds are known, in minutes."""
     return between(f"{round(least / 60)} min", f"{round(most / 60)} min")
 
 
@@ -139,10 +155,14 @@ def _cost(outcome: SimulationResult) -> str:
     """What a run costs, and its nodes."""
     if outcome.dollars is None:
         return ""
+    return f", {money_text(outcome.dollars)} {price_text(outcome)}"
+
+
+def price_text(outcome: SimulationResult) -> str:
+    """The prices of the nodes of a run, and whether some have none."""
     prices = range_of(pool.price.mills for pool in outcome.scenario.case.pools if pool.price)
-    spent = money_text(outcome.dollars)
     unpriced = ", without the nodes that have no list price" if outcome.unpriced else ""
-    return f", {spent} at {between(*(money(int(mills)) for mills in prices))} per node-hour{unpriced}"
+    return f"at {between(*(money(int(mills)) for mills in prices))} per node-hour{unpriced}"
 
 
 def stop_reasons(outcome: SimulationResult) -> Iterator[str]:
@@ -204,6 +224,9 @@ def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
 # --- what if
 
 
+ALL = "all of these"
+
+
 class SavingsTable(NamedTuple):
     """What fixes save of a run as a table, without one a sentence for each; and the command that shows the fixes."""
 
@@ -225,7 +248,7 @@ def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> Saving
     priced = outcome.dollars is not None
     head = ("saved by", "minutes", "node-hours", *(["$"] if priced else []), "fix")
     rows = tuple(
-        ("all of these" if len(one.rules) > 1 else one.rules[0], *_saved(one.saved, priced=priced), one.safety)
+        (ALL if len(one.rules) > 1 else one.rules[0], *_saved(one.saved, priced=priced), one.safety)
         for one in savings
         if one.saved is not None
     )
@@ -247,7 +270,10 @@ def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
 
 def _saved(saved: Saving, *, priced: bool) -> list[str]:
     """The columns of the table: minutes, node-hours, and dollars where nodes have a price."""
-    columns = [_minutes(saved.time.least, saved.time.most).removesuffix(" min"), _bounds(saved.node_time, node_hours)]
+    columns = [
+        minutes_text(saved.time.least, saved.time.most).removesuffix(" min"),
+        _bounds(saved.node_time, node_hours),
+    ]
     return [*columns, *(["" if saved.money is None else _bounds(saved.money, dollars)] if priced else [])]
 
 

@@ -76,15 +76,8 @@ class Tick(NamedTuple):
     anchor: str
 
 
-class Row(NamedTuple):
-    """What nodes did in a part of the time."""
-
-    time: str
-    nodes: tuple[str, ...]
-
-
-def chart(outcome: SimulationResult, number: int = 1) -> Picture:
-    """The run of median length; `number` tells the charts of a page apart."""
+def chart(outcome: SimulationResult, name: str = "run") -> Picture:
+    """The run of median length; `name` tells the charts of a page apart."""
     total = outcome.middle.summary.total or 1
     nodes = part_nodes(trace(outcome.case), total, _COLUMNS)
     levels, most = _levels(outcome, max(map(sum, zip(*nodes.values(), strict=True))))
@@ -94,26 +87,24 @@ def chart(outcome: SimulationResult, number: int = 1) -> Picture:
     height = top + _HEIGHT + 40
     words = [line.strip() for line in simulation.run_summary(outcome)]
     svg = document.markup(
-        "run.svg", id=f"run-{number}", height=height, title=f"Nodes over time: {words[0]}", about=". ".join(words[1:]),
+        "run.svg", id=name, height=height, title=f"Nodes over time: {words[0]}", about=". ".join(words[1:]),
         keys=keys, moments=moments, top=top, plot=_HEIGHT, base=top + _HEIGHT, columns=_COLUMNS, line_height=_LINE,
         bands=_bands(outcome, nodes, most), levels=levels, ticks=_ticks(total),
     )  # fmt: skip
     return Picture(svg, height)
 
 
-def rows(outcome: SimulationResult) -> list[Row]:
-    """What the picture shows, in numbers."""
-    total = outcome.middle.summary.total or 1
-    minutes = max(1, ceil(total / 60))
+def rows(outcome: SimulationResult) -> list[tuple[str, ...]]:
+    """What the picture shows in numbers: a time, the nodes of each part, and all nodes."""
+    minutes = max(1, ceil(outcome.middle.summary.total / 60))
     step = next((step for step in (1, 2, 5, 10, 15, 30, 60) if minutes <= _ROWS * step), ceil(minutes / _ROWS))
     columns = ceil(minutes / step)
     nodes = part_nodes(trace(outcome.case), columns * step * 60, columns)
-    times = [f"{at * step:,} to {(at + 1) * step:,} min" for at in range(columns)]
-    numbers = zip(*(nodes[part] for part in simulation.PART_NAMES), strict=True)
-    return [
-        Row(time, tuple(f"{number:,.0f}" for number in (*each, sum(each))))
-        for time, each in zip(times, numbers, strict=True)
-    ]
+    found = []
+    for at, each in enumerate(zip(*(nodes[part] for part in simulation.PART_NAMES), strict=True)):
+        time = f"{at * step:,} to {(at + 1) * step:,} min"
+        found.append((time, *(f"{number:,.0f}" for number in (*each, sum(each)))))
+    return found
 
 
 def _legend(outcome: SimulationResult) -> list[Key]:
