@@ -67,9 +67,9 @@ def command(
     if format_ == "svg" and len(found) > 1:
         raise click.UsageError("svg shows one cluster; name its folder, or use --format html")
     if format_ == "svg":
-        from kcheck.report.html import document, run_chart
+        from kcheck.report.html import run_page
 
-        printing.page(document.picture(run_chart.chart(found[0])))
+        printing.page(run_page.as_svg(found[0]))
         return
     savings = _savings(paths, config, found) if what_if else [None] * len(found)
     pairs = list(zip(found, savings, strict=True))

@@ -50,15 +50,8 @@ def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]]) ->
     """A page with a section for each run, and what fixes save of it, if that was asked for."""
     sections = [_section(outcome, savings, at + 1) for at, (outcome, savings) in enumerate(pairs)]
     title = f"Simulated run of {pairs[0][0].scenario.title}" if len(pairs) == 1 else f"{len(pairs)} simulated runs"
-    body = document.markup("runs.html", runs=_overview(pairs, sections)) if len(pairs) > 1 else ""
-    return document.page(Head(title, _ABOUT, body), sections)
-
-
-def _overview(
-    pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]], sections: Sequence[Section]
-) -> list[tuple[str, str]]:
-    """The first sentence about each run, with the name of its section."""
-    return [(one.name, next(simulation.run_summary(run))) for one, (run, _) in zip(sections, pairs, strict=True)]
+    parts = [(one.name, next(simulation.run_summary(run))) for one, (run, _) in zip(sections, pairs, strict=True)]
+    return document.page(Head(title, _ABOUT, document.contents("Runs", parts)), sections)
 
 
 def _section(outcome: SimulationResult, savings: list[FixSaving] | None, number: int) -> Section:
@@ -71,8 +64,12 @@ def _section(outcome: SimulationResult, savings: list[FixSaving] | None, number:
         savings=None if savings is None else simulation.savings_table(outcome, savings), assumed=scenario.assumed,
         notes=simulation.model_notes(scenario), ranges=simulation.RANGES, gaps=simulation.NOT_MODELLED, guide=_GUIDE,
     )  # fmt: skip
-    cluster = scenario.cluster
-    return Section(f"{scenario.title} ({cluster.cloud}, {capacity.at(cluster)})", body, f"run-{number}")
+    return Section(_heading(outcome), body, f"run-{number}")
+
+
+def _heading(outcome: SimulationResult) -> str:
+    cluster = outcome.scenario.cluster
+    return f"{outcome.scenario.title} ({cluster.cloud}, {capacity.at(cluster)})"
 
 
 def _numbers(outcome: SimulationResult, savings: list[FixSaving] | None) -> list[Number]:
@@ -135,3 +132,8 @@ def _phases(outcome: SimulationResult) -> Table:
 def _chart(outcome: SimulationResult, name: str) -> Chart:
     lines = tuple(line.strip() for line in simulation.run_summary(outcome))
     return Chart(lines, run_chart.chart(outcome, name).svg, tuple(run_chart.rows(outcome)))
+
+
+def as_svg(outcome: SimulationResult) -> str:
+    """The picture of a run."""
+    return document.picture(run_chart.chart(outcome), _heading(outcome), next(simulation.run_summary(outcome)))
