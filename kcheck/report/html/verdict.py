@@ -1,0 +1,191 @@
+"""How far each cluster gets, which limit it hits first, and what a run wastes on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.engine.rule_words import looked_at
+from kcheck.report import capacity
+from kcheck.report.escape import is_address
+from kcheck.report.html.ladder import ladder
+from kcheck.report.places import by_name
+from kcheck.report.text import place_text
+from kcheck.scale import walls
+from kcheck.source.units import between, counted, money, node_hours, readable
+from kcheck.source.values import Known, Unset, known, reason_of
+from kcheck.words.derive import savings
+from kcheck.words.derive.basics import cluster_of
+from kcheck.words.subjects import SUBJECTS, things
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from kcheck.engine.linter import Result
+    from kcheck.model import Cluster, Thing
+    from kcheck.report.formats import Report
+    from kcheck.report.html.document import Picture
+    from kcheck.scale.walls.model import Wall
+    from kcheck.scale.world import World
+    from kcheck.source.findings import Finding
+    from kcheck.words.derive.savings import Saving
+
+_MOST_LADDERS, _MOST_LIMITS = 40, 60
+"""Pictures of a page, and limits of a table."""
+
+
+class Waste(NamedTuple):
+    """What a run wastes: an amount, or that it is not known; and what that rests on."""
+
+    amount: str
+    note: str
+
+
+class Limit(NamedTuple):
+    """A limit as a row of a table. `address` is empty where its source is no page of the web."""
+
+    nodes: str
+    what: str
+    kind: str
+    arithmetic: str
+    place: str
+    source: str
+    address: str
+    move: str
+    is_before: bool
+
+
+class Verdict(NamedTuple):
+    """What is said of a cluster. `state` is stops, reaches or unknown."""
+
+    number: int
+    name: str
+    cloud: str
+    place: str
+    state: str
+    reach: str
+    sentence: str
+    first: Limit | None
+    waste: Waste
+    others: int
+    ladder: Picture | None
+    limits: list[Limit]
+    more_limits: int
+    why: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it reaches its target, or does not."""
+        return self.state != "unknown"
+
+
+def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Verdict]:
+    """The verdict of each cluster, in the order of the code; `of_clusters` has the numbers of those of each finding."""
+    result, world = report.result, report.result.world
+    why = {one.cluster.id: one.input for one in result.judged.not_judged}
+    lost = _Savings(result)
+    for number, cluster in enumerate(world.inventory.clusters, 1):
+        own = [finding for finding, numbers in zip(report.findings, of_clusters, strict=True) if number in numbers]
+        first, limits = walls.first(cluster, world), list(_limits(cluster, world))
+        state, reach = _reach(cluster, world)
+        missing = why.get(cluster.id)
+        yield Verdict(
+            number=number,
+            name=capacity.cluster_name(cluster),
+            cloud=cluster.cloud,
+            place=place_text(cluster.place),
+            state=state,
+            reach=reach,
+            sentence=capacity.summary_sentence(cluster, world),
+            first=_limit([first]) if first is not None else None,
+            waste=lost.waste(cluster, own),
+            others=sum(finding.waste and finding.rule not in lost.words for finding in own),
+            ladder=ladder(cluster, world) if number <= _MOST_LADDERS else None,
+            limits=limits[:_MOST_LIMITS],
+            more_limits=max(0, len(limits) - _MOST_LIMITS),
+            why="" if missing is None else "; ".join(filter(None, (missing.reason, missing.remedy))),
+        )
+
+
+def _reach(cluster: Cluster, world: World) -> tuple[str, str]:
+    """Whether a cluster reaches its target, and how far it gets."""
+    target, nodes = world.sizes.wanted_interval(cluster).exact, capacity.reachable_nodes(cluster, world)
+    first = walls.first(cluster, world)
+    high = first.nodes.high if first is not None and first.nodes is not None else None
+    if nodes is not None and target is not None:
+        reaches = nodes >= target
+        return ("reaches" if reaches else "stops"), f"{nodes:,} of {counted(target, 'node')}"
+    if high is not None and target is not None and high < target:
+        return "stops", f"at most {high:,} of {counted(target, 'node')}"
+    if nodes is not None:
+        return "unknown", f"{counted(nodes, 'node')}; no target is known"
+    return "unknown", "not known"
+
+
+def _limits(cluster: Cluster, world: World) -> Iterator[Limit]:
+    for group in capacity.grouped_walls(cluster, world):
+        if not capacity.is_account_quota(group[0]):
+            yield _limit(group)
+
+
+def _limit(group: Sequence[Wall]) -> Limit:
+    wall = group[0]
+    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+    return Limit(
+        nodes="not known" if wall.nodes is None else f"{wall.nodes}",
+        what=f"{wall.what}{more}",
+        kind=wall.kind,
+        arithmetic=wall.arithmetic,
+        place=place_text(wall.place),
+        source=wall.source,
+        address=wall.source if is_address(wall.source) else "",
+        move=wall.move,
+        is_before=bool(wall.short),
+    )
+
+
+# --- money
+
+
+class _Savings:
+    """What a run of a cluster loses to settings that findings are about."""
+
+    def __init__(self, result: Result) -> None:
+        self.world = result.world
+        self.undecided = result.undecided
+        self.words: dict[str, list[str]] = {}
+        self.subjects: dict[str, str] = {}
+        for name, rule in by_name(self.world).items():
+            wanted = [field.name for field in SUBJECTS.get(rule.subject, ()) if field.type == "saving"]
+            if wanted and (words := [word for word in wanted if word in looked_at(rule)]):
+                self.words[name], self.subjects[name] = words, rule.subject
+
+    def waste(self, cluster: Cluster, findings: Iterable[Finding]) -> Waste:
+        """What the changes that findings ask for save of a run, all together."""
+        objects = {(finding.rule, name) for finding in findings for name in finding.objects}
+        changes = [(word, thing) for name, thing in self._things(cluster, objects) for word in self.words[name]]
+        found = savings.together(cluster, self.world, dict.fromkeys(changes))
+        if isinstance(found, Known):
+            return _amount(found.value)
+        if not isinstance(found, Unset):
+            return Waste("not known", reason_of(found))
+        waiting = {(check.rule, check.object): check.missing for check in self.undecided}
+        for name, thing in self._things(cluster, waiting):
+            return Waste("not known", f"{name} is undecided: {'; '.join(waiting[name, thing.id])}")
+        return Waste("nothing found", "by the settings that were judged")
+
+    def _things(self, cluster: Cluster, wanted: Collection[tuple[str, str]]) -> Iterator[tuple[str, Thing]]:
+        """The things of a cluster among some, each given by a rule and an id."""
+        for name in sorted({rule for rule, _ in wanted} & self.words.keys()):
+            for thing in things(self.subjects[name], self.world):
+                if (name, thing.id) in wanted and known(cluster_of(thing, self.world)) == cluster:
+                    yield name, thing
+
+
+def _amount(saving: Saving) -> Waste:
+    found = saving.found
+    hours = between(node_hours(found.node_time.least), node_hours(found.node_time.most))
+    run = f"of a {readable(saving.run_time)} run on {counted(saving.nodes, 'node')} (simulated)"
+    if found.money is None:
+        return Waste(hours, f"{run}; no price of these nodes is known: set --price")
+    part = f", without {counted(saving.unpriced, 'node')} that have no list price" if saving.unpriced else ""
+    return Waste(between(money(found.money.least), money(found.money.most)), f"{hours} {run}{part}")
