@@ -27,16 +27,18 @@ if TYPE_CHECKING:
     from kcheck.engine.deciding import Bug, Outcome, Piece
     from kcheck.engine.rule import Rule
     from kcheck.files.tree import Tree
+    from kcheck.reading.inventory import Reading
     from kcheck.source.text import Span
 
 
 class Result(Struct):
-    """What a run found. `decided` counts the checks with an answer.
+    """What a run read and found. `decided` counts the checks with an answer.
 
     `known` counts what was found and left out, as it was there before. It `is_late` if its time was over.
     """
 
     world: World
+    reading: Reading
     findings: list[Finding] = []
     undecided: list[Undecided] = []
     bugs: list[Bug] = []
@@ -91,7 +93,7 @@ def run(
         from kcheck.usage import measured
 
         measured.of(world)
-    result = Result(world)
+    result = Result(world, reading)
     result.relevant = bool(found.has_content() or reading.problems)
     comments = Suppressions(reading.sources, config, chosen)
     by_subject: dict[str, list[Rule]] = {}
@@ -138,7 +140,6 @@ def _decide(
             return
     for number, own in enumerate(every, 1):
         tell(f"checking, {number} of {len(by_subject)}: {own.subject}")
-        deadline.check()
         yield own, list(map(own.outcome, own.things))
 
 
@@ -159,7 +160,8 @@ def _shared(
 
 def _unread(tree: Tree, config: Config) -> Result:
     """What is said of a tree that could not be read in time."""
-    result = Result(World(Inventory(), config), relevant=True, is_late=True)
+    reading = inventory.Reading(Inventory(), [], {}, [])
+    result = Result(World(reading.inventory, config), reading, relevant=True, is_late=True)
     result.judged.skipped = [
         Skipped(tree.given[0], f"{deadline.reason()}; not all files were read, nothing was checked")
     ]
@@ -202,7 +204,7 @@ def _suppress(result: Result, comments: Suppressions) -> None:
 
 
 def _inputs(
-    reading: inventory.Reading, comments: Suppressions, config: Config, undecided: list[Undecided], tree: Tree
+    reading: Reading, comments: Suppressions, config: Config, undecided: list[Undecided], tree: Tree
 ) -> Iterable[Input]:
     """What is to be said of the files themselves."""
 

@@ -204,6 +204,10 @@ class Tree:
         self._real[id(source)] = real
         return source
 
+    def sources(self) -> dict[str, Source | None]:
+        """The files that were looked into, by their real paths; None for those that cannot be read."""
+        return self._sources
+
     def note_encrypted(self, source: Source) -> None:
         """Say of a file that is read that its values are encrypted, if they are."""
         if encrypted.hides_values(source.data):

@@ -12,6 +12,7 @@ from kcheck.clouds import registry
 from kcheck.files.configurations import BLUEPRINT, SCRIPT
 from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
 from kcheck.reading import assignment
+from kcheck.source import deadline
 from kcheck.source.regex import regex
 from kcheck.source.values import Known, Origin, mapped
 
@@ -112,6 +113,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     if any(own & _CACHES for own in kinds.values()):
         import_module("kcheck.clouds.registry_caches").read(roots, inventory)
     for root in roots:
+        deadline.check()
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
             _deployed_by_terraform(root, kinds[root], tree, reading, wanted)
         _deployed_by_others(root, tree, reading)
@@ -382,6 +384,7 @@ def _add_objects(
     watchers = list(queues.watchers(among))
     among.clear()
     for item in objects:
+        deadline.check()
         workload = list(filter(None, [workloads.of(item)]))
         found = list(autoscalers.of_object(item))
         addons = list(_installed_products(item))
