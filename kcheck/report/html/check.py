@@ -9,7 +9,7 @@ from kcheck import __version__
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Section
 from kcheck.report.html.findings import MOST, groups, owners
-from kcheck.report.html.verdict import verdicts
+from kcheck.report.html.verdict import STATES, verdicts
 from kcheck.report.rule import CLASSES
 from kcheck.report.text import closing, judged_lines
 from kcheck.source.findings import SAFETIES, Severity
@@ -34,8 +34,9 @@ def render(report: Report) -> str:
     of_clusters = owners(report.findings, report.result.world)
     found = list(verdicts(report, of_clusters))
     by_rule = list(groups(report, of_clusters))
-    head = document.markup("check.html", verdicts=found, bugs=report.result.bugs, numbers=list(_numbers(report)))
-    sections = [Section("Limits", document.markup("clusters.html", verdicts=found), "limits")] if found else []
+    worst = sorted(found, key=lambda one: STATES.index(one.state))
+    head = document.markup("check.html", verdicts=worst, bugs=report.result.bugs, numbers=list(_numbers(report)))
+    sections = [Section("Limits", document.markup("clusters.html", verdicts=worst), "limits")] if found else []
     sections.append(Section("Findings", _findings(report, by_rule, found), "findings"))
     sections.append(Section("Not judged", _not_judged(report), "not-judged"))
     lines = [f"kcheck {__version__}", *filter(None, (report.command_line,))]
@@ -44,13 +45,19 @@ def render(report: Report) -> str:
 
 def _title(found: Sequence[Verdict], report: Report) -> str:
     """The answer in one line."""
+    states = Counter(one.state for one in found)
     if len(found) == 1:
         one = found[0]
-        return f"{one.name} reaches {one.reach}" if one.is_known else f"How far {one.name} gets is not known"
+        texts = {"stops": f"{one.name} reaches {one.reach}", "reaches": f"{one.name} reaches its target, {one.target}"}
+        return texts.get(one.state, f"How far {one.name} gets is not known")
     if found:
-        reaching = sum(one.state == "reaches" for one in found)
-        whose = "reaches its" if reaching == 1 else "reach their"
-        return f"{reaching:,} of {counted(len(found), 'cluster')} {whose} target"
+        whose = "reaches its" if states["reaches"] == 1 else "reach their"
+        parts = [f"{states['reaches']:,} of {counted(len(found), 'cluster')} {whose} target"]
+        parts += [f"{states['stops']:,} {'stops' if states['stops'] == 1 else 'stop'} before it"] * bool(
+            states["stops"]
+        )
+        parts += [f"{states['unknown']:,} not known"] * bool(states["unknown"])
+        return ", ".join(parts)
     counts = Counter(finding.severity for finding in report.findings)
     words = [counted(counts[one], one.word) for one in reversed(Severity) if counts[one]]
     return ", ".join(words) or "Nothing found"

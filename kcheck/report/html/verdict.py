@@ -20,6 +20,7 @@ from kcheck.words.subjects import SUBJECTS, things
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from kcheck.engine.judged import MissingInput
     from kcheck.engine.linter import Result
     from kcheck.model import Cluster, Thing
     from kcheck.report.formats import Report
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Finding
     from kcheck.words.derive.savings import Saving
 
+STATES = ("stops", "unknown", "reaches")
+"""What a verdict says, the worst first."""
 _MOST_LADDERS, _MOST_LIMITS = 40, 60
 """Pictures of a page, and limits of a table."""
 
@@ -55,7 +58,7 @@ class Limit(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is said of a cluster. `state` is stops, reaches or unknown."""
+    """What is said of a cluster. `state` is one of `STATES`."""
 
     number: int
     name: str
@@ -63,6 +66,7 @@ class Verdict(NamedTuple):
     place: str
     state: str
     reach: str
+    target: str
     sentence: str
     first: Limit | None
     waste: Waste
@@ -70,12 +74,7 @@ class Verdict(NamedTuple):
     ladder: Picture | None
     limits: list[Limit]
     more_limits: int
-    why: str
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it reaches its target, or does not."""
-        return self.state != "unknown"
+    note: str
 
 
 def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Verdict]:
@@ -87,7 +86,7 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
         own = [finding for finding, numbers in zip(report.findings, of_clusters, strict=True) if number in numbers]
         first, limits = walls.first(cluster, world), list(_limits(cluster, world))
         state, reach = _reach(cluster, world)
-        missing = why.get(cluster.id)
+        target = world.sizes.wanted_interval(cluster).exact
         yield Verdict(
             number=number,
             name=capacity.cluster_name(cluster),
@@ -95,6 +94,7 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
             place=place_text(cluster.place),
             state=state,
             reach=reach,
+            target="" if target is None else counted(target, "node"),
             sentence=capacity.summary_sentence(cluster, world),
             first=_limit([first]) if first is not None else None,
             waste=lost.waste(cluster, own),
@@ -102,7 +102,7 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
             ladder=ladder(cluster, world) if number <= _MOST_LADDERS else None,
             limits=limits[:_MOST_LIMITS],
             more_limits=max(0, len(limits) - _MOST_LIMITS),
-            why="" if missing is None else "; ".join(filter(None, (missing.reason, missing.remedy))),
+            note=_note(cluster, world, None if state != "unknown" else why.get(cluster.id)),
         )
 
 
@@ -119,6 +119,16 @@ def _reach(cluster: Cluster, world: World) -> tuple[str, str]:
     if nodes is not None:
         return "unknown", f"{counted(nodes, 'node')}; no target is known"
     return "unknown", "not known"
+
+
+def _note(cluster: Cluster, world: World, missing: MissingInput | None) -> str:
+    """What the target is; where it or the reach is not known, what is, and what would decide it."""
+    asked = (
+        "the target is what is asked for" if world.sizes.requested(cluster) else "the target is what its pools may have"
+    )
+    if missing is not None:
+        return "; ".join(filter(None, (missing.reason, missing.remedy)))
+    return asked
 
 
 def _limits(cluster: Cluster, world: World) -> Iterator[Limit]:
