@@ -137,10 +137,16 @@ def as_text(world: World) -> str:
     return "\n".join(_text(cluster, world) for cluster in world.inventory.clusters)
 
 
-def _text(cluster: Cluster, world: World) -> str:
+def heading(cluster: Cluster, world: World) -> str:
+    """The cluster with its cloud, where it is declared, and its target."""
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
-    lines = [visible(f"{cluster_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}")]
+    return f"{cluster_name(cluster)} ({cluster.cloud}, {at(cluster)}), {asked}"
+
+
+def _text(cluster: Cluster, world: World) -> str:
+    target = world.sizes.wanted_interval(cluster).exact
+    lines = [visible(heading(cluster, world))]
     groups = [group for group in grouped_walls(cluster, world) if not is_account_quota(group[0])]
     told = [group for group in groups if _is_relevant(group[0])]
     for group in groups[: len(told) + 1]:  # and the next one beyond
@@ -157,13 +163,18 @@ def is_account_quota(wall: Wall) -> bool:
     return wall.mechanism == "quota" and wall.number is None
 
 
+def quotas_title(cluster: Cluster, world: World) -> str:
+    """What the list of quotas is of."""
+    target = world.sizes.target_interval(cluster).exact
+    return f"quotas that {'its nodes' if target is None else counted(target, 'node')} need"
+
+
 def _quotas(cluster: Cluster, world: World) -> list[str]:
     """The quotas that the target needs, by the code that one types into the console."""
     found = quotas.at_target(cluster, world)
     if not found:
         return []
-    target = world.sizes.target_interval(cluster).exact
-    lines = ["", f"  quotas that {'its nodes' if target is None else counted(target, 'node')} need:"]
+    lines = ["", f"  {quotas_title(cluster, world)}:"]
     for one in found:
         more = "" if one.sure else " or more"
         lines.append(
@@ -187,15 +198,19 @@ def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
 def _line(group: list[Wall], target: int | None) -> str:
     wall = group[0]
     number = "?" if wall.number is None else f"{wall.number:,}"
-    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
     kind = "" if wall.kind == "hard" else f" ({wall.kind})"
-    return visible(f"{number:>9}  {_bar(wall, target)}  {wall.what}{more}{kind}")
+    return visible(f"{number:>9}  {_bar(wall, target)}  {group_name(group)}{kind}")
+
+
+def group_name(group: list[Wall]) -> str:
+    """What people call walls that are told together."""
+    return f"{group[0].what} and {len(group) - 1} more" if len(group) > 1 else group[0].what
 
 
 def _details(group: list[Wall]) -> list[str]:
     wall = group[0]
     bounds = f"{wall.nodes} nodes: " if wall.nodes and wall.nodes.exact is None else ""
-    lines = [f"{bounds}{wall.arithmetic}", f"{_at(wall)}, {wall.source}"]
+    lines = [f"{bounds}{wall.arithmetic}", f"{at(wall)}, {wall.source}"]
     if wall.short:
         lines.append(f"to move it: {wall.move}")
     return [part for line in lines for part in _wrapped(line, _INDENT)]
@@ -209,7 +224,8 @@ def _wrapped(line: str, indent: str = "") -> list[str]:
     )  # fmt: skip
 
 
-def _at(thing: Thing) -> str:
+def at(thing: Thing) -> str:
+    """Where something is written: path:line."""
     return f"{thing.place.source.path}:{thing.place.begin.line}"
 
 
@@ -240,7 +256,7 @@ def _section(cluster: Cluster, world: World) -> str:
     for wall in [wall for wall in walls.find_walls(cluster, world) if not is_account_quota(wall)]:
         nodes = "unknown" if wall.nodes is None else str(wall.nodes)
         bold = f"**{nodes}**" if wall.short else nodes
-        kind, place = markdown_link(wall.kind, wall.source), markdown_code(_at(wall))
+        kind, place = markdown_link(wall.kind, wall.source), markdown_code(at(wall))
         what, arithmetic, move = map(markdown, (wall.what, wall.arithmetic, wall.move))
         lines.append(f"| {bold} | {what} | {kind} | {arithmetic} | {place} | {move} |")
     found = quotas.at_target(cluster, world)

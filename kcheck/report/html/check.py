@@ -34,8 +34,11 @@ def render(report: Report) -> str:
     of_clusters = owners(report.findings, report.result.world)
     found = list(verdicts(report, of_clusters))
     by_rule = list(groups(report, of_clusters))
-    worst = sorted(found, key=lambda one: STATES.index(one.state))
-    head = document.markup("check.html", verdicts=worst, bugs=report.result.bugs, numbers=list(_numbers(report)))
+    worst = sorted(found, key=lambda one: list(STATES).index(one.state))
+    head = document.markup(
+        "check.html", verdicts=worst, rows=list(map(_row, worst)), bugs=report.result.bugs,
+        numbers=list(_numbers(report)),
+    )  # fmt: skip
     sections = [Section("Limits", document.markup("clusters.html", verdicts=worst), "limits")] if found else []
     sections.append(Section("Findings", _findings(report, by_rule, found), "findings"))
     sections.append(Section("Not judged", _not_judged(report), "not-judged"))
@@ -61,6 +64,12 @@ def _title(found: Sequence[Verdict], report: Report) -> str:
     counts = Counter(finding.severity for finding in report.findings)
     words = [counted(counts[one], one.word) for one in reversed(Severity) if counts[one]]
     return ", ".join(words) or "Nothing found"
+
+
+def _row(one: Verdict) -> tuple[Markup | str, ...]:
+    """A verdict as a row of a table."""
+    cluster, state = (document.markup(f"{name}.html", one=one) for name in ("cluster", "state"))
+    return cluster, state, one.reach, one.first.what if one.first else "none is known", one.waste.amount
 
 
 def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ All text goes through templates that escape it and show hidden characters; only 
 
 from __future__ import annotations
 
+import textwrap
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,15 +14,15 @@ from kcheck.report.html import colors
 from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from jinja2 import Environment
     from markupsafe import Markup
 
 _POLICY = "default-src 'none'; script-src '{script}'; style-src '{style}'; base-uri 'none'; form-action 'none'"
 
-_WIDTH = 760
-"""Of a picture in a file of its own, in pixels."""
+_WIDTH, _LINE = 760, 110
+"""Of a picture in a file of its own: pixels, and letters of a line."""
 
 
 class Picture(NamedTuple):
@@ -48,8 +49,9 @@ class Head(NamedTuple):
 
 
 def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *, is_filtered: bool = False) -> str:
-    """A page; with filters only if it `is_filtered`, as one of findings is."""
+    """A page; with a script only if it `is_filtered`, as one of findings is."""
     style = colors.variables() + _bundled("chart.css") + _bundled("style.css")
+    style += _bundled("findings.css") if is_filtered else ""
     script = _bundled("script.js") if is_filtered else ""
     policy = _POLICY.format(script=_hash(script), style=_hash(style)) if script else _unscripted(style)
     made = markup(
@@ -59,10 +61,10 @@ def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *,
     return f"{made}\n"
 
 
-def picture(own: Picture) -> str:
-    """A picture of a page as a file of its own, with the colours that it has there."""
-    style = _trusted(colors.inlined(_bundled("chart.css")))
-    return f"{markup('picture.svg', picture=own, width=_WIDTH, style=style)}\n"
+def picture(own: Picture, heading: str, text: str = "") -> str:
+    """A picture of a page as a file of its own, with the colours that it has there, below a heading and a text."""
+    style, lines = _trusted(colors.inlined(_bundled("chart.css"))), textwrap.wrap(text, _LINE)
+    return f"{markup('picture.svg', picture=own, heading=heading, lines=lines, width=_WIDTH, style=style)}\n"
 
 
 def markup(template: str, **context: object) -> Markup:
@@ -70,6 +72,16 @@ def markup(template: str, **context: object) -> Markup:
     from markupsafe import Markup
 
     return Markup(_environment().get_template(template).render(context).strip())  # noqa: S704 - it escapes
+
+
+def link(text: str, address: str, label: str = "") -> Markup:
+    """A text that leads to a page of the web; the label tells it from others with that text."""
+    return markup("link.html", text=text, address=address, label=label)
+
+
+def contents(label: str, parts: Sequence[tuple[str, str]]) -> Markup | str:
+    """Links to several sections, by their names."""
+    return markup("contents.html", label=label, parts=parts) if len(parts) > 1 else ""
 
 
 @cache

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.engine.rule_words import looked_at
 from kcheck.report import capacity
-from kcheck.report.escape import is_address
-from kcheck.report.html.ladder import ladder
+from kcheck.report.html import capacity_page
 from kcheck.report.places import by_name
 from kcheck.report.text import place_text
 from kcheck.scale import walls
@@ -20,20 +19,21 @@ from kcheck.words.subjects import SUBJECTS, things
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from markupsafe import Markup
+
     from kcheck.engine.judged import MissingInput
     from kcheck.engine.linter import Result
     from kcheck.model import Cluster, Thing
     from kcheck.report.formats import Report
-    from kcheck.report.html.document import Picture
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
     from kcheck.source.findings import Finding
     from kcheck.words.derive.savings import Saving
 
-STATES = ("stops", "unknown", "reaches")
-"""What a verdict says, the worst first."""
-_MOST_LADDERS, _MOST_LIMITS = 40, 60
-"""Pictures of a page, and limits of a table."""
+STATES = {"stops": "\u2715 stops before its target", "unknown": "? not known", "reaches": "\u2713 reaches its target"}
+"""What a verdict says, in words and not by its colour alone, the worst first."""
+_MOST_BODIES = 60
+"""Clusters with all their limits."""
 
 
 class Waste(NamedTuple):
@@ -41,20 +41,6 @@ class Waste(NamedTuple):
 
     amount: str
     note: str
-
-
-class Limit(NamedTuple):
-    """A limit as a row of a table. `address` is empty where its source is no page of the web."""
-
-    nodes: str
-    what: str
-    kind: str
-    arithmetic: str
-    place: str
-    source: str
-    address: str
-    move: str
-    is_before: bool
 
 
 class Verdict(NamedTuple):
@@ -68,13 +54,17 @@ class Verdict(NamedTuple):
     reach: str
     target: str
     sentence: str
-    first: Limit | None
+    heading: str
+    first: Wall | None
     waste: Waste
     others: int
-    ladder: Picture | None
-    limits: list[Limit]
-    more_limits: int
+    limits: Markup | str
     note: str
+
+    @property
+    def sign(self) -> str:
+        """Its state for people."""
+        return STATES[self.state]
 
 
 def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Verdict]:
@@ -84,7 +74,6 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
     lost = _Savings(result)
     for number, cluster in enumerate(world.inventory.clusters, 1):
         own = [finding for finding, numbers in zip(report.findings, of_clusters, strict=True) if number in numbers]
-        first, limits = walls.first(cluster, world), list(_limits(cluster, world))
         state, reach = _reach(cluster, world)
         target = world.sizes.wanted_interval(cluster).exact
         yield Verdict(
@@ -96,12 +85,11 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
             reach=reach,
             target="" if target is None else counted(target, "node"),
             sentence=capacity.summary_sentence(cluster, world),
-            first=_limit([first]) if first is not None else None,
+            heading=capacity.heading(cluster, world),
+            first=walls.first(cluster, world),
             waste=lost.waste(cluster, own),
             others=sum(finding.waste and finding.rule not in lost.words for finding in own),
-            ladder=ladder(cluster, world) if number <= _MOST_LADDERS else None,
-            limits=limits[:_MOST_LIMITS],
-            more_limits=max(0, len(limits) - _MOST_LIMITS),
+            limits=capacity_page.body(cluster, world, folded=True) if number <= _MOST_BODIES else "",
             note=_note(cluster, world, None if state != "unknown" else why.get(cluster.id)),
         )
 
@@ -129,28 +117,6 @@ def _note(cluster: Cluster, world: World, missing: MissingInput | None) -> str:
     if missing is not None:
         return "; ".join(filter(None, (missing.reason, missing.remedy)))
     return asked
-
-
-def _limits(cluster: Cluster, world: World) -> Iterator[Limit]:
-    for group in capacity.grouped_walls(cluster, world):
-        if not capacity.is_account_quota(group[0]):
-            yield _limit(group)
-
-
-def _limit(group: Sequence[Wall]) -> Limit:
-    wall = group[0]
-    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
-    return Limit(
-        nodes="not known" if wall.nodes is None else f"{wall.nodes}",
-        what=f"{wall.what}{more}",
-        kind=wall.kind,
-        arithmetic=wall.arithmetic,
-        place=place_text(wall.place),
-        source=wall.source,
-        address=wall.source if is_address(wall.source) else "",
-        move=wall.move,
-        is_before=bool(wall.short),
-    )
 
 
 # --- money
