@@ -29,6 +29,7 @@ COMMANDS = {
     "simulate": "Simulate a job: how long it takes, what it costs, and which settings cost it.",
     "usage": "Report what a cluster did: GPU-hours, utilisation, money.",
     "generate": "Generate a cluster for N nodes, each number with its reason.",
+    "lsp": "Serve an editor over stdin and stdout: findings, fixes, values and their origins.",
     "export": "Export rules as policies for the API server of Kubernetes.",
     "init": "Propose settings, a hook and a CI job for a repository.",
 }

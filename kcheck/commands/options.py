@@ -147,7 +147,15 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
 
     A command with `hook` is not run for a commit that is nothing to it.
     """
+    return _with_options(command, needs_config=True)
 
+
+def with_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the shared options; it takes `paths`, and works out settings itself, of the run's `settings`."""
+    return _with_options(command, needs_config=False)
+
+
+def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callable[..., None]:
     @wraps(command)
     def wrapper(
         paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
@@ -169,8 +177,12 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
                 deadline.start(timeout)
             touched = {path for path in paths if hook and not system.is_folder(path)}
             paths = tuple(path for path in paths if path not in touched)
-            settings = partial(effective_config, paths, file, flags)
-            config = with_usage_errors(settings)
+            settings = partial(effective_config, file=file, flags=flags)
+            click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
+            if not needs_config:
+                command(paths=paths, **rest)
+                return
+            config = with_usage_errors(partial(settings, paths))
             system.may_repeat()
             if touched:
                 from kcheck.files.disk import Disk
@@ -179,7 +191,6 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
                 disk = Disk(boundary=config.boundary)
                 if not with_usage_errors(lambda: can_change_findings(touched, paths, config, disk)):
                     return
-            click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
             command(paths=paths, config=config, **rest)
         except deadline.DeadlineError:
             end_late()
@@ -192,9 +203,12 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class Run(NamedTuple):
-    """How a command was called: what makes the settings of some files, and the arguments that decide what is found."""
+    """How a command was called: what makes the settings of some paths, and the arguments that decide what is found.
 
-    settings: Callable[[Mapping[str, bytes | None] | None], Config]
+    `settings` takes the paths, and as `overlay` what stands in for some files.
+    """
+
+    settings: Callable[..., Config]
     arguments: tuple[str, ...]
 
 

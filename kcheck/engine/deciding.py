@@ -12,6 +12,7 @@ from msgspec import Struct
 from kcheck.engine import together
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.model import Cluster
+from kcheck.source import deadline
 from kcheck.source.bundled import RULES
 from kcheck.source.findings import Finding, Undecided
 from kcheck.source.values import known
@@ -70,6 +71,7 @@ class Checks:
 
     def outcome(self, thing: Thing) -> Outcome:
         """Decide every rule on one thing."""
+        deadline.check()
         findings: list[Finding] = []
         undecided: list[Undecided] = []
         bugs: list[Bug] = []

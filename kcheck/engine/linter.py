@@ -27,16 +27,19 @@ if TYPE_CHECKING:
     from kcheck.engine.deciding import Bug, Outcome, Piece
     from kcheck.engine.rule import Rule
     from kcheck.files.tree import Tree
+    from kcheck.reading.inventory import Reading
+    from kcheck.reading.kept import Kept
     from kcheck.source.text import Span
 
 
 class Result(Struct):
-    """What a run found. `decided` counts the checks with an answer.
+    """What a run read and found. `decided` counts the checks with an answer.
 
     `known` counts what was found and left out, as it was there before. It `is_late` if its time was over.
     """
 
     world: World
+    reading: Reading
     findings: list[Finding] = []
     undecided: list[Undecided] = []
     bugs: list[Bug] = []
@@ -69,7 +72,7 @@ def no_progress(text: str) -> None:
 
 def run(
     tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, jobs: int | None = 1, *,
-    until_deadline: bool = False,
+    until_deadline: bool = False, kept: Kept | None = None,
 ) -> Result:  # fmt: skip
     """Read the tree and decide every rule on every subject; `tell` is told what goes on.
 
@@ -79,7 +82,7 @@ def run(
     chosen = rules.selected(config)
     tell(f"reading {tree.count:,} files" if tree.count else "reading")
     try:
-        reading = inventory.read(tree, config, rules.raw_kinds(chosen))
+        reading = inventory.read(tree, config, rules.raw_kinds(chosen), kept)
     except deadline.DeadlineError:
         if not until_deadline:
             raise
@@ -91,7 +94,7 @@ def run(
         from kcheck.usage import measured
 
         measured.of(world)
-    result = Result(world)
+    result = Result(world, reading)
     result.relevant = bool(found.has_content() or reading.problems)
     comments = Suppressions(reading.sources, config, chosen)
     by_subject: dict[str, list[Rule]] = {}
@@ -138,7 +141,6 @@ def _decide(
             return
     for number, own in enumerate(every, 1):
         tell(f"checking, {number} of {len(by_subject)}: {own.subject}")
-        deadline.check()
         yield own, list(map(own.outcome, own.things))
 
 
@@ -159,7 +161,8 @@ def _shared(
 
 def _unread(tree: Tree, config: Config) -> Result:
     """What is said of a tree that could not be read in time."""
-    result = Result(World(Inventory(), config), relevant=True, is_late=True)
+    reading = inventory.Reading(Inventory(), [], {}, [])
+    result = Result(World(reading.inventory, config), reading, relevant=True, is_late=True)
     result.judged.skipped = [
         Skipped(tree.given[0], f"{deadline.reason()}; not all files were read, nothing was checked")
     ]
@@ -202,7 +205,7 @@ def _suppress(result: Result, comments: Suppressions) -> None:
 
 
 def _inputs(
-    reading: inventory.Reading, comments: Suppressions, config: Config, undecided: list[Undecided], tree: Tree
+    reading: Reading, comments: Suppressions, config: Config, undecided: list[Undecided], tree: Tree
 ) -> Iterable[Input]:
     """What is to be said of the files themselves."""
 

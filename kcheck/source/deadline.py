@@ -1,8 +1,16 @@
-"""The time that a run may take. Where the system has timers it ends at once, elsewhere between two units of work."""
+"""The end of a run before it is done: its time is over, or nobody waits for it any more.
+
+Where the system has timers, time that is over ends it at once; all else between two units of work.
+"""
 
 from __future__ import annotations
 
 import time
+from _thread import get_ident  # threading takes 3 ms to import
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _REPORT = 10.0
 """Seconds that the report may take, at least."""
@@ -12,9 +20,15 @@ class DeadlineError(BaseException):
     """The time is over. Not an Exception, so that nothing takes it for a mistake in its input."""
 
 
+class CancelledError(BaseException):
+    """Nobody waits for the run any more. Not an Exception, either."""
+
+
 class _State:
     seconds: float = 0
     end: float | None = None
+    is_cancelled: Callable[[], bool] | None = None
+    thread = 0
 
 
 def start(seconds: float) -> None:
@@ -43,12 +57,28 @@ def is_set() -> bool:
     return _State.end is not None
 
 
-def check() -> None:
-    """End the run if its time is over: asked between units of work, for systems without timers.
+def run_until(is_cancelled: Callable[[], bool], action: Callable[[], None]) -> None:
+    """Run an action of this thread that ends as soon as a function says so; one thread at a time has such a run.
 
     Raises:
-        DeadlineError: it is.
+        CancelledError: it said so.
     """
+    _State.is_cancelled, _State.thread = is_cancelled, get_ident()
+    try:
+        action()
+    finally:
+        _State.is_cancelled = None
+
+
+def check() -> None:
+    """End the run if its time is over, or if it was cancelled: asked between units of work.
+
+    Raises:
+        DeadlineError: its time is over.
+        CancelledError: it was cancelled.
+    """
+    if _State.is_cancelled is not None and _State.thread == get_ident() and _State.is_cancelled():
+        raise CancelledError
     if _State.end is not None and time.monotonic() > _State.end:
         _State.end = time.monotonic() + max(_State.seconds, _REPORT)
         raise DeadlineError

@@ -76,6 +76,7 @@ FORMATS: dict[str, Output] = {
         ("--prometheus", "http://127.0.0.1:9", "--token-file", NO_NUL), ("--end", NO_NUL),
     )},
     "init": {"": ((), (PATH,))},
+    "lsp": {"": ((PATH,),)},
 }  # fmt: skip
 """Every command, each of its formats, and how it is run over the hostile tree."""
 RUNS = [

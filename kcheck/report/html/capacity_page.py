@@ -27,7 +27,7 @@ def as_html(world: World) -> str:
     """A page with a section for each cluster."""
     clusters = world.inventory.clusters
     sections = [
-        Section(capacity.heading(cluster, world), _body(cluster, world), f"cluster-{at}")
+        Section(capacity.heading(cluster, world), body(cluster, world), f"cluster-{at}")
         for at, cluster in enumerate(clusters, 1)
     ]
     parts = [(name, f"{title}: {_reach(one, world)}") for one, (title, _, name) in zip(clusters, sections, strict=True)]
@@ -45,7 +45,8 @@ def _title(number: int) -> str:
     return f"Limits of {counted(number, 'cluster')}" if number else "No cluster found here"
 
 
-def _body(cluster: Cluster, world: World) -> Markup:
+def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
+    """What is said of the limits of a cluster; if `folded`, the tables are opened by the reader."""
     groups = [one for one in capacity.grouped_walls(cluster, world) if not capacity.is_account_quota(one[0])]
     known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
     first, drawn = walls.first(cluster, world), ladder.ladder(cluster, world)
@@ -54,7 +55,7 @@ def _body(cluster: Cluster, world: World) -> Markup:
         move=first.move if first is not None and first.short else "", picture=drawn.svg if drawn else "",
         rows=[_row(one) for one in known[:_MOST]], left=max(0, len(known) - _MOST),
         unknown=[(_place(one[0]), capacity.group_name(one), one[0]) for one in groups if one[0].number is None],
-        quotas_title=capacity.quotas_title(cluster, world), quotas=_quotas(cluster, world),
+        folded=folded, quotas_title=capacity.quotas_title(cluster, world), quotas=_quotas(cluster, world),
     )  # fmt: skip
 
 

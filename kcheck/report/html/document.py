@@ -49,8 +49,9 @@ class Head(NamedTuple):
 
 
 def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *, is_filtered: bool = False) -> str:
-    """A page; with filters only if it `is_filtered`, as one of findings is."""
+    """A page; with a script only if it `is_filtered`, as one of findings is."""
     style = colors.variables() + _bundled("chart.css") + _bundled("style.css")
+    style += _bundled("findings.css") if is_filtered else ""
     script = _bundled("script.js") if is_filtered else ""
     policy = _POLICY.format(script=_hash(script), style=_hash(style)) if script else _unscripted(style)
     made = markup(

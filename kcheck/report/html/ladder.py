@@ -186,11 +186,9 @@ def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
 
 
 def _label(text: str) -> list[str]:
-    """A label in two lines at the most."""
+    """A label in three lines at the most."""
     lines = textwrap.wrap(text, _LABEL, drop_whitespace=True, break_on_hyphens=False)
-    if len(lines) > 2:
-        lines = [lines[0], f"{lines[1][: _LABEL - 3].rstrip()}..."]
-    return lines
+    return lines if len(lines) <= 3 else [*lines[:2], f"{lines[2][: _LABEL - 3].rstrip()}..."]
 
 
 def _name(group: list[Wall]) -> str:

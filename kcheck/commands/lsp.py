@@ -1,0 +1,36 @@
+"""kcheck lsp."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.commands import options
+
+if TYPE_CHECKING:
+    from kcheck.editor.checker import Settings
+
+_MISSING = "the language server needs its libraries: pip install 'kcheck[lsp]'"
+
+
+@click.command("lsp", short_help="Serve an editor over stdin and stdout: findings, fixes, values and their origins.")
+@options.with_flags
+def command(paths: tuple[str, ...]) -> None:
+    """Serve an editor that speaks the Language Server Protocol, over stdin and stdout.
+
+    The editor starts this command and names the folders; the options are those of `kcheck check`. Needs the extra lsp:
+    pip install 'kcheck[lsp]'. Ends when the editor does.
+    """
+    if paths:
+        raise click.UsageError("the editor names the folders; leave out PATH")
+    try:
+        from kcheck.editor import server
+    except ModuleNotFoundError as error:
+        raise click.UsageError(_MISSING) from error
+    run: options.Run = click.get_current_context().obj
+
+    def settings(folder: str) -> Settings:
+        return lambda overlay: run.settings((folder,), overlay=overlay)
+
+    server.make(settings).start_io()

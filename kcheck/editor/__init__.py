@@ -1,0 +1,1 @@
+"""The language server: what kcheck knows, shown where the code is written."""

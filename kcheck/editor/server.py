@@ -1,0 +1,177 @@
+"""The language server: requests of an editor, answered from what was last checked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, TypeAlias
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from kcheck import __version__
+from kcheck.editor import diagnostics
+from kcheck.editor.checker import Checker
+from kcheck.editor.positions import Positions, path, uri
+from kcheck.editor.worker import Worker
+from kcheck.files import system
+from kcheck.files.boundary import contains_path, repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.editor.checker import Settings
+    from kcheck.editor.snapshot import Snapshot
+    from kcheck.editor.worker import Answer
+    from kcheck.source.text import Source
+
+_PATIENCE = 5.0
+"""Seconds that a request waits for the check of what was just typed, before it is answered from the one before."""
+
+
+class Server(LanguageServer):
+    """What kcheck knows of each folder of the editor's workspace."""
+
+    def __init__(self, settings: Callable[[str], Settings]) -> None:
+        super().__init__("kcheck", __version__)
+        self._settings = settings
+        self._checkers: dict[str, Checker] = {}
+        self._snapshots: dict[str, Snapshot] = {}
+        self._published: dict[str, dict[str, list[types.Diagnostic]]] = {}
+        self._asked = self._answered = 0
+        self._news = asyncio.Condition()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.worker = Worker(self._tell)
+        self.positions = Positions()
+
+    # --- what is checked
+
+    def begin(self) -> None:
+        """Check the folders of the workspace for the first time."""
+        self.positions = Positions(str(getattr(self.workspace.position_encoding, "value", "utf-16")))
+        self._loop = asyncio.get_running_loop()
+        folders = [path(folder.uri) for folder in self.workspace.folders.values()]
+        root = self.workspace.root_path
+        for folder in filter(None, folders or [root or ""]):
+            self._add(folder)
+        if self._checkers:
+            os.chdir(next(iter(self._checkers)))  # findings name paths from there
+        self.worker.start()
+        self.recheck()
+
+    def _add(self, folder: str) -> None:
+        real = system.real_path(folder)
+        self._checkers.setdefault(real, Checker(real, self._settings(real)))
+
+    def opened(self, document: str) -> None:
+        """Check what an opened file is of, if no folder of the workspace holds it: its repository, or its folder."""
+        name = path(document)
+        if name and not any(contains_path(folder, name) for folder in self._checkers):
+            self._add(repository(name) or os.path.dirname(name))
+
+    def folders_changed(self, event: types.WorkspaceFoldersChangeEvent) -> None:
+        """Check the folders that were added to the workspace, and no longer those that were removed."""
+        for folder in event.removed:
+            gone = system.real_path(path(folder.uri))
+            self._checkers.pop(gone, None)
+            self._snapshots.pop(gone, None)
+            self._publish(gone, {})
+        for folder in event.added:
+            self._add(path(folder.uri))
+
+    def texts(self) -> dict[str, bytes]:
+        """What the editor shows of each open file, saved or not, by its real path."""
+        found = {}
+        for document in list(self.workspace.text_documents.values()):
+            if name := path(document.uri):
+                found[system.real_path(name)] = document.source.encode("utf-8", "surrogatepass")
+        return found
+
+    def recheck(self) -> None:
+        """Check again, with the texts as they are now."""
+        if self._checkers:
+            self._asked = self.worker.check(tuple(self._checkers.values()), self.texts())
+
+    # --- what was found
+
+    def _tell(self, answer: Answer) -> None:
+        if self._loop is not None:
+            asyncio.run_coroutine_threadsafe(self._take(answer), self._loop)
+
+    async def _take(self, answer: Answer) -> None:
+        if answer.snapshot is not None and answer.folder in self._checkers:
+            self._snapshots[answer.folder] = answer.snapshot
+            self._publish(answer.folder, diagnostics.by_file(answer.snapshot, self.positions))
+        if answer.error:
+            self.window_log_message(types.LogMessageParams(types.MessageType.Error, answer.error))
+        async with self._news:
+            self._answered = max(self._answered, answer.request)
+            self._news.notify_all()
+
+    def _publish(self, folder: str, found: dict[str, list[types.Diagnostic]]) -> None:
+        """Send the diagnostics of the files in which they are others than before."""
+        uris = {system.real_path(path(address)): address for address in self.workspace.text_documents}
+        before = self._published.get(folder, {})
+        for name in before.keys() | found.keys():
+            new = found.get(name, [])
+            if new != before.get(name, []):
+                real = system.real_path(name)
+                address = uris.get(real) or uri(os.path.abspath(name))
+                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(address, new))
+        self._published[folder] = found
+
+    async def snapshot_of(self, document: str) -> tuple[Snapshot, Source] | None:
+        """The newest state of the folder of a file, and the file in it.
+
+        Waits a while for the check of what was just typed. None if kcheck has not looked into the file.
+        """
+        asked = self._asked
+        try:
+            async with asyncio.timeout(_PATIENCE), self._news:
+                await self._news.wait_for(lambda: self._answered >= asked)
+        except TimeoutError:
+            pass
+        real = system.real_path(path(document))
+        for snapshot in self._snapshots.values():
+            source = snapshot.source(real)
+            if source is not None:
+                return snapshot, source
+        return None
+
+
+Change: TypeAlias = (
+    types.DidChangeTextDocumentParams | types.DidSaveTextDocumentParams | types.DidCloseTextDocumentParams
+    | types.DidChangeWatchedFilesParams
+)  # fmt: skip
+
+
+def make(settings: Callable[[str], Settings]) -> Server:
+    """A server that checks each folder with the settings that a function gives for it."""
+    server = Server(settings)
+
+    @server.feature(types.INITIALIZED)
+    def initialized(_: types.InitializedParams) -> None:
+        server.begin()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        server.opened(params.text_document.uri)
+        server.recheck()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def changed(_: Change) -> None:
+        server.recheck()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        server.folders_changed(params.event)
+        server.recheck()
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(_: None) -> None:
+        server.worker.end()
+
+    return server

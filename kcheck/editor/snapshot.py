@@ -1,0 +1,68 @@
+"""One state of the code, and what kcheck says of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.engine.linter import Result
+    from kcheck.files.tree import Tree
+    from kcheck.reading.inventory import Reading
+    from kcheck.scale.world import World
+    from kcheck.source.text import Source
+    from kcheck.syntax.problem import Problem
+
+
+class StandIn(NamedTuple):
+    """A file that is half typed: its `text` in the editor, what is wrong with it, and what is checked instead."""
+
+    text: Source
+    problem: Problem
+    good: bytes
+
+
+class Snapshot:
+    """What was read of a folder, and what was found in it. Whoever asks looks at it only, so it never changes.
+
+    `stand_ins` are files whose last readable text was checked instead of what the editor has, by their real paths. A
+    `partial` one has new findings for what changed, and those of the run before for all else.
+    """
+
+    def __init__(
+        self, folder: str, tree: Tree, config: Config, result: Result, stand_ins: dict[str, StandIn],
+        *, partial: bool = False,
+    ) -> None:  # fmt: skip
+        self.folder = folder
+        self.tree = tree
+        self.config = config
+        self.result = result
+        self.stand_ins = stand_ins
+        self.partial = partial
+
+    @property
+    def reading(self) -> Reading:
+        """The files and the inventory."""
+        return self.result.reading
+
+    @property
+    def world(self) -> World:
+        """The inventory with all that is computed from it."""
+        return self.result.world
+
+    def source(self, real: str) -> Source | None:
+        """The file at a real path as it was checked; None if kcheck has not looked into it."""
+        return self._sources.get(real)
+
+    def real_path(self, source: Source) -> str:
+        """The real path of a file; empty for what is part of kcheck, or in no file of its own."""
+        return self._paths.get(source, "")
+
+    @cached_property
+    def _sources(self) -> dict[str, Source]:
+        return {real: source for real, source in self.tree.sources().items() if source is not None}
+
+    @cached_property
+    def _paths(self) -> dict[Source, str]:
+        return {source: real for real, source in self._sources.items()}
