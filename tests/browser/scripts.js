@@ -20,10 +20,17 @@
     return found;
   },
 
-  // Links that cannot be told apart: one text for several addresses.
+  // Pictures that a screen reader does not know as such.
+  pictures() {
+    return [...document.querySelectorAll("svg")].filter((one) => !one.parentElement.closest("svg"))
+      .filter((one) => one.getAttribute("role") !== "img" && one.getAttribute("aria-hidden") !== "true")
+      .map((one) => one.outerHTML.slice(0, 120));
+  },
+
+  // Links to other pages that cannot be told apart: one text for several addresses.
   links() {
     const found = new Map();
-    for (const one of document.querySelectorAll("a[href]")) {
+    for (const one of document.querySelectorAll("a[href]:not([href^='#'])")) {
       const name = (one.getAttribute("aria-label") || one.textContent).trim();
       found.set(name, (found.get(name) || new Set()).add(one.getAttribute("href")));
     }
