@@ -26,13 +26,19 @@ _MOST = 300
 def as_html(world: World) -> str:
     """A page with a section for each cluster."""
     clusters = world.inventory.clusters
-    names = [(f"cluster-{at}", capacity.summary_sentence(one, world)) for at, one in enumerate(clusters, 1)]
     sections = [
-        Section(capacity.heading(cluster, world), body(cluster, world), name)
-        for cluster, (name, _) in zip(clusters, names, strict=True)
+        Section(capacity.heading(cluster, world), body(cluster, world), f"cluster-{at}")
+        for at, cluster in enumerate(clusters, 1)
     ]
+    parts = [(name, f"{title}: {_reach(one, world)}") for one, (title, _, name) in zip(clusters, sections, strict=True)]
     title = f"Limits of {capacity.cluster_name(clusters[0])}" if len(clusters) == 1 else _title(len(clusters))
-    return document.page(Head(title, _ABOUT, document.contents("Clusters", names)), sections)
+    return document.page(Head(title, _ABOUT, document.contents("Clusters", parts)), sections)
+
+
+def _reach(cluster: Cluster, world: World) -> str:
+    """How far a cluster gets, in a few words."""
+    nodes = capacity.reachable_nodes(cluster, world)
+    return "how many it reaches is not known" if nodes is None else f"reaches {nodes:,}"
 
 
 def _title(number: int) -> str:
@@ -57,7 +63,8 @@ def _row(group: list[Wall]) -> tuple[Markup | str, ...]:
     wall = group[0]
     nodes = document.markup("limit.html", wall=wall)
     name, kind = capacity.group_name(group), wall.kind
-    source = document.link(kind, wall.source, f"{kind}, source of {name}") if is_address(wall.source) else kind
+    about = f"{kind}, source of {name} ({capacity.at(wall.cluster)})"
+    source = document.link(kind, wall.source, about) if is_address(wall.source) else kind
     return nodes, name, source, wall.arithmetic, _place(wall), wall.move
 
 

@@ -50,7 +50,9 @@ def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]]) ->
     """A page with a section for each run, and what fixes save of it, if that was asked for."""
     sections = [_section(outcome, savings, at + 1) for at, (outcome, savings) in enumerate(pairs)]
     title = f"Simulated run of {pairs[0][0].scenario.title}" if len(pairs) == 1 else f"{len(pairs)} simulated runs"
-    parts = [(one.name, next(simulation.run_summary(run))) for one, (run, _) in zip(sections, pairs, strict=True)]
+    parts = [
+        (one.name, f"{one.title}: {simulation.end_text(run)}") for one, (run, _) in zip(sections, pairs, strict=True)
+    ]
     return document.page(Head(title, _ABOUT, document.contents("Runs", parts)), sections)
 
 
