@@ -9,7 +9,7 @@ from kcheck import __version__
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Section
 from kcheck.report.html.findings import MOST, groups, owners
-from kcheck.report.html.verdict import STATES, verdicts
+from kcheck.report.html.verdict import MOST_OPEN, STATES, verdicts
 from kcheck.report.rule import CLASSES
 from kcheck.report.text import closing, judged_lines, place_text
 from kcheck.source.findings import SAFETIES, Severity
@@ -42,7 +42,9 @@ def render(report: Report) -> str:
         "check.html", verdicts=worst, rows=list(map(_row, worst)), bugs=report.result.bugs,
         numbers=list(_numbers(report)),
     )  # fmt: skip
-    sections = [Section("Limits", document.markup("clusters.html", verdicts=worst), "limits")] if found else []
+    sections = (
+        [Section("Limits", document.markup("clusters.html", verdicts=worst, most=MOST_OPEN), "limits")] if found else []
+    )
     sections.append(Section("Findings", _findings(report, by_rule, found), "findings"))
     sections.append(Section("Not judged", _not_judged(report), "not-judged"))
     lines = [f"kcheck {__version__}", *filter(None, (report.command_line,))]
