@@ -9,9 +9,9 @@ from kcheck import __version__
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Section
 from kcheck.report.html.findings import MOST, groups, owners
-from kcheck.report.html.verdict import STATES, verdicts
+from kcheck.report.html.verdict import MOST_OPEN, STATES, verdicts
 from kcheck.report.rule import CLASSES
-from kcheck.report.text import closing, judged_lines
+from kcheck.report.text import closing, judged_lines, place_text
 from kcheck.source.findings import SAFETIES, Severity
 from kcheck.source.units import counted
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from kcheck.engine.judged import MissingInput
     from kcheck.report.formats import Report
     from kcheck.report.html.findings import Group
     from kcheck.report.html.verdict import Verdict
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _MOST_ROWS = 200
 """Rows of a table of what was not judged."""
 _MOST_FOLDERS = 60
+_MOST_RULES = 8
+"""Rules that wait for an input."""
 
 
 def render(report: Report) -> str:
@@ -39,7 +42,9 @@ def render(report: Report) -> str:
         "check.html", verdicts=worst, rows=list(map(_row, worst)), bugs=report.result.bugs,
         numbers=list(_numbers(report)),
     )  # fmt: skip
-    sections = [Section("Limits", document.markup("clusters.html", verdicts=worst), "limits")] if found else []
+    sections = (
+        [Section("Limits", document.markup("clusters.html", verdicts=worst, most=MOST_OPEN), "limits")] if found else []
+    )
     sections.append(Section("Findings", _findings(report, by_rule, found), "findings"))
     sections.append(Section("Not judged", _not_judged(report), "not-judged"))
     lines = [f"kcheck {__version__}", *filter(None, (report.command_line,))]
@@ -126,10 +131,18 @@ def _not_judged(report: Report) -> Markup:
     return document.markup(
         "not_judged.html",
         lines=list(judged_lines(result, listed=False)),
-        inputs=judged.inputs[:_MOST_ROWS],
+        inputs=[_input(one) for one in judged.inputs[:_MOST_ROWS]],
         more_inputs=max(0, len(judged.inputs) - _MOST_ROWS),
         skipped=judged.skipped[:_MOST_ROWS],
         more_skipped=max(0, len(judged.skipped) - _MOST_ROWS),
         undecided=result.undecided[:_MOST_ROWS] if report.undecided else [],
         count=len(result.undecided),
     )
+
+
+def _input(one: MissingInput) -> tuple[Markup | str, ...]:
+    """An unknown input as a row of a table."""
+    place = document.markup("place.html", place=place_text(one.place)) if one.place is not None else ""
+    names = sorted(one.rules)
+    more = f" and {len(names) - _MOST_RULES} more" if len(names) > _MOST_RULES else ""
+    return one.reason, f"{one.checks:,}", place, one.remedy, f"{', '.join(names[:_MOST_RULES])}{more}"

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 STATES = {"stops": "\u2715 stops before its target", "unknown": "? not known", "reaches": "\u2713 reaches its target"}
 """What a verdict says, in words and not by its colour alone, the worst first."""
-_MOST_BODIES = 60
-"""Clusters with all their limits."""
+MOST_OPEN, _MOST_BODIES = 3, 60
+"""Clusters whose limits are there to see, and those that have them at all."""
 
 
 class Waste(NamedTuple):
@@ -71,7 +71,7 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
     """The verdict of each cluster, in the order of the code; `of_clusters` has the numbers of those of each finding."""
     result, world = report.result, report.result.world
     why = {one.cluster.id: one.input for one in result.judged.not_judged}
-    lost = _Savings(result)
+    lost, folded = _Savings(result), len(world.inventory.clusters) <= MOST_OPEN
     for number, cluster in enumerate(world.inventory.clusters, 1):
         own = [finding for finding, numbers in zip(report.findings, of_clusters, strict=True) if number in numbers]
         state, reach = _reach(cluster, world)
@@ -89,7 +89,7 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
             first=walls.first(cluster, world),
             waste=lost.waste(cluster, own),
             others=sum(finding.waste and finding.rule not in lost.words for finding in own),
-            limits=capacity_page.body(cluster, world, folded=True) if number <= _MOST_BODIES else "",
+            limits=capacity_page.body(cluster, world, folded=folded) if number <= _MOST_BODIES else "",
             note=_note(cluster, world, None if state != "unknown" else why.get(cluster.id)),
         )
 
