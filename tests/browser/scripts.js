@@ -53,6 +53,13 @@
       .map((one) => one.outerHTML.slice(0, 120));
   },
 
+  // Text that is drawn smaller than anybody reads.
+  tiny() {
+    return [...document.querySelectorAll("svg text")].filter((one) => one.checkVisibility() && one.textContent.trim())
+      .filter((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().d < 8.5)
+      .map((one) => one.textContent.slice(0, 40));
+  },
+
   // Text whose contrast to what is behind it is less than 4.5, or 3 where it is large.
   contrast() {
     const parse = (text) => {

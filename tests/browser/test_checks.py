@@ -22,7 +22,7 @@ BAD = """<!doctype html><html lang="en"><meta http-equiv="Content-Security-Polic
 <details><summary>folded</summary><table><tr><td>number</td></tr></table></details>
 <svg role="img" width="200" height="40"><rect width="200" height="40" fill="#2563eb"/><text y="20">black on blue</text>
 <text y="35" style="paint-order:stroke;stroke:#fff;stroke-width:4px">black on white</text></svg>
-<svg width="9" height="9"><svg></svg></svg><div class="wide">wide</div><script>console.log("hello")</script><img src="missing.png">
+<svg width="20" height="9" viewBox="0 0 200 90"><svg></svg><text y="20">small</text></svg><div class="wide">wide</div><script>console.log("hello")</script><img src="missing.png">
 """
 
 
@@ -41,7 +41,8 @@ def test_defects_are_found(chromium: Browser, bad: Path) -> None:
         assert one.found("wide")[0] == "the page scrolls sideways"
         assert one.found("headings") == ["h3 Three skips a level", "h2 is empty"]
         assert one.found("links") == ["more"]
-        assert [text[:16] for text in one.found("pictures")] == ['<svg width="9" h']
+        assert [text[:16] for text in one.found("pictures")] == ['<svg width="20" ']
+        assert one.found("tiny") == ["small"]
         assert [text.partition(":")[0] for text in one.found("contrast")] == ["pale text", "black on blue"]
         assert one.found("hidden", "td") == ["<td>number</td>"]
         assert {role.role for role in browser.roles(one.page) if not role.name} >= {"button", "image"}

@@ -67,6 +67,7 @@ def test_a_page_does_not_scroll_sideways(view: Shown) -> None:
 
 def test_text_can_be_read(view: Shown) -> None:
     assert view.found("contrast") == []
+    assert view.found("tiny") == []
 
 
 def test_headings_are_in_order(page: Shown) -> None:
