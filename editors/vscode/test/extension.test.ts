@@ -126,7 +126,7 @@ test("settings pass options, and start the server again", async () => {
   await until("fewer findings", () => codes(window, file).length > 0 && !codes(window, file).includes("subnet-too-small"));
   window.set("kcheck.enable", false);
   await until("no findings", () => codes(window, file).length === 0);
-  assert.equal(window.statusItem.visible, false);
+  await until("no status", () => !window.statusItem.visible);
   assert.deepEqual(window.errors, []);
 });
 
@@ -293,6 +293,37 @@ test("closing the window ends the server", async () => {
   await running?.deactivate();
   const pid = Number(readFileSync(pids, "utf8"));
   await until("its end", () => !isAlive(pid));
+});
+
+test("pages are what kcheck prints about the folder, and go to the browser too", async () => {
+  const window = new Window([folder]);
+  const print = `printf '<!doctype html><title>%s in %s</title>' "$*" "$(pwd)"; exit 1`;
+  setPath(fake("printer", `case "$1" in lsp) ${real()};; simulate) echo "Error: no job" >&2; exit 2;; *) ${print};; esac`));
+  window.settings.set("kcheck.arguments", ["--nodes=3"]);
+  start(window);
+  await until("a server", () => window.statusItem.text === "$(check) kcheck");
+  await window.execute("kcheck.openReport");
+  await window.execute("kcheck.openCapacity");
+  const printed = ["check", "capacity"].map((page) => `<!doctype html><title>${page} --nodes=3 --format=html in ${folder}</title>`);
+  assert.deepEqual(window.pages.map((page) => page.webview.html), printed);
+  const [report] = window.pages;
+  assert.ok(report !== undefined);
+  report.active = false;
+  await window.execute("kcheck.openInBrowser");
+  assert.deepEqual(window.opened.map((uri) => readFileSync(URI.parse(uri).fsPath, "utf8")), [printed[1]]);
+
+  await window.execute("kcheck.openSimulation");
+  assert.equal(window.errors.at(-1)?.message, "kcheck simulate: Error: no job");
+  assert.equal(window.pages.length, 2);
+});
+
+test("without a folder there is no page", async () => {
+  const window = new Window([]);
+  start(window);
+  await until("a server", () => window.statusItem.text === "$(check) kcheck");
+  await window.execute("kcheck.openReport");
+  assert.deepEqual(window.notes, ["kcheck: open a folder first."]);
+  assert.deepEqual(window.pages, []);
 });
 
 function isAlive(pid: number): boolean {

@@ -128,6 +128,7 @@ export class Window {
   readonly providers = new Map<string, Provider>();
   readonly commands = new Map<string, (...args: unknown[]) => unknown>();
   readonly errors: { readonly message: string; readonly buttons: readonly string[] }[] = [];
+  readonly notes: string[] = [];
   readonly executed: string[] = [];
   readonly opened: string[] = [];
   readonly log: string[] = [];
@@ -229,6 +230,7 @@ export class Window {
           this.pages.push(page);
           return page;
         },
+        showInformationMessage: (message: string) => this.notes.push(message),
         showErrorMessage: (message: string, ...buttons: string[]) => {
           this.errors.push({ message, buttons });
           const answer = this.answer;
@@ -273,8 +275,10 @@ export class Window {
 
   /** Type a text in place of what stands there. */
   type(document: Document, text: string): void {
+    const range = new Range(0, 0, document.lineCount, 0);
+    const rangeLength = document.getText().length;
     document.replace(text);
-    this.didChange.fire({ document, contentChanges: [{ text }] });
+    this.didChange.fire({ document, contentChanges: [{ range, rangeLength, rangeOffset: 0, text }] });
   }
 
   /** The findings in a file. */
