@@ -96,7 +96,7 @@ export class Connection {
     const names: DocumentFilter = { scheme: "file", pattern: FILES };
     return {
       documentSelector: [names, ...LANGUAGES.map((language): DocumentFilter => ({ scheme: "file", language }))],
-      errorHandler: new Restarts(() => this.isStarted, this.launch.onGiveUp),
+      errorHandler: new Restarts(() => this.client.isRunning(), this.launch.onGiveUp),
       initializationFailedHandler: () => false,
       middleware: {
         handleWorkDoneProgress: (_token, progress) => {
@@ -131,12 +131,12 @@ class QuietClient extends LanguageClient {
   }
 }
 
-/** Starts a server again that ended, but not one that never ran or ends all the time. */
+/** Starts a server again that ended, but not one that ends before it answers, or all the time. */
 class Restarts implements ErrorHandler {
   private readonly times: number[] = [];
 
   constructor(
-    private readonly isStarted: () => boolean,
+    private readonly isRunning: () => boolean,
     private readonly onGiveUp: () => void,
   ) {}
 
@@ -145,7 +145,7 @@ class Restarts implements ErrorHandler {
   }
 
   closed(): CloseHandlerResult {
-    if (!this.isStarted()) {
+    if (!this.isRunning()) {
       return { action: CloseAction.DoNotRestart, handled: true };
     }
     const now = Date.now();

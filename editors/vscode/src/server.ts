@@ -16,6 +16,7 @@ export class Server {
   private connection: Connection | undefined;
   /** Starts and stops, one after another. */
   private pending: Promise<void> = Promise.resolve();
+  private nextRestart: Promise<void> | undefined;
 
   constructor(
     private readonly channel: LogOutputChannel,
@@ -24,10 +25,12 @@ export class Server {
 
   /** Start the server; one that runs is stopped before. */
   restart(): Promise<void> {
-    return this.enqueue(async () => {
+    this.nextRestart ??= this.enqueue(async () => {
+      this.nextRestart = undefined; // what is asked for from now on needs another one
       await this.end();
       await this.begin();
     });
+    return this.nextRestart;
   }
 
   async stop(): Promise<void> {

@@ -284,6 +284,19 @@ test("a server that ends is started again, but not for ever", async () => {
   await until("server 5", () => started().length === 5 && codes(window, file).length > 0);
 });
 
+test("a server that cannot be started again is said to have ended, once", async () => {
+  const pids = path.join(scratch, "once");
+  const window = new Window([folder]);
+  setPath(fake("once-only", `[ -e "${pids}" ] && exit 1; echo $$ > "${pids}"; ${real()}`));
+  start(window);
+  await until("a server", () => window.statusItem.text === "$(check) kcheck");
+  process.kill(Number(readFileSync(pids, "utf8")), "SIGKILL");
+  await until("a message", () => window.errors.length > 0);
+  await running?.deactivate();
+  assert.equal(window.errors.length, 1);
+  assert.match(window.errors[0]?.message ?? "", /ended unexpectedly/);
+});
+
 test("closing the window ends the server", async () => {
   const pids = path.join(scratch, "last");
   const window = new Window([folder]);
