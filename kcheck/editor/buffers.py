@@ -56,13 +56,28 @@ def problem_of(text: Source) -> Problem | None:
 
 def moved(offset: int, before: bytes, after: bytes) -> int:
     """Where a byte of a text is in a later one: what stands before and behind the change stays where it was."""
-    first = next(
-        (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
-    )
+    first, last = _same(before, after)
     if offset <= first:
         return offset
-    rest = min(len(before), len(after)) - first
-    last = next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)
     if offset >= len(before) - last:
         return offset + len(after) - len(before)
     return min(offset, len(after) - last)
+
+
+def kept(offset: int, before: bytes, after: bytes) -> int | None:
+    """Where a byte of a text is in another one, if its whole line is the same there."""
+    if before == after:
+        return offset
+    first, last = _same(before, after)
+    begin, end = before.rfind(b"\n", 0, offset) + 1, before.find(b"\n", offset)
+    if 0 <= end < first or (end < 0 and first == len(before)):
+        return offset
+    return offset + len(after) - len(before) if begin >= len(before) - last else None
+
+
+def _same(before: bytes, after: bytes) -> tuple[int, int]:
+    """How many bytes two texts share at the begin, and behind them at the end."""
+    both = min(len(before), len(after))
+    first = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), both)
+    rest = both - first
+    return first, next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)

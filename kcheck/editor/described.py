@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.editor.facts import facts_of
-from kcheck.editor.value_text import block, chain, inline, is_known, plain
+from kcheck.editor.value_text import block, chain, inline, is_known, is_whole, plain
 from kcheck.editor.values_at import MOST
 from kcheck.engine.judged import missing_input
 from kcheck.model import Cluster, NodePool
@@ -112,6 +112,8 @@ def _one(value: Value[object], fields: Sequence[Fact], snapshot: Snapshot) -> st
         remedy = f"; {missing.remedy}" if missing.remedy and missing.remedy not in value.reason else ""
         may = f" = {inline(plain(value))}:" if is_known(value) else " is unknown:"
         return f"{may.strip()} {markdown(value.reason + remedy)}"
+    if is_whole(value):
+        return "is a whole resource or module"
     return f"= {inline(plain(value))}{markdown(_in_unit(known(value), fields))}"
 
 
@@ -144,7 +146,10 @@ def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
 def _things(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
     """What a block makes, with the nodes that it may have."""
     sizes = snapshot.world.sizes
-    for kind, thing in facts_of(snapshot).declared(subject.span)[:_MOST_FIELDS]:
+    wholes = (one.value.origin for one in subject.values if is_whole(one.value))
+    spans = dict.fromkeys((subject.span, *(origin.written for origin in wholes if origin is not None and origin.spans)))
+    found = [one for span in spans for one in facts_of(snapshot).declared(span)]
+    for kind, thing in found[:_MOST_FIELDS]:
         name = f"{kind.replace('_', ' ')} {inline(thing_name(thing))}"
         if isinstance(thing, Cluster):
             yield f"- {name}: target {_nodes(sizes.target(thing))}"
@@ -210,10 +215,11 @@ def _places(subject: Subject, snapshot: Snapshot, *, secret: bool) -> Iterator[s
     origins = (one.value.origin for one in subject.values)
     spans = dict.fromkeys(span for origin in origins if origin is not None for span in origin.spans)
     here = (subject.span.source, subject.span.begin.line)
-    others = [span for span in spans if not span.source.bundled and (span.source, span.begin.line) != here]
+    lines = {(span.source, span.begin.line): span for span in spans if not span.source.bundled}
+    others = [span for line, span in lines.items() if line != here]
     if not others:
         return
-    yield "**Set by**"
+    yield "**From**"
     yield from (f"- {line}" for line in chain(others[:_MOST_PLACES], snapshot, secret=secret))
     if len(others) > _MOST_PLACES:
         yield f"- and {counted(len(others) - _MOST_PLACES, 'more place')}"

@@ -56,6 +56,11 @@ class Facts:
         """The fields of the model whose values were written, or used, exactly there."""
         return self._fields.get(span.source, {}).get((span.start, span.end), [])
 
+    def between(self, source: Source, start: int, end: int) -> list[tuple[Span, list[Fact]]]:
+        """The fields that are written, or used, between two bytes of a file."""
+        found = self._fields.get(source, {})
+        return [(source.span(*at), fields) for at, fields in sorted(found.items()) if at[0] < end and start < at[1]]
+
     def around(self, source: Source, offset: int) -> list[Span]:
         """The places of fields that hold a byte, the smallest first."""
         found = [source.span(start, end) for start, end in self._fields.get(source, {}) if start <= offset < end]

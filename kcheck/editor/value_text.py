@@ -46,6 +46,15 @@ def is_known(value: Value[object]) -> bool:
     return isinstance(value, Known | Partial)
 
 
+def is_whole(value: Value[object]) -> bool:
+    """Whether a value is a resource or a module, or all that a block makes, of which only attributes are values."""
+    inner = value.value if isinstance(value, Known) else None
+    if isinstance(inner, tuple | dict):
+        parts = inner.values() if isinstance(inner, dict) else inner
+        return bool(inner) and all(isinstance(one, Known) and hasattr(one.value, "attribute") for one in parts)
+    return hasattr(inner, "attribute")
+
+
 def _line(value: Value[object], room: int, depth: int) -> str:
     if isinstance(value, Secret):
         return HIDDEN
