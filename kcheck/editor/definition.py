@@ -130,12 +130,12 @@ def _of_reference(module: Module, names: tuple[str, ...], place: Place) -> Itera
             yield from _variable(own, name)
         case ("local", name, *_) if name in own.locals:
             yield _name_of(own.locals[name])
-        case ("module", name):
-            yield from (block.header for block in (own.calls.get(name),) if block is not None)
-        case ("module", name, output, *_):
+        case ("module", name) if name in own.calls:
+            yield own.calls[name].header
+        case ("module", name, output, *_) if name in own.calls:
             for child in module.children(name):
                 yield from (block.header for block in (child.configuration.outputs.get(output),) if block is not None)
-            yield from (block.header for block in (own.calls.get(name),) if block is not None)
+            yield own.calls[name].header
         case ("data", kind, name, *rest):
             yield from _of_block(own.data.get((kind, name)), rest)
         case ("each" | "count" as kind, *_):

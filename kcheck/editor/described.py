@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.editor.facts import facts_of
-from kcheck.editor.value_text import block, chain, inline, is_known, is_whole, plain
+from kcheck.editor.value_text import block, chain, inline, is_known, is_whole, plain, unknown_parts
 from kcheck.editor.values_at import MOST
 from kcheck.engine.judged import missing_input
-from kcheck.model import Cluster, NodePool
+from kcheck.model import Cluster, NodePool, PodRange, Subnet
 from kcheck.report.escape import markdown, markdown_link
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
@@ -83,20 +83,20 @@ def _values(subject: Subject, fields: Sequence[Fact], snapshot: Snapshot) -> Ite
         return
     if len(groups) == 1:
         value = groups[0][0].value
-        yield f"**{title}** {_one(value, fields, snapshot)}"
-        if large := block(value):
+        large = block(value)
+        yield f"**{title}** =" if large else f"**{title}** {_one(value, fields, snapshot)}"
+        if large:
             yield large
         return
     rows = [f"**{title}**"]
     for own in groups[:_MOST_VALUES]:
-        names = [one.where for one in own if one.where]
-        where = f" in {', '.join(map(inline, names[:_MOST_THINGS]))}" if names else ""
+        names = list(dict.fromkeys(one.where for one in own if one.where))
+        where = f"{', '.join(map(inline, names[:_MOST_THINGS]))}" if names else ""
         where += f" and {len(names) - _MOST_THINGS} more" if len(names) > _MOST_THINGS else ""
-        rows.append(f"- {_one(own[0].value, (), snapshot)}{where}")
+        rows.append(f"- {where} {_one(own[0].value, (), snapshot)}")
     if len(groups) > _MOST_VALUES:
-        rows.append(
-            f"- and {len(groups) - _MOST_VALUES}{' or more' if len(subject.values) == MOST else ''} other values"
-        )
+        least = "at least " if len(subject.values) == MOST else ""
+        rows.append(f"- and {least}{counted(len(groups) - _MOST_VALUES, 'other value')}")
     yield "\n".join(rows)
 
 
@@ -108,13 +108,20 @@ def _one(value: Value[object], fields: Sequence[Fact], snapshot: Snapshot) -> st
     if isinstance(value, Secret):
         return f"is sensitive and not shown: {markdown(value.reason)}"
     if isinstance(value, Unknown):
-        missing = missing_input(value, snapshot.reading)
-        remedy = f"; {missing.remedy}" if missing.remedy and missing.remedy not in value.reason else ""
-        may = f" = {inline(plain(value))}:" if is_known(value) else " is unknown:"
-        return f"{may.strip()} {markdown(value.reason + remedy)}"
+        said = f"= {inline(plain(value))}:" if is_known(value) else "is unknown:"
+        return f"{said} {_reason(value, snapshot)}"
     if is_whole(value):
         return "is a whole resource or module"
+    if (reason := unknown_parts(value)) is not None:
+        return f"is unknown: {_reason(reason, snapshot)}"
     return f"= {inline(plain(value))}{markdown(_in_unit(known(value), fields))}"
+
+
+def _reason(value: Unknown, snapshot: Snapshot) -> str:
+    """Why a value is not known, and what would tell."""
+    missing = missing_input(value, snapshot.reading)
+    remedy = f"; {missing.remedy}" if missing.remedy and missing.remedy not in value.reason else ""
+    return markdown(value.reason + remedy)
 
 
 def _in_unit(value: object, fields: Sequence[Fact]) -> str:
@@ -155,8 +162,16 @@ def _things(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
             yield f"- {name}: target {_nodes(sizes.target(thing))}"
         elif isinstance(thing, NodePool):
             yield f"- {name}: {_nodes(sizes.of_pool(thing))} at the target of its cluster"
+        elif isinstance(thing, Subnet | PodRange) and (wall := facts_of(snapshot).full(thing)) is not None:
+            yield f"- {name}: {_full(wall, snapshot)}"
         else:
             yield f"- {name}"
+
+
+def _full(wall: Wall, snapshot: Snapshot) -> str:
+    """The nodes at which a subnet or a range is full."""
+    of = f" of {facts_of(snapshot).aim(wall)}" if wall.short else ""
+    return markdown(wall.arithmetic) if wall.nodes is None else f"full at {wall.nodes}{of} nodes"
 
 
 def _nodes(value: Value[int]) -> str:

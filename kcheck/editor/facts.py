@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from kcheck.editor.values_at import code_of
 from kcheck.scale.walls import find_walls
-from kcheck.scale.walls.inputs import inputs
+from kcheck.scale.walls.inputs import ADDRESSES, inputs
 from kcheck.scale.walls.model import WallFinder
 from kcheck.source.values import Unset
 from kcheck.syntax.hcl import nodes
@@ -101,15 +101,23 @@ class Facts:
         every = dict.fromkeys(wall for span in spans for wall in self._walls.get(span, ()))
         return sorted(every, key=lambda wall: (wall.short is not True, wall.number is None, wall.number or 0))
 
+    def full(self, place: Thing) -> Wall | None:
+        """The limit that a subnet or a range is: the first one, if several clusters use it."""
+        own = (wall for wall in self._all_walls if wall.mechanism in ADDRESSES and wall.id.endswith(f"/{place.id}"))
+        return min(own, key=lambda wall: (wall.number is None, wall.number or 0), default=None)
+
+    @cached_property
+    def _all_walls(self) -> list[Wall]:
+        world = self._snapshot.world
+        return [wall for cluster in world.inventory.clusters for wall in find_walls(cluster, world)]
+
     @cached_property
     def _walls(self) -> dict[Span, list[Wall]]:
         found: dict[Span, list[Wall]] = defaultdict(list)
-        world = self._snapshot.world
-        for cluster in world.inventory.clusters:
-            for wall in find_walls(cluster, world):
-                origins = (value.origin for value in inputs(wall) if value.origin is not None)
-                for span in self._behind(origins):
-                    found[span].append(wall)
+        for wall in self._all_walls:
+            origins = (value.origin for value in inputs(wall) if value.origin is not None)
+            for span in self._behind(origins):
+                found[span].append(wall)
         return found
 
     def _behind(self, origins: Iterable[Origin]) -> set[Span]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.editor.described import thing_name, wall_line
 from kcheck.editor.facts import facts_of, references
 from kcheck.editor.value_text import inline, link, plain
-from kcheck.editor.values_at import Place, code_of
-from kcheck.model import NodePool
+from kcheck.editor.values_at import UNVALUED, Place, code_of
+from kcheck.model import NodePool, PodRange, Subnet
 from kcheck.scale import addresses
 from kcheck.source.units import as_text, counted
 from kcheck.source.values import Known, known
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kcheck.editor.facts import Fact, Facts
     from kcheck.editor.snapshot import Snapshot
     from kcheck.editor.values_at import Code, Evaluated
-    from kcheck.scale.walls.model import Wall
     from kcheck.source.text import Source, Span
     from kcheck.source.values import Value
 
@@ -31,8 +30,6 @@ MOST = 200
 _SHOWN = 3
 _WIDE = 48
 _FUNCTIONS = frozenset({"cidrsubnet", "cidrsubnets", "cidrhost", "cidrnetmask"})
-_ADDRESSES = ("subnet", "pod-subnet", "pod-range")
-_SETTINGS = frozenset({"source", "version", "providers", "depends_on", "provider", "description", "type", "validation"})
 
 
 class Hint(NamedTuple):
@@ -63,7 +60,7 @@ def hints(snapshot: Snapshot, source: Source, start: int, end: int) -> list[Hint
 
 def _attributes(body: nodes.Body, blocks: tuple[nodes.Block, ...], start: int, end: int) -> Iterator[Place]:
     for attribute in body.attributes.values():
-        if attribute.span.start < end and start < attribute.span.end and attribute.name not in _SETTINGS:
+        if attribute.span.start < end and start < attribute.span.end and attribute.name not in UNVALUED:
             yield Place(blocks, attribute)
     for block in body.blocks:
         if block.span.start < end and start < block.span.end:
@@ -201,13 +198,9 @@ def _pods_of_node(pools: list[NodePool], span: Span, snapshot: Snapshot) -> Hint
 
 def _full(facts: Facts, fields: list[Fact], span: Span, snapshot: Snapshot) -> Iterator[Hint]:
     """The nodes at which a subnet or a range is full."""
-    ids = {fact.thing.id for fact in fields}
-    walls: dict[int, Wall] = {}
-    for wall in facts.walls((span,)):
-        own = wall.mechanism in _ADDRESSES and any(wall.id.endswith(f"/{name}") for name in ids)
-        if own and wall.nodes is not None and wall.nodes.exact is not None:
-            walls.setdefault(wall.nodes.exact, wall)
-    numbers = sorted(walls)
+    found = (facts.full(fact.thing) for fact in fields if isinstance(fact.thing, Subnet | PodRange))
+    walls = {wall.nodes.exact: wall for wall in found if wall is not None and wall.nodes is not None}
+    numbers = sorted(number for number in walls if number is not None)
     if numbers:
         first = walls[numbers[0]]
         aim = facts.aim(first).exact

@@ -8,7 +8,7 @@ from kcheck.editor.comments import comment
 from kcheck.editor.described import Subject, described, knows
 from kcheck.editor.hover_yaml import of_yaml
 from kcheck.editor.settings_hover import of_settings
-from kcheck.editor.values_at import MOST, Evaluated, code_of
+from kcheck.editor.values_at import MOST, UNVALUED, Evaluated, code_of
 from kcheck.source.findings import last_key
 from kcheck.source.units import counted
 from kcheck.source.values import Known, Origin
@@ -50,9 +50,15 @@ def hover(snapshot: Snapshot, source: Source, offset: int) -> Hover | None:
 
 
 def _of_terraform(snapshot: Snapshot, source: Source, place: Place, offset: int) -> Subject | None:
-    if place.attribute is None:
+    attribute = place.attribute
+    if attribute is None:
         return _declared(snapshot, source, place)
-    return _used(snapshot, source, place, offset) if place.path else _assigned(snapshot, source, place)
+    if attribute.name in UNVALUED and place.top is not None and place.top.type != "locals":
+        return None
+    found = _used(snapshot, source, place, offset) if place.path else _assigned(snapshot, source, place)
+    if found is not None and not found.values and code_of(snapshot).is_left_out(place, source):
+        return found._replace(note="not made: count is 0, or for_each is empty")
+    return found
 
 
 def _declared(snapshot: Snapshot, source: Source, place: Place) -> Subject | None:
@@ -60,14 +66,7 @@ def _declared(snapshot: Snapshot, source: Source, place: Place) -> Subject | Non
     own = place.blocks[-1]
     code = code_of(snapshot)
     if len(place.blocks) == 1 and own.type in ("variable", "output") and own.labels:
-        name = own.labels[0]
-        values = []
-        for module in code.modules_of(source)[:MOST]:
-            value = module.variable(name) if own.type == "variable" else module.output(name)
-            if value is not None:
-                values.append(Evaluated(module.address or module.environment, value, module))
-        title = f"{'var' if own.type == 'variable' else 'output'}.{name}"
-        return Subject(title, own.header, values, _written(values), _description(own))
+        return _named(snapshot, source, own, own.header)
     if own.type not in ("resource", "data", "module"):
         return None
     modules = code.modules_of(source) if len(place.blocks) == 1 else []
@@ -76,6 +75,17 @@ def _declared(snapshot: Snapshot, source: Source, place: Place) -> Subject | Non
     title = ".".join((*(() if own.type == "resource" else (own.type,)), *own.labels))
     found = Subject(title, own.header, (), (), many)
     return found if many or described(found, snapshot) else None
+
+
+def _named(snapshot: Snapshot, source: Source, own: nodes.Block, span: Span) -> Subject:
+    """A variable or an output, asked about where it is declared."""
+    name, values = own.labels[0], []
+    for module in code_of(snapshot).modules_of(source)[:MOST]:
+        value = module.variable(name) if own.type == "variable" else module.output(name)
+        if value is not None:
+            values.append(Evaluated(module.address or module.environment, value, module))
+    title = f"{'var' if own.type == 'variable' else 'output'}.{name}"
+    return Subject(title, span, values, _written(values), _description(own))
 
 
 def _assigned(snapshot: Snapshot, source: Source, place: Place) -> Subject | None:
@@ -97,6 +107,10 @@ def _assigned(snapshot: Snapshot, source: Source, place: Place) -> Subject | Non
         note = next((_description(one) for one in declared if one is not None), "")
         note = note or ("" if values else _unused(snapshot, source))
         return Subject(f"var.{attribute.name}", span, values, (attribute.value_span,), note)
+    if top.type == "variable" and attribute.name == "default" and top.labels:
+        return _named(snapshot, source, top, span)
+    if isinstance(attribute.expression, nodes.Literal):
+        return _literal(snapshot, source, place._replace(path=(attribute.expression,)), span)
     title = f"local.{attribute.name}" if top.type == "locals" else attribute.name
     return Subject(title, span, code.values(place, source), (attribute.value_span,))
 
@@ -111,12 +125,26 @@ def _used(snapshot: Snapshot, source: Source, place: Place, offset: int) -> Subj
     """An expression; nothing between the parts of a list or a map, such as a comment."""
     if isinstance(place.path[-1], nodes.Object | nodes.Tuple) and source.data[offset : offset + 1] not in _BRACKETS:
         return None
+    keyed = _of_key(place)
+    if keyed is not None:
+        value = keyed.path[-1]
+        if isinstance(value, nodes.Literal):
+            return _literal(snapshot, source, keyed, place.path[-1].span)
+        title = _key_of(value, keyed)
+        return Subject(title, place.path[-1].span, code_of(snapshot).values(keyed, source), (value.span,))
     chosen = chosen_expression(place)
     at = place.upto(chosen)
     if isinstance(chosen, nodes.Literal):
-        return _literal(snapshot, source, at, chosen)
+        return _literal(snapshot, source, at, chosen.span)
     values = code_of(snapshot).values(at, source)
     return Subject(_title(chosen, at), chosen.span, values, (chosen.span,), _note_of(chosen, values))
+
+
+def _of_key(place: Place) -> Place | None:
+    """The value of a key of a map, where that is what the place is."""
+    outer, last = place.path[-2] if len(place.path) > 1 else None, place.path[-1]
+    entries = outer.entries if isinstance(outer, nodes.Object) and isinstance(last, nodes.Literal) else ()
+    return next((place._replace(path=(*place.path[:-1], value)) for key, value in entries if key is last), None)
 
 
 def _title(expression: nodes.Expression, place: Place) -> str:
@@ -132,25 +160,28 @@ def _key_of(expression: nodes.Expression, place: Place) -> str:
     return last_key(expression.span.keys) or (place.attribute.name if place.attribute is not None else "value")
 
 
-def _literal(snapshot: Snapshot, source: Source, place: Place, literal: nodes.Literal) -> Subject | None:
+def _literal(snapshot: Snapshot, source: Source, place: Place, span: Span) -> Subject | None:
     """A literal says itself what it is: only what kcheck knows of it beyond that is worth an answer."""
-    attribute = place.attribute
-    if attribute is None:
+    literal, top = place.path[-1], place.top
+    whole = place.attribute is not None and literal is place.attribute.expression
+    is_default = top is not None and top.type == "variable" and whole
+    if not isinstance(literal, nodes.Literal):
         return None
-    if place.top is None and len(place.path) == 1:
+    if (top is None and whole) or is_default:
         own = _assigned(snapshot, source, place._replace(path=()))
-        return own._replace(span=literal.span) if own is not None else None
+        return own._replace(span=span) if own is not None else None
     value = Evaluated("", Known(literal.value, Origin((literal.span,))), None)
-    found = Subject(_key_of(literal, place), literal.span, [value], tuple(_around(place)))
+    found = Subject(_key_of(literal, place), span, [value], tuple(_around(place)))
     return found if knows(found, snapshot) else None
 
 
 def _around(place: Place) -> Iterator[Span]:
     """The expression, and the lists and templates that are hardly more than it."""
-    for expression in reversed(place.path):
-        yield expression.span
-        if isinstance(expression, nodes.Object | nodes.For | nodes.Call | nodes.Conditional):
+    yield place.path[-1].span
+    for expression in reversed(place.path[:-1]):
+        if not isinstance(expression, nodes.Tuple | nodes.Template):
             return
+        yield expression.span
 
 
 def chosen_expression(place: Place) -> nodes.Expression:

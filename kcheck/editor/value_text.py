@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kcheck.source.values import Symbol, Value
 
 HIDDEN = "(sensitive, not shown)"
+_UNKNOWN = "(unknown)"
 WIDE = 72
 """Characters of a value on one line."""
 _MOST_LINES = 14
@@ -55,6 +56,15 @@ def is_whole(value: Value[object]) -> bool:
     return hasattr(inner, "attribute")
 
 
+def unknown_parts(value: Value[object]) -> Unknown | None:
+    """Why nothing is known of the parts of a list or a map; None where something is, or it has none."""
+    inner = value.value if isinstance(value, Known) else None
+    parts = list(inner.values() if isinstance(inner, dict) else inner) if isinstance(inner, dict | tuple) else []
+    first = parts[0] if parts else None
+    nothing = all(isinstance(one, Unknown) and _line(one, WIDE, 0) == _UNKNOWN for one in parts)
+    return first if nothing and isinstance(first, Unknown) else None
+
+
 def _line(value: Value[object], room: int, depth: int) -> str:
     if isinstance(value, Secret):
         return HIDDEN
@@ -64,7 +74,7 @@ def _line(value: Value[object], room: int, depth: int) -> str:
         return _joined(value.part, room, depth, more=True)
     if isinstance(value, Unknown):
         symbol = value.symbol
-        return f"{symbol.address}.{symbol.attribute}" if symbol and _is_named(symbol) else "(unknown)"
+        return f"{symbol.address}.{symbol.attribute}" if symbol and _is_named(symbol) else _UNKNOWN
     return "null" if isinstance(value, Unset) else _known(value.value, room, depth)
 
 
@@ -158,7 +168,9 @@ def inline(text: str) -> str:
 
 def block(value: Value[object]) -> str:
     """A value that takes several lines, as a block of code; empty where one line has room for it."""
-    if isinstance(value, Secret) or len(_line(value, WIDE, 0)) <= WIDE:
+    if isinstance(value, Secret) or is_whole(value) or unknown_parts(value) is not None:
+        return ""
+    if isinstance(value, Unknown) or len(_line(value, WIDE, 0)) <= WIDE:
         inner = value.value if isinstance(value, Known) else None
         if not (isinstance(inner, str) and "\n" in inner):
             return ""

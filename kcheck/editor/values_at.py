@@ -36,6 +36,11 @@ MOST = 24
 _OUTSIDE = frozenset({"count", "for_each", "provider", "providers", "depends_on", "source", "version"})
 """Arguments of a block that do not belong to one copy of it."""
 _COPIED = ("resource", "data", "module")
+UNVALUED = frozenset({
+    "description", "type", "depends_on", "providers", "provider", "ignore_changes", "replace_triggered_by",
+    "error_message", "source", "version", "required_version",
+})  # fmt: skip
+"""Arguments that say something of the code itself: nobody asks what their values are."""
 
 
 class Place(NamedTuple):
@@ -158,6 +163,13 @@ class Code:
                 for label, scope in _loops(place.path, _afresh(record.scope)):
                     where = ", ".join(filter(None, (_name(module, record), label)))
                     yield Evaluated(where, evaluate(wanted, scope), module)
+
+    def is_left_out(self, place: Place, source: Source) -> bool:
+        """Whether `count` or `for_each` makes no copy of the block around a place."""
+        top, modules = place.top, self.modules_of(source)
+        if top is None or top.type not in _COPIED or not {"count", "for_each"} & top.body.attributes.keys():
+            return False
+        return bool(modules) and not any(self.instances(module, top) for module in modules)
 
     def records(self, module: Module, place: Place) -> Iterator[BlockRecord]:
         """The copies of the innermost block around a place, in one module."""
