@@ -9,10 +9,10 @@ from kcheck.editor.described import thing_name, wall_line
 from kcheck.editor.facts import facts_of, references
 from kcheck.editor.value_text import inline, link, plain
 from kcheck.editor.values_at import UNVALUED, Place, code_of
-from kcheck.model import NodePool, PodRange, Subnet
+from kcheck.model import NodePool, PodRange, PodTemplate, Subnet
 from kcheck.scale import addresses
 from kcheck.source.units import as_text, counted
-from kcheck.source.values import Known, known
+from kcheck.source.values import Known, Unknown, known
 from kcheck.source.visible import visible
 from kcheck.syntax.hcl import nodes
 
@@ -44,10 +44,8 @@ def hints(snapshot: Snapshot, source: Source, start: int, end: int) -> list[Hint
     """The hints between two bytes of a file, in its order; at most `MOST`."""
     code, facts = code_of(snapshot), facts_of(snapshot)
     outline = code.outline(source)
-    if outline is None:
-        return []
     found: list[Hint] = []
-    for place in _attributes(outline.body, (), start, end):
+    for place in _attributes(outline.body, (), start, end) if outline is not None else ():
         found += _of_attribute(code, source, place)
         if len(found) >= MOST:
             break
@@ -165,7 +163,8 @@ def _of_fields(facts: Facts, snapshot: Snapshot, source: Source, between: tuple[
     for span, fields in facts.between(source, *between):
         sizes = _pool_size(_of_pools(fields, "max_nodes"), span)
         blocks = _pods_of_node(_of_pools(fields, "max_pods"), span, snapshot)
-        yield from (hint for hint in (sizes, blocks) if hint is not None)
+        pods = [fact.thing for fact in fields if fact.field.name == "count" and isinstance(fact.thing, PodTemplate)]
+        yield from (hint for hint in (sizes, blocks, _nodes_of_pods(pods, span, snapshot)) if hint is not None)
         if any(fact.subject in ("subnet", "pod_range") and fact.field.name == "cidr" for fact in fields):
             yield from _full(facts, fields, span, snapshot)
 
@@ -194,6 +193,24 @@ def _pods_of_node(pools: list[NodePool], span: Span, snapshot: Snapshot) -> Hint
         return None
     tooltip = f"each node takes {counted(size, 'address', 'addresses')} of the pod range for its pods"
     return Hint(span.end, f"/{33 - size.bit_length()} per node", tooltip)
+
+
+def _nodes_of_pods(templates: list[PodTemplate], span: Span, snapshot: Snapshot) -> Hint | None:
+    """The nodes that the pods of a job with GPUs take, where they fit one pool only."""
+    template = templates[0] if len(templates) == 1 else None
+    pools = snapshot.world.pools
+    fitting = pools.candidates(template) if template is not None and known(template.gpus) else []
+    pods = known(template.count) if template is not None else None
+    if template is None or isinstance(fitting, Unknown) or len(fitting) != 1 or not pods or pods < 2:
+        return None
+    pool = fitting[0][0]
+    each, nodes_ = pools.per_node(template, pool), pools.nodes_for(template, pool)
+    if each is None:
+        return None
+    most = known(snapshot.world.sizes.of_pool(pool))
+    room = f"; it may have {counted(most, 'node')}" if most is not None else ""
+    tooltip = f"{pods:,} pods, {max(1, each.low):,} on each node of pool {inline(thing_name(pool))}{room}"
+    return Hint(span.end, visible(f"{counted(nodes_, 'node')} of {thing_name(pool)}"), tooltip)
 
 
 def _full(facts: Facts, fields: list[Fact], span: Span, snapshot: Snapshot) -> Iterator[Hint]:

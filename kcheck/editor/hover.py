@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.editor.comments import comment
 from kcheck.editor.described import Subject, described, knows
+from kcheck.editor.facts import facts_of
 from kcheck.editor.hover_yaml import of_yaml
 from kcheck.editor.settings_hover import of_settings
 from kcheck.editor.values_at import MOST, UNVALUED, Evaluated, code_of
@@ -56,9 +57,12 @@ def _of_terraform(snapshot: Snapshot, source: Source, place: Place, offset: int)
     if attribute.name in UNVALUED and place.top is not None and place.top.type != "locals":
         return None
     found = _used(snapshot, source, place, offset) if place.path else _assigned(snapshot, source, place)
-    if found is not None and not found.values and code_of(snapshot).is_left_out(place, source):
+    if found is None or found.values:
+        return found
+    if code_of(snapshot).is_left_out(place, source):
         return found._replace(note="not made: count is 0, or for_each is empty")
-    return found
+    known_of = [fact for span in found.spans for fact in facts_of(snapshot).fields(span)]  # as in Terragrunt's units
+    return found._replace(values=[Evaluated("", fact.value, None) for fact in known_of[:1]])
 
 
 def _declared(snapshot: Snapshot, source: Source, place: Place) -> Subject | None:

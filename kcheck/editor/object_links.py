@@ -11,6 +11,7 @@ from kcheck.files.tree import KUSTOMIZATIONS, MANIFESTS
 from kcheck.model import Requirement, Toleration
 from kcheck.model.queues import KUEUE_PRIORITY
 from kcheck.scale import placement
+from kcheck.source.text import leading
 from kcheck.source.values import Known, known
 from kcheck.syntax import yaml
 from kcheck.syntax.hcl import nodes
@@ -42,6 +43,8 @@ _BY_PARENT = {
     "secretRef": "Secret", "secretKeyRef": "Secret", "imagePullSecrets": "Secret", "localQueueRef": "LocalQueue",
 }  # fmt: skip
 """The kinds of the objects that a `name` below a key names."""
+_LABELS = ("nodeSelector", "nodeLabels")
+"""Keys of maps of node labels: of a pod, and of a flavor of Kueue."""
 _INSTANCE = "instance-type"
 
 
@@ -90,16 +93,16 @@ def _pools(snapshot: Snapshot, source: Source, place: YamlPlace) -> Iterator[Spa
         return
     inventory = snapshot.world.inventory
     homes = {cluster for thing, cluster in inventory.cluster_of.items() if thing.place.source is source}
+    found: list[Span] = []
     for pool in inventory.pools:
         if homes and known(pool.cluster) not in homes:
             continue
         if wanted is not None and placement.meets(wanted, pool):
-            yield _label_place(snapshot, pool, wanted.key)
+            found.append(_label_place(snapshot, pool, wanted.key))
         elif tolerated is not None and any(placement.tolerates(tolerated, taint) for taint in placement.taints(pool)):
-            yield _written(pool.scheduling.taints) or pool.place
-    for node_pool in inventory.karpenter:
-        if _of_karpenter(node_pool, wanted, tolerated):
-            yield node_pool.place
+            found.append(_written(pool.scheduling.taints) or pool.place)
+    found += [pool.place for pool in inventory.karpenter if _of_karpenter(pool, wanted, tolerated)]
+    yield from _nearest(found, source)
 
 
 def _of_karpenter(pool: KarpenterPool, wanted: Requirement | None, tolerated: Toleration | None) -> bool:
@@ -113,7 +116,7 @@ def _requirement(place: YamlPlace) -> Requirement | None:
     """The requirement on labels that a place is part of."""
     keys = place.keys
     value = place.value
-    if keys[-2:-1] == ("nodeSelector",) and isinstance(value, yaml.Scalar):
+    if keys[-2:-1] and keys[-2] in _LABELS and isinstance(value, yaml.Scalar):
         return Requirement(keys[-1], "In", (value.text,))
     if "matchExpressions" not in keys or not {"nodeSelectorTerms", "preference", "nodeAffinity"} & set(keys):
         return None
@@ -128,7 +131,7 @@ def _requirement(place: YamlPlace) -> Requirement | None:
 
 def _toleration(place: YamlPlace) -> Toleration | None:
     """The toleration that a place is part of."""
-    if "tolerations" not in place.keys:
+    if not {"tolerations", "nodeTaints"} & set(place.keys):
         return None
     item = next((node for node in reversed(place.nodes) if isinstance(node, yaml.Mapping)), None)
     parts = [yaml.get(item, name) for name in ("key", "operator", "value", "effect")]
@@ -178,7 +181,13 @@ def _objects(snapshot: Snapshot, place: YamlPlace, name: str) -> Iterator[Span]:
     for source in snapshot.tree.manifests:
         if name.encode() in source.data and any(kind.encode() in source.data for kind in kinds):
             found += _declared(source, kinds, name, namespace)
-    yield from found or _in_model(snapshot, kinds, name)
+    yield from _nearest(found, place.root.source) or _in_model(snapshot, kinds, name)
+
+
+def _nearest(found: list[Span], source: Source) -> list[Span]:
+    """Of places in several trees, those that share most folders with a file: each cluster has its own objects."""
+    shared = [leading(source.path.split("/")[:-1], span.source.path.split("/")[:-1]) for span in found]
+    return [span for span, number in zip(found, shared, strict=True) if number == max(shared)]
 
 
 def _in_model(snapshot: Snapshot, kinds: tuple[str, ...], name: str) -> Iterator[Span]:
