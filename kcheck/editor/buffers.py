@@ -72,6 +72,15 @@ def moved(offset: int, before: bytes, after: bytes) -> int:
     return other + min(offset - own, size)
 
 
+def kept(offset: int, before: bytes, after: bytes) -> int | None:
+    """Where a byte of a text is in another one, if its whole line is there, too."""
+    if before == after:
+        return offset
+    blocks = _equal_lines(before, after)
+    own, other, size = blocks[bisect_right(blocks, offset, key=lambda block: block[0]) - 1]
+    return other + offset - own if offset - own < size else None
+
+
 @lru_cache(maxsize=16)  # all findings of a half-typed file come together
 def _equal_lines(before: bytes, after: bytes) -> list[tuple[int, int, int]]:
     """Where lines begin that both texts have, in each of them, and how many bytes they are."""
