@@ -10,7 +10,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from kcheck import __version__
-from kcheck.editor import diagnostics
+from kcheck.editor import diagnostics, value_requests
 from kcheck.editor.checker import Checker
 from kcheck.editor.positions import Positions, path, uri
 from kcheck.editor.worker import Worker
@@ -174,4 +174,5 @@ def make(settings: Callable[[str], Settings]) -> Server:
     def shutdown(_: None) -> None:
         server.worker.end()
 
+    value_requests.register(server)
     return server

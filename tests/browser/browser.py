@@ -70,6 +70,17 @@ class Shown(NamedTuple):
         return self.page.evaluate(f"given => ({SCRIPTS.read_text()}).{script}(...given)", list(arguments))
 
 
+MOST_PIXELS = 12_000
+"""The height of a picture of a page: of higher ones Chromium makes none."""
+
+
+def screenshot(page: Page, file: Path) -> None:
+    """A picture of a whole page, or of its begin."""
+    size = page.evaluate("() => [document.documentElement.clientWidth, document.documentElement.scrollHeight]")
+    clip = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], MOST_PIXELS)}
+    page.screenshot(path=file, full_page=True, clip=clip)
+
+
 @contextmanager
 def shown(browser: Browser, file: Path, look: Look) -> Iterator[Shown]:
     """A file as a browser shows it."""
@@ -97,13 +108,25 @@ class Role(NamedTuple):
 
     role: str
     name: str
+    is_focusable: bool
 
 
 def roles(page: Page) -> list[Role]:
-    """What a screen reader is told, in order."""
+    """What a screen reader is told, in order; also of what is far from the window."""
+    page.evaluate(
+        """() => document.querySelectorAll("*").forEach((one) => {
+            if (getComputedStyle(one).contentVisibility === "auto") one.style.contentVisibility = "visible";
+        })"""
+    )
     session = page.context.new_cdp_session(page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
-    return [Role(_text(node, "role"), _text(node, "name")) for node in nodes if not node["ignored"]]
+    return [
+        Role(_text(node, "role"), _text(node, "name"), _is_focusable(node)) for node in nodes if not node["ignored"]
+    ]
+
+
+def _is_focusable(node: dict[str, Any]) -> bool:
+    return any(one["name"] == "focusable" and one["value"].get("value") for one in node.get("properties", ()))
 
 
 def _text(node: dict[str, Any], key: str) -> str:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 COMMANDS = {
+    "check": ("eks-training", "check"),
+    "check-several": ("published", "check", "--info"),
     "capacity": ("gke-training", "capacity"),
     "capacity-several": ("published", "capacity"),
     "simulate": ("ack-training", "simulate"),

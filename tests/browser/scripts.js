@@ -20,10 +20,17 @@
     return found;
   },
 
-  // Links that cannot be told apart: one text for several addresses.
+  // Pictures that a screen reader does not know as such.
+  pictures() {
+    return [...document.querySelectorAll("svg")].filter((one) => !one.parentElement.closest("svg"))
+      .filter((one) => one.getAttribute("role") !== "img" && one.getAttribute("aria-hidden") !== "true")
+      .map((one) => one.outerHTML.slice(0, 120));
+  },
+
+  // Links to other pages that cannot be told apart: one text for several addresses.
   links() {
     const found = new Map();
-    for (const one of document.querySelectorAll("a[href]")) {
+    for (const one of document.querySelectorAll("a[href]:not([href^='#'])")) {
       const name = (one.getAttribute("aria-label") || one.textContent).trim();
       found.set(name, (found.get(name) || new Set()).add(one.getAttribute("href")));
     }
@@ -44,6 +51,13 @@
   hidden(selector) {
     return [...document.querySelectorAll(selector)].filter((one) => !one.checkVisibility({visibilityProperty: true}))
       .map((one) => one.outerHTML.slice(0, 120));
+  },
+
+  // Text that is drawn smaller than anybody reads.
+  tiny() {
+    return [...document.querySelectorAll("svg text")].filter((one) => one.checkVisibility() && one.textContent.trim())
+      .filter((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().d < 8.5)
+      .map((one) => one.textContent.slice(0, 40));
   },
 
   // Text whose contrast to what is behind it is less than 4.5, or 3 where it is large.

@@ -40,6 +40,14 @@ class Section(NamedTuple):
     name: str
 
 
+class Number(NamedTuple):
+    """A number that a reader must see first, with what it is; a bad one is money for nothing."""
+
+    text: str
+    what: str
+    is_bad: bool = False
+
+
 class Head(NamedTuple):
     """What stands above the sections: the title of the page, the line below it, and what a reader must see first."""
 
@@ -74,6 +82,11 @@ def markup(template: str, **context: object) -> Markup:
     return Markup(_environment().get_template(template).render(context).strip())  # noqa: S704 - it escapes
 
 
+def drawn(svg: str) -> Markup:
+    """A picture that a library drew, which escapes the texts that it is given."""
+    return _trusted(svg)
+
+
 def link(text: str, address: str, label: str = "") -> Markup:
     """A text that leads to a page of the web; the label tells it from others with that text."""
     return markup("link.html", text=text, address=address, label=label)
@@ -82,6 +95,11 @@ def link(text: str, address: str, label: str = "") -> Markup:
 def contents(label: str, parts: Sequence[tuple[str, str]]) -> Markup | str:
     """Links to several sections, by their names."""
     return markup("contents.html", label=label, parts=parts) if len(parts) > 1 else ""
+
+
+def numbers(found: Sequence[Number]) -> Markup | str:
+    """The numbers that a reader must see first."""
+    return markup("numbers.html", numbers=found) if found else ""
 
 
 @cache
@@ -106,7 +124,7 @@ def _bundled(name: str) -> str:
 
 
 def _trusted(text: str) -> Markup:
-    """A file of this package as markup."""
+    """A text that no stranger wrote as markup."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - our own

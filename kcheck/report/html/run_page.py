@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report import capacity, simulation
 from kcheck.report.html import document, run_chart
-from kcheck.report.html.document import Head, Section
+from kcheck.report.html.document import Head, Number, Section
 from kcheck.report.page import HOME
 from kcheck.simulate.results import PARTS, deciding_factors
 from kcheck.source.units import between, counted, money, node_hours
@@ -20,15 +20,8 @@ if TYPE_CHECKING:
     from kcheck.simulate.results import SimulationResult
 
 _ABOUT = "kcheck simulate: how long the job takes, what it costs, and which setting costs it"
-_GUIDE = f"{HOME}/docs/simulate.md"
-
-
-class Number(NamedTuple):
-    """A number that a reader must see first, with what it is; a bad one is money for nothing."""
-
-    text: str
-    what: str
-    is_bad: bool = False
+GUIDE = f"{HOME}/docs/simulate.md"
+"""Where it says how accurate the model is."""
 
 
 class Table(NamedTuple):
@@ -60,11 +53,12 @@ def _section(outcome: SimulationResult, savings: list[FixSaving] | None, number:
     scenario = outcome.scenario
     runs = [outcome] if outcome.without_wall is None else [outcome, outcome.without_wall]
     body = document.markup(
-        "run.html", numbers=_numbers(outcome, savings), stopped=list(simulation.stop_reasons(outcome)),
+        "run.html", numbers=document.numbers(_numbers(outcome, savings)),
+        stopped=list(simulation.stop_reasons(outcome)),
         charts=[_chart(run, f"run-{number}-{at}") for at, run in enumerate(runs, 1)],
         head=("time", *simulation.PART_NAMES.values(), "all"), phases=_phases(runs[-1]),
         savings=None if savings is None else simulation.savings_table(outcome, savings), assumed=scenario.assumed,
-        notes=simulation.model_notes(scenario), ranges=simulation.RANGES, gaps=simulation.NOT_MODELLED, guide=_GUIDE,
+        notes=simulation.model_notes(scenario), ranges=simulation.RANGES, gaps=simulation.NOT_MODELLED, guide=GUIDE,
     )  # fmt: skip
     return Section(_heading(outcome), body, f"run-{number}")
 
