@@ -56,8 +56,9 @@ def _title(found: Sequence[Verdict], report: Report) -> str:
     states = Counter(one.state for one in found)
     if len(found) == 1:
         one = found[0]
-        texts = {"stops": f"{one.name} reaches {one.reach}", "reaches": f"{one.name} reaches its target, {one.target}"}
-        return texts.get(one.state, f"How far {one.name} gets is not known")
+        if one.reach == "not known":
+            return f"How far {one.name} gets is not known"
+        return f"{one.name} reaches {f'its target, {one.target}' if one.state == 'reaches' else one.reach}"
     if found:
         whose = "reaches its" if states["reaches"] == 1 else "reach their"
         parts = [f"{states['reaches']:,} of {counted(len(found), 'cluster')} {whose} target"]
@@ -87,7 +88,8 @@ def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
             word = counted(counts[severity], severity.word).partition(" ")[2]
             yield f"{counts[severity]:,}", word if is_shown else f"{word} hidden (--info)", severity.word
     fixes = sum(finding.fix is not None for finding in report.findings)
-    others = ((fixes, "with a fix"), (len(result.undecided), "checks undecided"), (result.suppressed, "suppressed"))
+    undecided = counted(len(result.undecided), "undecided check").partition(" ")[2]
+    others = ((fixes, "with a fix"), (len(result.undecided), undecided), (result.suppressed, "suppressed"))
     for number, text in (*others, (result.known, "already known")):
         if number:
             yield f"{number:,}", text, ""
