@@ -42,10 +42,11 @@ def not_silenced(config: Config) -> dict[str, str]:
     return refused | {name: rules.why_not_ignorable("it", config) for name in rules.not_ignorable(config)}
 
 
-def why_no_comment(tree: Tree, finding: Finding) -> str:
-    """Why no comment can silence a finding; empty if one can."""
+def why_no_comments(tree: Tree, findings: Iterable[Finding]) -> list[str]:
+    """Why no comment can silence each of some findings; empty for those that one can."""
     places = _Places(tree)
-    return next(filter(None, (places.comment_place(part)[1] for part in finding.parts or (finding,))), "")
+    found = ([places.comment_place(part) for part in finding.parts or (finding,)] for finding in findings)
+    return [next((why for place, why in own if place is None), "") for own in found]
 
 
 def plan_comments(
