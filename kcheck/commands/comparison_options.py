@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import partial, wraps
+from functools import wraps
 from typing import TYPE_CHECKING
 
 import click
@@ -123,7 +123,7 @@ def _comparison(
         if difference.note:
             printing.note(f"kcheck: {difference.note}")
     run: Run = click.get_current_context().obj
-    return Comparison(paths, config, partial(run.settings, paths), baseline, difference)
+    return Comparison(paths, config, lambda overlay: run.settings(paths, overlay=overlay), baseline, difference)
 
 
 def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Comparison) -> bool:

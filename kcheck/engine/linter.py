@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.files.tree import Tree
     from kcheck.reading.inventory import Reading
+    from kcheck.reading.kept import Kept
     from kcheck.source.text import Span
 
 
@@ -71,7 +72,7 @@ def no_progress(text: str) -> None:
 
 def run(
     tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, jobs: int | None = 1, *,
-    until_deadline: bool = False,
+    until_deadline: bool = False, kept: Kept | None = None,
 ) -> Result:  # fmt: skip
     """Read the tree and decide every rule on every subject; `tell` is told what goes on.
 
@@ -81,7 +82,7 @@ def run(
     chosen = rules.selected(config)
     tell(f"reading {tree.count:,} files" if tree.count else "reading")
     try:
-        reading = inventory.read(tree, config, rules.raw_kinds(chosen))
+        reading = inventory.read(tree, config, rules.raw_kinds(chosen), kept)
     except deadline.DeadlineError:
         if not until_deadline:
             raise

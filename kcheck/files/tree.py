@@ -105,14 +105,16 @@ class Tree:
     nodes; `configurations` are files of other tools that make clusters, by their kind.
     `exclude` are paths and patterns that are not read, `skipped` is what was left out though nobody asked for that.
     `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that does not exist:
-    fixes not yet written, or the tree before a change.
+    fixes not yet written, or the tree before a change. `before` has files of another tree by their real paths: those
+    with the same content are the same here.
     """
 
     def __init__(
         self, paths: list[str], overlay: Mapping[str, bytes | None] | None = None, exclude: tuple[str, ...] = (),
-        boundary: Boundary | None = None,
+        boundary: Boundary | None = None, before: Mapping[str, Source] | None = None,
     ) -> None:  # fmt: skip
         self.given = paths or ["."]
+        self._before = before or {}
         self.disk = Disk(overlay, boundary or around(self.given), self._refused)
         self.exclude = exclude
         self.manifests: list[Source] = []
@@ -199,7 +201,11 @@ class Tree:
             self.skipped.append(Skipped(self._shown(path, real), why, remedy=how))
         if data is None:
             return None
-        source = Source(self._shown(path, real), data)
+        source = self._before.get(real)
+        if source is None or source.data != data:
+            source = self._before.get(real)
+        if source is None or source.data != data:
+            source = Source(self._shown(path, real), data)
         self._sources[real] = source
         self._real[id(source)] = real
         return source

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.clouds import registry
 from kcheck.files.configurations import BLUEPRINT, SCRIPT
-from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
+from kcheck.model import Inventory, Raw, Resource
 from kcheck.reading import assignment
 from kcheck.source import deadline
 from kcheck.source.regex import regex
-from kcheck.source.values import Known, Origin, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,9 +21,9 @@ if TYPE_CHECKING:
     from kcheck.files.tree import Tree
     from kcheck.kubernetes.charts import Chart, Charts
     from kcheck.kubernetes.kustomize import Rendering
-    from kcheck.kubernetes.objects import Object
-    from kcheck.kubernetes.releases import Release
+    from kcheck.kubernetes.objects import Kinds, Object
     from kcheck.model import Thing
+    from kcheck.reading.kept import Kept
     from kcheck.source.findings import Skipped
     from kcheck.source.text import Source
     from kcheck.syntax.problem import Problem
@@ -61,8 +59,14 @@ class Reading(Struct):
 _HELM_ASKED = "settings of a repository do not run helm"
 
 
-def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
-    """Read the Terraform and manifests of a tree into one inventory, with the `wanted` raw things."""
+_NOTHING_RAW = Raw()
+
+
+def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | None = None) -> Reading:
+    """Read the Terraform and manifests of a tree into one inventory, with the `wanted` raw things.
+
+    What is `kept` of a run before is not read again.
+    """
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans or tree.units or BLUEPRINT in tree.configurations:
         _terraform(tree, config, reading, wanted)
@@ -70,7 +74,7 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
         _render_charts(tree, config, reading) if tree.charts and config.render and not config.render_refused else []
     )
     if tree.manifests or tree.kustomizations or rendered:
-        _manifests(tree, reading, rendered, wanted)
+        _manifests(tree, reading, rendered, wanted, kept)
     if tree.configurations:
         _configurations(tree, reading)
     if tree.charts:
@@ -89,6 +93,8 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
     reading.problems = list(dict.fromkeys(reading.problems))
     reading.sources += sorted(reading.asked, key=lambda source: source.path)
     reading.sources = list(dict.fromkeys(reading.sources))
+    if kept is not None:
+        kept.sources = {real: source for real, source in tree.sources().items() if source is not None}
     return reading
 
 
@@ -184,16 +190,17 @@ def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
 
 def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
     """Deployments of a root module."""
+    from kcheck.reading import deployed
     from kcheck.reading.embedded import objects, providers, releases
 
     inventory = reading.inventory
     for item, instance in objects.read(root, kinds):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
-        things = _add_objects([item], [item], inventory, _charts(tree, reading), wanted)
+        things = deployed.Objects([item], inventory, _charts(tree, reading), wanted).add_all([item])
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
     for release, instance in releases.read(root):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
-        things = _add_releases(_charts(tree, reading).expanded(release), inventory)
+        things = deployed.add_releases(_charts(tree, reading).expanded(release), inventory)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 
 
@@ -202,11 +209,12 @@ def _deployed_by_others(root: Module, tree: Tree, reading: Reading) -> None:
     calls = [(call, names) for call, names in root.calls_of_others() if _HELM.search(call.block.span.text)]
     if not calls:
         return
+    from kcheck.reading import deployed
     from kcheck.reading.embedded import providers, wrappers
 
     for release, instance in wrappers.read(root, calls):
         cluster = providers.cluster_of(instance, root, reading.inventory.clusters)
-        things = _add_releases(_charts(tree, reading).expanded(release), reading.inventory)
+        things = deployed.add_releases(_charts(tree, reading).expanded(release), reading.inventory)
         reading.inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 
 
@@ -236,41 +244,19 @@ def _render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]
 
 def _charts_alone(tree: Tree, reading: Reading) -> None:
     """Charts that nothing in the tree deploys, with their own values, and a note on skipped templates."""
+    from kcheck.reading import deployed
+
     charts = _charts(tree, reading)
     reading.unrendered = list(charts.templates(reading.templates).values())
     for chart in charts.all:
         if chart.folder not in charts.used | charts.rendered and not chart.library:
-            _add_releases(chart.expanded(chart.release()), reading.inventory)
+            deployed.add_releases(chart.expanded(chart.release()), reading.inventory)
 
 
-def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
-    """Add releases to the inventory: add-ons, autoscalers and images."""
-    from kcheck.kubernetes import images
-    from kcheck.kubernetes.workloads import prometheus, queues, sharings
-    from kcheck.reading import autoscalers
-
-    things: list[Thing] = []
-    for release in releases:
-        ignores = mapped(release.scalar("settings", "ignoreDRARequests"), lambda value: value is True)
-        addons = [Addon(release.address, release.place, release.chart, version=release.version, ignores_claims=ignores)]
-        addons += [addon for item in _in_values(release) for addon in _installed_products(item)]
-        found, workload = list(autoscalers.of_release(release)), images.workload(release)
-        own = [workload] if workload is not None else []
-        inventory.addons += addons
-        inventory.autoscalers += found
-        inventory.workloads += own
-        divided = list(sharings.of_release(release))
-        admitting = [*queues.of_release(release), *prometheus.of_release(release)]
-        inventory.sharings += divided
-        for one in admitting:
-            getattr(inventory, queues.LISTS[type(one)]).append(one)
-        things += [*addons, *found, *own, *divided, *admitting]
-    return things
-
-
-def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
+def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept: Kept | None) -> None:
     from kcheck.kubernetes import objects, releases, syncs
     from kcheck.kubernetes.workloads import jobs, queues, unlisted
+    from kcheck.reading import deployed
     from kcheck.reading.plain import Plain
 
     charts = _charts(tree, reading)
@@ -280,15 +266,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more)
     )
     kinds = objects.Kinds(names, queues.MARKS, unlisted.MARKS, unlisted.NEVER).with_kinds(wanted.kinds)
-    kustomized: Rendering | None = None
-    if tree.kustomizations:
-        from kcheck.kubernetes import kustomize
-
-        kustomized = kustomize.read(tree, kinds)
-        reading.gaps = kustomized.gaps
-        reading.sources += kustomized.sources
-        for release in kustomized.releases:
-            _add_releases(charts.expanded(release), reading.inventory)
+    kustomized = _kustomized(tree, kinds, charts, reading) if tree.kustomizations else None
     elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
     sources = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
     plain = Plain(sources, kinds, jobs.ALONE - clusters.keys())
@@ -310,24 +288,49 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         cluster_api.read(every, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     there = reading.inventory
-    deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
+    labels = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
 
     def missing(objects: Iterable[Object]) -> list[Object]:
         return [
             item
             for item in objects
             if item.span.source not in reading.asked
-            or deployed.isdisjoint(map(_label, _add_objects([item], [item], Inventory(), charts, wanted)))
+            or labels.isdisjoint(map(_label, deployed.Objects([item], Inventory(), charts, wanted).add_all([item])))
         ]
 
     manifests.objects, made = missing(manifests.objects), missing(made)
     every = [*manifests.objects, *made]
-    ordered = chain(plain.in_turn(lambda found: missing(substituted(found))), _dropping(made))
-    _add_objects(ordered, every, reading.inventory, charts, wanted)
+    if kept is not None:
+        among = {item.span.source for item in every}, set(kustomized.sources if kustomized is not None else ())
+        kept.begin((kinds, wanted.kinds, *among))
+    reader = deployed.Objects(every, there, charts, wanted)
+    for source, read_objects in plain.in_turn():
+        if plain.is_alone(source):
+            own = kept if substituted is list and source not in reading.asked else None
+            reader.add_file(source, lambda: missing(substituted(read_objects())), manifests, own)  # noqa: B023 - at once
+        else:
+            reader.add_each(read_objects())
+    reader.add_each(_dropping(made))
+    reader.add_watchers()
+    if kept is not None:
+        kept.end()
     found = plain.read() if kustomized is None else plain.read().merged_with(kustomized.manifests)
     reading.problems += found.problems
     reading.templates = found.template_folders()
     reading.sources += tree.manifests
+
+
+def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> Rendering:
+    """What kustomizations render; releases of charts are added."""
+    from kcheck.kubernetes import kustomize
+    from kcheck.reading import deployed
+
+    result = kustomize.read(tree, kinds)
+    reading.gaps = result.gaps
+    reading.sources += result.sources
+    for release in result.releases:
+        deployed.add_releases(charts.expanded(release), reading.inventory)
+    return result
 
 
 def _dropping(objects: list[Object]) -> Iterator[Object]:
@@ -364,71 +367,3 @@ def _configurations(tree: Tree, reading: Reading) -> None:
 def _label(thing: Thing) -> str:
     """The label of an object within its cluster: its id without the file."""
     return thing.id.rpartition(":")[2]
-
-
-def _add_objects(
-    objects: Iterable[Object], among: list[Object], inventory: Inventory, charts: Charts, wanted: Raw
-) -> list[Thing]:
-    """Add the things that objects describe, and the raw objects that rules need.
-
-    Their settings are looked for `among` some, a list that is emptied: the tree of an object, twice as large as what is
-    made of it, is dropped before the next one.
-    """
-    from kcheck.kubernetes import releases, syncs
-    from kcheck.kubernetes.workloads import jobs, queues
-    from kcheck.reading import autoscalers
-
-    result: list[Thing] = []
-    workloads = jobs.Workloads(among)
-    inventory.synced += syncs.read(among, charts.top)
-    watchers = list(queues.watchers(among))
-    among.clear()
-    for item in objects:
-        deadline.check()
-        workload = list(filter(None, [workloads.of(item)]))
-        found = list(autoscalers.of_object(item))
-        addons = list(_installed_products(item))
-        services = list(jobs.services([item]))
-        inventory.services += services
-        inventory.workloads += workload
-        inventory.autoscalers += found
-        inventory.addons += addons
-        others = list(queues.read(item))
-        for thing in others:
-            getattr(inventory, queues.LISTS[type(thing)]).append(thing)
-        released = [
-            thing
-            for release in releases.read([item], charts.find, charts.named)
-            for thing in _add_releases(charts.expanded(release), inventory)
-        ]
-        raw = []
-        if wanted.kinds is None or item.kind in wanted.kinds:
-            raw = [Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)]
-        inventory.objects += raw
-        own = [*raw, *workload, *found, *addons, *services, *others, *released]
-        if item.scope:
-            inventory.scope_of |= dict.fromkeys(own, item.scope)
-        result += own
-    inventory.watchers += watchers
-    return [*result, *watchers]
-
-
-def _in_values(release: Release) -> Iterator[Object]:
-    """Karpenter's objects in the values of a release, for charts that install them."""
-    from kcheck.kubernetes.objects import objects_in
-    from kcheck.syntax import yaml
-
-    for node in yaml.walk(release.values):
-        if isinstance(node, yaml.Mapping) and node.own("apiVersion") is not None:
-            yield from objects_in(node)
-
-
-def _installed_products(item: Object) -> Iterator[Addon]:
-    """Installed products, recognised by objects that only they use."""
-    from kcheck.syntax import yaml
-
-    if item.api_version.startswith("karpenter."):
-        name = Known("karpenter", Origin((item.span,)))
-        label = yaml.get(item.root, "metadata", "name")
-        own = label.text if isinstance(label, yaml.Scalar) else "?"
-        yield Addon(f"{item.owner_path}:{item.kind}/{own}", item.span, name, item.root)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcheck.kubernetes import objects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from kcheck.kubernetes.objects import Kinds, Manifests, Object
     from kcheck.source.text import Source
@@ -26,19 +27,26 @@ class Plain:
         self._later = {source for source in sources if objects.holds_only(source.data, kinds, alone)}
         self.manifests = objects.read([source for source in sources if source not in self._later], kinds)
 
-    def in_turn(self, changed: Callable[[Iterable[Object]], Iterable[Object]]) -> Iterator[Object]:
-        """All objects in the order of their files, once; those that are read now as a function changes them."""
+    def in_turn(self) -> Iterator[tuple[Source, Callable[[], list[Object]]]]:
+        """All files in their order, each with what gives its objects: once, some of them read only now."""
         known: dict[Source, list[Object]] = {}
         for item in self.manifests.objects:
             known.setdefault(item.span.source, []).append(item)
         self.manifests.objects = []
         for source in self._sources:
             if source in self._later:
-                objects.read_one(source, self._kinds, self.manifests)
-                known[source], self.manifests.objects = self.manifests.objects, []
-                yield from changed(known.pop(source))
-            else:
-                yield from known.pop(source, ())
+                yield source, partial(self._read, source)
+            elif source in known:
+                yield source, partial(known.pop, source)
+
+    def is_alone(self, source: Source) -> bool:
+        """Whether no other object asks about those of a file."""
+        return source in self._later
+
+    def _read(self, source: Source) -> list[Object]:
+        objects.read_one(source, self._kinds, self.manifests)
+        found, self.manifests.objects = self.manifests.objects, []
+        return found
 
     def read(self) -> Manifests:
         """What was found beside the objects, in the order of the files."""
