@@ -109,8 +109,8 @@ def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]
         else:
             title = f"Ignore {finding.rule} here, with a reason"
         yield Offer(title, _QUICK_FIX, _request("setting" if why else "comment", uri, finding), finding)
-    for rule, finding in {finding.rule: finding for finding in reversed(findings)}.items():
-        yield Offer(f"Explain {rule}", _QUICK_FIX, Request("explain", uri, rule=rule), finding)
+    for finding in reversed({finding.rule: finding for finding in reversed(findings)}.values()):
+        yield Offer(f"Explain {finding.rule}", _QUICK_FIX, Request("explain", uri, rule=finding.rule), finding)
 
 
 def offers_for_all(snapshot: Snapshot, source: Source, uri: str) -> Iterator[Offer]:

@@ -56,17 +56,16 @@ def register(server: Server) -> None:
         return await edits.resolve(action)
 
     @server.command(APPLY)
-    async def apply(*arguments: object) -> None:
-        await edits.apply(msgspec.convert(arguments[0], Request))
+    async def apply(request: str) -> None:
+        await edits.apply(msgspec.json.decode(request, type=Request))
 
     @server.command(GO_TO)
-    async def go_to(*arguments: object) -> None:
-        line, character = (msgspec.convert(argument, int) for argument in arguments[1:3])
-        await edits.go_to(Cursor(str(arguments[0]), types.Position(line, character)))
+    async def go_to(document: str, line: int, character: int) -> None:
+        await edits.go_to(Cursor(document, types.Position(line, character)))
 
     @server.command(EXPLAIN)
-    async def explain(*arguments: object) -> None:
-        await edits.explain(msgspec.convert(arguments[0], Request))
+    async def explain(request: str) -> None:
+        await edits.explain(msgspec.json.decode(request, type=Request))
 
 
 class EditRequests:
@@ -107,7 +106,7 @@ class EditRequests:
             if finding.span.source.path == source.path
             and id(finding) not in known
             and (finding.rule, positions.first_line(finding.span)) in shown
-        ][: actions.MOST]
+        ][: actions.MOST - len(findings)]
         only = params.context.only
         wants_all = only is not None or bool(findings)
         offered = [
@@ -139,11 +138,11 @@ class EditRequests:
         self, offer: Offer, snapshot: Snapshot, able: Client, shown: dict[int, list[types.Diagnostic]]
     ) -> types.CodeAction | types.Command | None:
         """An offer as an editor takes it; None if it would be refused, and the editor cannot show that."""
-        data = msgspec.to_builtins(offer.request)
+        argument = msgspec.json.encode(offer.request).decode()
         if offer.request.what == "explain":
-            command = types.Command(offer.title, EXPLAIN, arguments=[data])
+            command = types.Command(offer.title, EXPLAIN, arguments=[argument])
         elif not able.literals or "edit" not in able.resolved:
-            command = types.Command(offer.title, APPLY, arguments=[data])
+            command = types.Command(offer.title, APPLY, arguments=[argument])
         else:
             command = None
         if not able.literals:
@@ -154,7 +153,7 @@ class EditRequests:
             diagnostics=shown.get(id(offer.finding)) or None,
             is_preferred=offer.preferred or None,
             command=command,
-            data=data if command is None else None,
+            data=msgspec.to_builtins(offer.request) if command is None else None,
         )
         plan = self._prover.known(snapshot, offer.request)
         if plan is not None and plan.refusal:
