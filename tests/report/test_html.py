@@ -15,12 +15,14 @@ from msgspec.structs import replace
 from kcheck.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter
+from kcheck.engine.deciding import Bug
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.report.formats import Report, render
 from kcheck.report.html import colors, document
 from kcheck.report.html import findings as cards
 from kcheck.report.html.code import concealed, excerpt, fix_lines
+from kcheck.source.findings import Skipped
 from tests.conftest import indented, manifest
 from tests.places import ROOT
 from tests.report import corpus
@@ -146,6 +148,18 @@ def test_suppressed_known_and_undecided_are_counted(write: Write) -> None:
     assert "1 suppressed" in page.text
     assert re.search(r"\d already known", page.text)
     assert "subnet-too-small" not in page.text
+
+
+def test_a_run_that_ended_early_or_failed_in_part_says_so_first(check: Check) -> None:
+    result = check({"main.tf": SUBNET})
+    result.is_late = True
+    result.judged.skipped.insert(0, Skipped(".", "stopped after 4 s (--timeout); 3 of 9 kinds were not checked"))
+    result.bugs.append(Bug("a-rule", "<b>it</b> failed"))
+    page = Page(render("html", Report(result)))
+    assert page.foreign() == []
+    head = page.text[: page.text.index("First limit")]
+    assert "Not everything was checked: stopped after 4 s (--timeout); 3 of 9 kinds were not checked." in head
+    assert "a-rule: <b>it</b> failed" in head
 
 
 # --- money
