@@ -208,6 +208,7 @@ def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None
     assert one["nodes"] == 64
     assert one["finished"]
     assert sum(one["phases"].values()) == pytest.approx(one["node_hours"] * 3600, rel=0.01)
+    assert sum(one["phase_dollars"].values()) == pytest.approx(one["dollars"], abs=0.05)
     assert one["timeline"][-1]["busy"] == 0
     assert set(one["binding"]) == set(one["phases"])
     assert [saving["rules"] for saving in one["what_if"]]
