@@ -154,7 +154,7 @@ def test_a_run_that_ended_early_or_failed_in_part_says_so_first(check: Check) ->
     result = check({"main.tf": SUBNET})
     result.is_late = True
     result.judged.skipped.insert(0, Skipped(".", "stopped after 4 s (--timeout); 3 of 9 kinds were not checked"))
-    result.bugs.append(Bug("a-rule", "<b>it</b> failed"))
+    result.bugs.append(Bug("a-rule", "main.tf:1", "<b>it</b> failed"))
     page = Page(render("html", Report(result)))
     assert page.foreign() == []
     head = page.text[: page.text.index("First limit")]
