@@ -23,6 +23,7 @@ from kcheck.report.html import colors, document
 from kcheck.report.html import findings as cards
 from kcheck.report.html.code import concealed, excerpt, fix_lines
 from kcheck.source.findings import Skipped
+from kcheck.source.text import Source
 from tests.conftest import indented, manifest
 from tests.places import ROOT
 from tests.report import corpus
@@ -235,12 +236,33 @@ def test_lines_around_a_place_hold_no_secrets(check: Check) -> None:
         ("  dbPassword: hunter2 # x", "  dbPassword: ..."),
         ('"client_secret": "x",', '"client_secret": ...'),
         ("  name = var.token_name", "  name = var.token_name"),
+        ("{name: DB_PASSWORD, value: hunter2}", "{name: DB_PASSWORD, value: ..."),
+        ("  value: hunter2", "  value: hunter2"),
+        ("url: postgres://user:hunter2@host/db", "url: postgres://...@host/db"),
         ("  password", "  password"),
         ("x" * 50, "..."),
     ],
 )
 def test_values_of_secrets_are_left_out(line: str, shown: str) -> None:
     assert concealed(line) == shown
+
+
+def test_the_value_of_a_secret_stands_below_its_name() -> None:
+    assert concealed("    value: hunter2", "  - name: DB_PASSWORD") == "    value: ..."
+    assert concealed("    value: plain", "  - name: DB_HOST") == "    value: plain"
+
+
+def test_other_objects_of_a_file_are_not_shown(write: Write) -> None:
+    secret = manifest("v1/Secret", "stringData:\n  a: hunter2")
+    job = manifest("batch/Job", "spec:\n  template:\n    spec:\n      containers:\n        - {name: a, image: a/b}")
+    text = f"{secret}---\n{job}"
+    span = Source("a.yaml", text.encode()).span(text.index("apiVersion: batch"), text.index("kind: Job"))
+    assert next(line.before + line.marked for line in excerpt(span)) == "apiVersion: batch/v1"
+
+
+def test_a_place_without_length_is_one_character() -> None:
+    (line, *_) = excerpt(Source("a.tf", b"locals {\n}\n").span(0, 0))
+    assert (line.before, line.marked, line.after) == ("", "l", "ocals {")
 
 
 PLAN = {
@@ -326,7 +348,7 @@ def test_a_page_has_an_end(check: Check, monkeypatch: pytest.MonkeyPatch) -> Non
     shown = [one.attributes["data-severity"] for one in page.all("article") if "data-rule" in one.attributes]
     assert len(shown) == 2
     assert shown[0] == "error"
-    assert f"{every - 2} findings have no room on this page, which shows the worst 2." in page.text
+    assert f"This page shows the worst 2 findings; left out: {every - 2}." in page.text
 
 
 def test_long_lines_are_cut(check: Check) -> None:

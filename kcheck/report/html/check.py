@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck import __version__
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Section
-from kcheck.report.html.findings import MOST, groups, owners
+from kcheck.report.html.findings import groups, owners
 from kcheck.report.html.verdict import MOST_OPEN, STATES, verdicts
 from kcheck.report.rule import CLASSES
 from kcheck.report.text import closing, judged_lines, place_text, sorted_checks
@@ -111,8 +111,8 @@ def _findings(report: Report, by_rule: Sequence[Group], found: Sequence[Verdict]
         folders=_folders(report),
         waste=sum(finding.waste for finding in findings),
         count=len(findings) - left,
+        shown=counted(len(findings) - left, "finding"),
         left=left,
-        most=MOST,
         summary=next(closing(report)),
         classes=[CLASSES[safety] for safety in SAFETIES if safety in classes],
     )
@@ -141,6 +141,7 @@ def _not_judged(report: Report) -> Markup:
         more_skipped=max(0, len(judged.skipped) - _MOST_ROWS),
         undecided=sorted_checks(result)[:_MOST_ROWS] if report.undecided else [],
         count=len(result.undecided),
+        undecided_text=f"{counted(len(result.undecided), 'check')} undecided",
     )
 
 

@@ -53,7 +53,6 @@ class Verdict(NamedTuple):
     state: str
     reach: str
     target: str
-    sentence: str
     heading: str
     first: Wall | None
     waste: Waste
@@ -84,7 +83,6 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
             state=state,
             reach=reach,
             target="" if target is None else counted(target, "node"),
-            sentence=capacity.summary_sentence(cluster, world),
             heading=capacity.heading(cluster, world),
             first=walls.first(cluster, world),
             waste=lost.waste(cluster, own),
