@@ -109,6 +109,14 @@ def test_several_clusters_are_counted_and_the_worst_is_first(write: Write) -> No
     assert [(one["data-path"], one["data-clusters"]) for one in found] == [("b/main.tf", "2")]
 
 
+def test_clusters_of_one_name_are_told_apart_by_their_roots(write: Write) -> None:
+    module = 'module "this" {\n  source = "../../module"\n}\n'
+    write({"module/main.tf": SUBNET, "envs/a/main.tf": module, "envs/b/main.tf": module})
+    page = Page(printed())
+    for name in ("train in envs/a", "train in envs/b"):
+        assert f"{name} aks, declared at module/main.tf:6" in page.text
+
+
 def test_a_table_stands_for_many_clusters(write: Write) -> None:
     write({f"{number}/main.tf": SUBNET.replace("train", f"train-{number}") for number in range(8)})
     page = Page(printed())
