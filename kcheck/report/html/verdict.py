@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.engine.rule_words import looked_at
@@ -53,7 +54,6 @@ class Verdict(NamedTuple):
     state: str
     reach: str
     target: str
-    sentence: str
     heading: str
     first: Wall | None
     waste: Waste
@@ -72,20 +72,22 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
     result, world = report.result, report.result.world
     why = {one.cluster.id: one.input for one in result.judged.not_judged}
     lost, folded = _Savings(result), len(world.inventory.clusters) <= MOST_OPEN
+    names = Counter(map(capacity.cluster_name, world.inventory.clusters))
     for number, cluster in enumerate(world.inventory.clusters, 1):
         own = [finding for finding, numbers in zip(report.findings, of_clusters, strict=True) if number in numbers]
         state, reach = _reach(cluster, world)
         target = world.sizes.wanted_interval(cluster).exact
+        name = capacity.cluster_name(cluster)
+        root = f" in {cluster.root}" if names[name] > 1 else ""
         yield Verdict(
             number=number,
-            name=capacity.cluster_name(cluster),
+            name=f"{name}{root}",
             cloud=cluster.cloud,
             place=place_text(cluster.place),
             state=state,
             reach=reach,
             target="" if target is None else counted(target, "node"),
-            sentence=capacity.summary_sentence(cluster, world),
-            heading=capacity.heading(cluster, world),
+            heading=f"{capacity.heading(cluster, world)}{root}",
             first=walls.first(cluster, world),
             waste=lost.waste(cluster, own),
             others=sum(finding.waste and finding.rule not in lost.words for finding in own),
