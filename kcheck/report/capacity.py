@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link
@@ -12,6 +13,8 @@ from kcheck.source.values import known
 from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcheck.model import Cluster, Thing
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
@@ -135,6 +138,12 @@ def summary_sentence(cluster: Cluster, world: World) -> str:
 def as_text(world: World) -> str:
     """A table for each cluster, the lowest wall first, with a bar that shows it against the target."""
     return "\n".join(_text(cluster, world) for cluster in world.inventory.clusters)
+
+
+def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
+    """What tells clusters of one name and place apart, by their ids: where their code is applied, as text."""
+    names = Counter((cluster_name(one), at(one)) for one in clusters)
+    return {one.id: f" in {one.root or '.'}" if names[cluster_name(one), at(one)] > 1 else "" for one in clusters}
 
 
 def heading(cluster: Cluster, world: World) -> str:

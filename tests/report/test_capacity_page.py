@@ -68,6 +68,17 @@ def test_several_clusters_share_a_page(write: Write) -> None:
     assert "train (eks, a/main.tf:1), target 50 nodes: " in page.text
 
 
+@pytest.mark.parametrize("command", ["capacity", "simulate"])
+def test_clusters_of_one_module_are_told_apart(command: str, write: Write) -> None:
+    call = 'module "eks" {\n  source = "../modules/eks"\n}\n'
+    write({"modules/eks/main.tf": BARE, "a/main.tf": call, "b/main.tf": call})
+    words = [command, "--nodes", "50", "--format", "html"]
+    page = Page(CliRunner().invoke(cli, words).stdout)
+    assert "train (eks, modules/eks/main.tf:1)" in page.text
+    titles = [f"in {root}: " for root in ("a", "b")]
+    assert all(title in page.text for title in titles)
+
+
 def test_limits_that_are_not_known_are_listed_with_the_reason(write: Write) -> None:
     pool = 'variable "most" {}\nresource "aws_eks_node_group" "gpu" {\n  cluster_name = aws_eks_cluster.main.name\n  subnet_ids = [var.subnet]\n  scaling_config { max_size = var.most }\n}\nvariable "subnet" {}\n'
     write({"main.tf": BARE + pool})

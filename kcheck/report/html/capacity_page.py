@@ -26,8 +26,9 @@ _MOST = 300
 def as_html(world: World) -> str:
     """A page with a section for each cluster."""
     clusters = world.inventory.clusters
+    roots = capacity.roots(clusters)
     sections = [
-        Section(capacity.heading(cluster, world), body(cluster, world), f"cluster-{at}")
+        Section(f"{capacity.heading(cluster, world)}{roots[cluster.id]}", body(cluster, world), f"cluster-{at}")
         for at, cluster in enumerate(clusters, 1)
     ]
     parts = [(name, f"{title}: {_reach(one, world)}") for one, (title, _, name) in zip(clusters, sections, strict=True)]

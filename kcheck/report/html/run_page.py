@@ -42,7 +42,11 @@ class Chart(NamedTuple):
 
 def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]]) -> str:
     """A page with a section for each run, and what fixes save of it, if that was asked for."""
-    sections = [_section(outcome, savings, at + 1) for at, (outcome, savings) in enumerate(pairs)]
+    roots = capacity.roots([run.scenario.cluster for run, _ in pairs])
+    sections = [
+        Section(f"{_heading(run)}{roots[run.scenario.cluster.id]}", _body(run, savings, f"run-{at}"), f"run-{at}")
+        for at, (run, savings) in enumerate(pairs, 1)
+    ]
     title = f"Simulated run of {pairs[0][0].scenario.title}" if len(pairs) == 1 else f"{len(pairs)} simulated runs"
     parts = [
         (one.name, f"{one.title}: {simulation.end_text(run)}") for one, (run, _) in zip(sections, pairs, strict=True)
@@ -50,18 +54,17 @@ def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]]) ->
     return document.page(Head(title, _ABOUT, document.contents("Runs", parts)), sections)
 
 
-def _section(outcome: SimulationResult, savings: list[FixSaving] | None, number: int) -> Section:
+def _body(outcome: SimulationResult, savings: list[FixSaving] | None, name: str) -> Markup:
     scenario = outcome.scenario
     runs = [outcome] if outcome.without_wall is None else [outcome, outcome.without_wall]
-    body = document.markup(
+    return document.markup(
         "run.html", numbers=document.numbers(_numbers(outcome, savings)),
         stopped=list(simulation.stop_reasons(outcome)),
-        charts=[_chart(run, f"run-{number}-{at}") for at, run in enumerate(runs, 1)],
+        charts=[_chart(run, f"{name}-{at}") for at, run in enumerate(runs, 1)],
         head=("time", *simulation.PART_NAMES.values(), "all"), phases=_phases(runs[-1]),
         savings=None if savings is None else simulation.savings_table(outcome, savings), assumed=scenario.assumed,
         notes=simulation.model_notes(scenario), ranges=simulation.RANGES, gaps=simulation.NOT_MODELLED, guide=GUIDE,
     )  # fmt: skip
-    return Section(_heading(outcome), body, f"run-{number}")
 
 
 def _heading(outcome: SimulationResult) -> str:
