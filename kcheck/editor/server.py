@@ -43,6 +43,7 @@ class Server(LanguageServer):
         self._snapshots: dict[str, Snapshot] = {}
         self._published: dict[str, dict[str, list[types.Diagnostic]]] = {}
         self._errors: dict[str, str] = {}
+        self._known: dict[str, diagnostics.Known] = {}
         self._asked = self._answered = 0
         self._news = asyncio.Condition()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -118,7 +119,8 @@ class Server(LanguageServer):
     async def _take(self, answer: Answer) -> None:
         if answer.snapshot is not None and answer.folder in self._checkers:
             self._snapshots[answer.folder] = answer.snapshot
-            found = diagnostics.by_file(answer.snapshot, self.positions)
+            known = self._known.setdefault(answer.folder, {})
+            found = diagnostics.by_file(answer.snapshot, self.positions, known)
             self._publish(answer.folder, {answer.snapshot.address(name): own for name, own in found.items()})
         self._tell_error(answer.folder, answer.error)
         async with self._news:
