@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.engine.judged import MissingInput, NotJudged
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding, Related, Skipped
+    from kcheck.source.findings import Finding, Related, Skipped, Undecided
     from kcheck.source.text import Span
     from kcheck.words.derive.usage import Coverage
 
@@ -162,9 +162,14 @@ def _short(text: str) -> str:
 
 def _undecided(result: Result) -> Iterator[str]:
     yield "undecided:"
-    for check in sorted(result.undecided, key=lambda c: (c.span.source.path, c.span.start, c.rule)):
+    for check in sorted_checks(result):
         place = f"{check.span.source.path}:{check.span.begin.line}"
         yield f"  {place} {check.rule}: {'; '.join(check.missing) or 'a value is unknown'}"
+
+
+def sorted_checks(result: Result) -> list[Undecided]:
+    """The undecided checks by path, place and rule."""
+    return sorted(result.undecided, key=lambda check: (check.span.source.path, check.span.start, check.rule))
 
 
 def closing(report: Report) -> Iterator[str]:

@@ -39,9 +39,8 @@ def launched() -> Iterator[Browser]:
     path = executable()
     if path is None:
         pytest.skip("no Chromium in PATH; KCHECK_CHROMIUM names one")
-    sandbox = os.name == "nt" or os.geteuid() != 0
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, chromium_sandbox=sandbox)
+        browser = playwright.chromium.launch(executable_path=path)
         try:
             yield browser
         finally:
