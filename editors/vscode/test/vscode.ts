@@ -69,6 +69,14 @@ class CancellationTokenSource {
   dispose(): void {}
 }
 
+class CodeActionKind {
+  static readonly Empty = new CodeActionKind("");
+  constructor(readonly value: string) {}
+  append(part: string): CodeActionKind {
+    return new CodeActionKind(this.value === "" ? part : `${this.value}.${part}`);
+  }
+}
+
 interface Filter {
   readonly scheme?: string;
   readonly language?: string;
@@ -97,13 +105,16 @@ export class Document {
     const before = this.text.slice(0, this.text.indexOf(of)).split("\n");
     return new Position(before.length - 1, before.at(-1)?.length ?? 0);
   }
+  all(): Range {
+    return new Range(0, 0, this.lineCount, 0);
+  }
   replace(text: string): void {
     this.text = text;
     this.version += 1;
   }
 }
 
-/** What is asked for by name and is not there: an event that never comes, or a class that only keeps its arguments. */
+/** What is asked for by name and is not there: an event that never comes, or a class whose objects nobody looks into. */
 function madeUp<T extends object>(known: T): T {
   return new Proxy(known, {
     get(target, name) {
@@ -168,10 +179,19 @@ export class Window {
       __esModule: true, // the client imports this object, not a copy of it
       version: "1.91.0",
       CancellationTokenSource,
-      CodeActionKind: { Empty: { append: (value: string) => ({ value }) } },
+      CodeAction: class {
+        constructor(readonly title: string) {}
+      },
+      CodeActionKind,
       CompletionItemKind: { Text: 0 },
       DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
       DiagnosticTag: { Unnecessary: 1, Deprecated: 2 },
+      DiagnosticRelatedInformation: class {
+        constructor(
+          readonly location: object,
+          readonly message: string,
+        ) {}
+      },
       Disposable,
       EventEmitter,
       Diagnostic: class {
@@ -181,15 +201,30 @@ export class Window {
           readonly severity: number,
         ) {}
       },
+      InlayHint: class {
+        constructor(
+          readonly position: Position,
+          readonly label: unknown,
+        ) {}
+      },
+      Location: class {
+        constructor(
+          readonly uri: URI,
+          readonly range: Range,
+        ) {}
+      },
       LogLevel: { Trace: 1, Info: 3 },
       MarkdownString: class {
-        value = "";
+        constructor(public value = "") {}
         appendCodeblock(text: string): void {
           this.value += text;
         }
       },
       Hover: class {
-        constructor(readonly contents: readonly unknown[]) {}
+        readonly contents: readonly unknown[];
+        constructor(contents: unknown) {
+          this.contents = [contents].flat();
+        }
       },
       Position,
       ProgressLocation: { Notification: 15, Window: 10 },
@@ -275,7 +310,7 @@ export class Window {
 
   /** Type a text in place of what stands there. */
   type(document: Document, text: string): void {
-    const range = new Range(0, 0, document.lineCount, 0);
+    const range = document.all();
     const rangeLength = document.getText().length;
     document.replace(text);
     this.didChange.fire({ document, contentChanges: [{ range, rangeLength, rangeOffset: 0, text }] });
