@@ -10,7 +10,7 @@ import { after, afterEach, before, test } from "node:test";
 
 import { URI } from "vscode-uri";
 
-import { Document, Window } from "./vscode";
+import { Document, Window, type WorkspaceEdit } from "./vscode";
 
 interface Extension {
   activate(context: object): void;
@@ -31,7 +31,7 @@ interface Hint {
 
 interface Action {
   readonly title: string;
-  readonly edit?: { readonly replaced: readonly string[] };
+  readonly edit?: WorkspaceEdit;
 }
 
 interface Manifest {
@@ -157,7 +157,27 @@ test("a value has a hover, inlay hints and a definition; a finding has actions",
   const offered = (await window.ask("registerCodeActionsProvider", "provideCodeActions", file, found[0]?.range, context)) as Action[];
   const fix = offered.find((action) => action.title.includes("single_nat_gateway = false"));
   assert.ok(fix, offered.map((action) => action.title).join("\n"));
-  assert.ok(offered.some((action) => /ignore single-nat-gateway/i.test(action.title)));
+  assert.match(await written(window, fix), /false/);
+  const ignore = offered.find((action) => /ignore single-nat-gateway/i.test(action.title));
+  assert.match(await written(window, ignore), /# kcheck: ignore\[single-nat-gateway\]/);
+});
+
+/** What an action writes. */
+async function written(window: Window, action: Action | undefined): Promise<string> {
+  const whole = (await window.ask("registerCodeActionsProvider", "resolveCodeAction", action)) as Action;
+  return whole.edit?.texts.join("\n") ?? "";
+}
+
+test("a file that changes on disk is checked again", async () => {
+  const window = new Window([folder]);
+  start(window);
+  const file = document("vpc.tf");
+  const text = file.getText();
+  await until("findings", () => codes(window, file).includes("single-nat-gateway"));
+  writeFileSync(file.fileName, text.replace("single_nat_gateway = true", "single_nat_gateway = false"));
+  window.changed(file);
+  await until("one finding less", () => !codes(window, file).includes("single-nat-gateway"));
+  writeFileSync(file.fileName, text);
 });
 
 test("settings pass options, and start the server again", async () => {

@@ -77,6 +77,28 @@ class CodeActionKind {
   }
 }
 
+class TextEdit {
+  constructor(
+    readonly range: Range,
+    readonly newText: string,
+  ) {}
+}
+
+class SnippetTextEdit {
+  constructor(
+    readonly range: Range,
+    readonly snippet: { readonly value: string },
+  ) {}
+}
+
+/** What an edit writes, snippets included. */
+export class WorkspaceEdit {
+  readonly texts: string[] = [];
+  set(_uri: URI, edits: readonly (readonly [TextEdit | SnippetTextEdit, unknown])[]): void {
+    this.texts.push(...edits.map(([edit]) => (edit instanceof TextEdit ? edit.newText : edit.snippet.value)));
+  }
+}
+
 interface Filter {
   readonly scheme?: string;
   readonly language?: string;
@@ -146,6 +168,7 @@ export class Window {
   readonly pages: { readonly title: string; readonly webview: { html: string }; active: boolean }[] = [];
   readonly statusItem: { text: string; tooltip: string; command: string; visible: boolean } & Record<string, unknown>;
   readonly documents: Document[] = [];
+  readonly watchers: { readonly pattern: string; readonly changed: EventEmitter }[] = [];
   /** The button that the user presses in the next message. */
   answer: string | undefined;
   clipboard = "";
@@ -229,10 +252,16 @@ export class Window {
       Position,
       ProgressLocation: { Notification: 15, Window: 10 },
       Range,
+      SnippetString: class {
+        constructor(readonly value: string) {}
+      },
+      SnippetTextEdit,
       StatusBarAlignment: { Left: 1 },
       SymbolKind: {},
+      TextEdit,
       Uri: Object.assign(URI, { joinPath: (uri: URI, ...names: string[]) => URI.file([uri.fsPath, ...names].join("/")) }),
       ViewColumn: { Active: -1 },
+      WorkspaceEdit,
       commands: madeUp({ executeCommand: this.execute, registerCommand: this.register }),
       env: madeUp({
         appName: "Test",
@@ -277,7 +306,11 @@ export class Window {
         withProgress: (_options: object, task: (...args: unknown[]) => unknown) => task({}, new CancellationTokenSource().token),
       }),
       workspace: madeUp({
-        createFileSystemWatcher: () => madeUp(new Disposable()),
+        createFileSystemWatcher: (pattern: string) => {
+          const changed = new EventEmitter();
+          this.watchers.push({ pattern, changed });
+          return madeUp({ dispose: () => undefined, onDidChange: changed.event });
+        },
         fs: {},
         getConfiguration: (section: string) => ({
           get: (name: string, otherwise: unknown) => this.settings.get(`${section}.${name}`) ?? otherwise,
@@ -316,18 +349,23 @@ export class Window {
     this.didChange.fire({ document, contentChanges: [{ range, rangeLength, rangeOffset: 0, text }] });
   }
 
+  /** Tell those who watch a file that it has changed on disk. */
+  changed(document: Document): void {
+    this.watchers.filter((one) => minimatch(document.fileName, one.pattern)).forEach((one) => one.changed.fire(document.uri));
+  }
+
   /** The findings in a file. */
   found(document: Document): readonly Diagnostic[] {
     return this.diagnostics.get(document.uri.toString()) ?? [];
   }
 
-  /** Ask a provider about a document that it is for. */
-  async ask(kind: string, method: string, document: Document, ...args: unknown[]): Promise<unknown> {
+  /** Ask a provider about a document, if it is for such documents, or about something that it gave. */
+  async ask(kind: string, method: string, about: unknown, ...args: unknown[]): Promise<unknown> {
     const found = this.providers.get(kind);
-    if (found === undefined || !matches(found.selector, document)) {
-      throw new Error(`nobody answers ${kind} for ${document.fileName}`);
+    if (found === undefined || (about instanceof Document && !matches(found.selector, about))) {
+      throw new Error(`nobody answers ${kind}`);
     }
-    return found.provider[method]?.(document, ...args, new CancellationTokenSource().token);
+    return found.provider[method]?.(about, ...args, new CancellationTokenSource().token);
   }
 
   readonly execute = (command: string, ...args: unknown[]): unknown => {
