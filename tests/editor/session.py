@@ -209,7 +209,7 @@ async def editor(folder: Path, able: types.ClientCapabilities | None = None) -> 
     @client.feature(types.PROGRESS)
     async def progress(params: types.ProgressParams) -> None:
         async with own.news:
-            own.progress.append((params.token, str(params.value["kind"])))
+            own.progress.append((params.token, str((params.value or {})["kind"])))
             own.news.notify_all()
 
     @client.feature(types.WORKSPACE_APPLY_EDIT)
