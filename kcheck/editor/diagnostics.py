@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
-from kcheck.report.text import input_text
+from kcheck.report.text import ALSO, input_text, related_text
 from kcheck.source.findings import Severity
 from kcheck.source.visible import visible
 
@@ -111,7 +111,8 @@ class _Diagnostics:
         for detail in finding.details:
             yield self.information(finding.span, detail)
         for related in finding.related[:_MOST_RELATED]:
-            yield self.information(related.span, related.message)
+            is_object = related.message.startswith(ALSO)
+            yield self.information(related.span, related.message if is_object else related_text(related))
 
     def information(self, span: Span, text: str) -> types.DiagnosticRelatedInformation:
         """A place with a text."""
