@@ -166,9 +166,9 @@ def _key_of(expression: nodes.Expression, place: Place) -> str:
 
 def _literal(snapshot: Snapshot, source: Source, place: Place, span: Span) -> Subject | None:
     """A literal says itself what it is: only what kcheck knows of it beyond that is worth an answer."""
-    literal, top = place.path[-1], place.top
-    whole = place.attribute is not None and literal is place.attribute.expression
-    is_default = top is not None and top.type == "variable" and whole
+    literal, top, attribute = place.path[-1], place.top, place.attribute
+    whole = attribute is not None and literal is attribute.expression
+    is_default = whole and top is not None and top.type == "variable" and _name_of(attribute) == "default"
     if not isinstance(literal, nodes.Literal):
         return None
     if (top is None and whole) or is_default:
@@ -177,6 +177,10 @@ def _literal(snapshot: Snapshot, source: Source, place: Place, span: Span) -> Su
     value = Evaluated("", Known(literal.value, Origin((literal.span,))), None)
     found = Subject(_key_of(literal, place), span, [value], tuple(_around(place)))
     return found if knows(found, snapshot) else None
+
+
+def _name_of(attribute: nodes.Attribute | None) -> str:
+    return attribute.name if attribute is not None else ""
 
 
 def _around(place: Place) -> Iterator[Span]:
