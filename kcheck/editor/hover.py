@@ -44,7 +44,10 @@ def hover(snapshot: Snapshot, source: Source, offset: int) -> Hover | None:
     place = code_of(snapshot).place(source, offset)
     subject = _of_terraform(snapshot, source, place, offset) if place is not None else of_yaml(snapshot, source, offset)
     text = described(subject, snapshot) if subject is not None else ""
-    return Hover(text, subject.span) if text and subject is not None else None
+    if subject is None or not text:
+        return None
+    start, end = subject.span.start, subject.span.end  # of a name asked about at its `=`, both
+    return Hover(text, source.span(min(start, offset), max(end, offset + 1)))
 
 
 # --- Terraform

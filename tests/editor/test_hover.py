@@ -102,6 +102,17 @@ def test_a_part_of_an_expression_has_its_own_value(write: Write) -> None:
     assert first(said(state, "main.tf", "n-", "n")).endswith('= `"n-7-x"`')
 
 
+def test_an_equals_sign_and_a_parenthesis_belong_to_the_attribute(write: Write) -> None:
+    write({"main.tf": "locals {\n  a = (1 + 2)\n}\n"})
+    state = snapshot()
+    source = file(state, "main.tf")
+    for mark in ("=", "("):
+        found = hover(state, source, offset(source, mark))
+        assert found is not None
+        assert first(found.text) == "**`local.a`** = `3`"
+        assert source.data[found.span.start : found.span.end].startswith(b"a =")
+
+
 def test_copies_of_a_resource_are_told_apart(write: Write) -> None:
     block = 'resource "google_compute_subnetwork" "s" {\n  for_each = { a = 1, b = 2 }\n  ip_cidr_range = cidrsubnet("10.0.0.0/8", 8, each.value)\n}\n'
     write({"main.tf": block})
