@@ -73,6 +73,8 @@ def _of_attribute(code: Code, source: Source, place: Place) -> Iterator[Hint]:
     attribute = place.attribute
     if attribute is None or place.top is None or place.top.type in ("variable", "terraform"):
         return
+    if attribute.name not in ("count", "for_each") and code.is_left_out(place, source):
+        return
     for path in _computed((attribute.expression,)):
         expression = path[-1]
         values = code.values(place._replace(path=path), source)

@@ -9,7 +9,7 @@ from kcheck.editor.described import Subject, described, knows
 from kcheck.editor.facts import facts_of
 from kcheck.editor.hover_yaml import of_yaml
 from kcheck.editor.settings_hover import of_settings
-from kcheck.editor.values_at import MOST, UNVALUED, Evaluated, code_of
+from kcheck.editor.values_at import MOST, NOT_MADE, UNVALUED, Evaluated, code_of
 from kcheck.source.findings import last_key
 from kcheck.source.units import counted
 from kcheck.source.values import Known, Origin
@@ -60,10 +60,12 @@ def _of_terraform(snapshot: Snapshot, source: Source, place: Place, offset: int)
     if attribute.name in UNVALUED and place.top is not None and place.top.type != "locals":
         return None
     found = _used(snapshot, source, place, offset) if place.path else _assigned(snapshot, source, place)
-    if found is None or found.values:
-        return found
+    if found is None:
+        return None
     if code_of(snapshot).is_left_out(place, source):
-        return found._replace(note="not made: count is 0, or for_each is empty")
+        return found._replace(note=f"{found.note}; {NOT_MADE}".removeprefix("; "))
+    if found.values:
+        return found
     known_of = [fact for span in found.spans for fact in facts_of(snapshot).fields(span)]  # as in Terragrunt's units
     return found._replace(values=[Evaluated("", fact.value, None) for fact in known_of[:1]])
 
@@ -198,6 +200,8 @@ def _around(place: Place) -> Iterator[Span]:
 def chosen_expression(place: Place) -> nodes.Expression:
     """The expression that is meant by the innermost one: `var.x` where the mouse is on `var`."""
     path = place.path
+    while len(path) > 1 and isinstance(path[-1], nodes.TemplateIf | nodes.TemplateFor | nodes.Element):
+        path = path[:-1]  # parts that have no value of their own
     if not isinstance(path[-1], nodes.Variable):
         return path[-1]
     name = path[-1].name

@@ -104,6 +104,12 @@ def test_only_the_lines_that_are_asked_for_are_worked_out(write: Write) -> None:
     assert len(hints(state, source, 0, len(source.data))) == MOST
 
 
+def test_of_what_is_not_made_only_the_count_is_shown(write: Write) -> None:
+    code = 'resource "x_y" "z" {\n  count = var.on ? 1 : 0\n  size = local.n\n}\nlocals {\n  n = length("abc")\n}\n'
+    write({"main.tf": f'variable "on" {{\n  default = false\n}}\n{code}'})
+    assert labels(snapshot(), "main.tf") == [(5, "= 0"), (9, "= 3")]
+
+
 def test_secrets_have_no_hint(write: Write) -> None:
     write({"main.tf": 'variable "pin" {\n  sensitive = true\n  default = 1234\n}\nlocals {\n  a = var.pin\n}\n'})
     assert labels(snapshot(), "main.tf") == []

@@ -155,7 +155,34 @@ def test_a_tfvars_file_that_nothing_reads_says_so(write: Write) -> None:
 
 def test_code_of_which_nothing_is_made_says_so(write: Write) -> None:
     write({"main.tf": 'resource "x_y" "z" {\n  count = 0\n  size = upper("a")\n}\n'})
-    assert "not made: count is 0" in said(snapshot(), "main.tf", "upper")
+    text = said(snapshot(), "main.tf", "upper")
+    assert first(text) == '**`upper("a")`** = `"A"`'
+    assert "not made: count is 0" in text
+
+
+def test_a_module_that_nothing_calls_has_its_defaults(write: Write) -> None:
+    call = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n}\n'
+    write(
+        {
+            "main.tf": call,
+            "m/main.tf": 'variable "a" {\n  default = 2\n}\nlocals {\n  b = var.a + 1\n}\n',
+            "n/main.tf": 'module "m" {\n  count = 0\n  source = "../m"\n}\n',
+        }
+    )
+    assert first(said(snapshot(), "m/main.tf", "var.a + 1", "+")) == "**`var.a + 1`** = `3`"
+
+
+def test_loops_in_a_text_have_the_value_of_the_text(write: Write) -> None:
+    write({"main.tf": 'locals {\n  a = "%{ for x in [1, 2] }<${x}>%{ endfor }"\n}\n'})
+    state = snapshot()
+    assert first(said(state, "main.tf", "for x in", "for")).endswith('= `"<1><2>"`')
+    assert said(state, "main.tf", "${x}", "x").startswith("**`x`**\n- `x = 1` = `1`\n- `x = 2` = `2`")
+
+
+def test_a_quota_of_processors_is_no_matter_of_disks(states: dict[str, Snapshot]) -> None:
+    text = said(states["gke-training"], "cluster.tf", "n2-standard-32")
+    assert "quota of PREEMPTIBLE" in text
+    assert "quota of SSD" not in text
 
 
 def test_secrets_are_never_shown(write: Write) -> None:
