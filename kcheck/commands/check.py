@@ -199,16 +199,13 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     """
     import json
 
-    from kcheck.engine import rules
     from kcheck.files import save
     from kcheck.gate import ignore_comments
     from kcheck.source.units import counted
 
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("--add-ignores needs a reason, in one line")
-    mended = (rule.name for rule in rules.load() if rule.subject == "input" and rule.severity != "info")
-    refused = dict.fromkeys(mended, "fix this instead")
-    refused |= dict.fromkeys(rules.not_ignorable(config), rules.why_not_ignorable("it", config))
+    refused = ignore_comments.not_silenced(config)
     silenced = ignore_comments.plan_comments(
         tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
     )

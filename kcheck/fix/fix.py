@@ -11,7 +11,7 @@ from kcheck.engine import linter, rules
 from kcheck.files.save import File
 from kcheck.files.tree import Tree
 from kcheck.gate.comparison import KnownFindings, without_known
-from kcheck.source.findings import Severity
+from kcheck.source.findings import SAFETIES, Severity
 from kcheck.source.text import OverlapError
 from kcheck.syntax import edit
 from kcheck.words.subjects import SUBJECTS, things
@@ -54,7 +54,7 @@ class FixResult(Struct):
 class State(NamedTuple):
     """Files as they are after some fixes, and what is found in them."""
 
-    overlay: dict[str, bytes]
+    overlay: Mapping[str, bytes]
     tree: Tree
     result: Result
 
@@ -70,10 +70,11 @@ class _Worse(NamedTuple):
 class _Fixer:
     def __init__(
         self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity,
-        comparison: Comparison | None, tell: Callable[[str], None],
+        comparison: Comparison | None, tell: Callable[[str], None], only: Callable[[Finding], bool] | None,
     ) -> None:  # fmt: skip
         self.paths = paths
         self.tell = tell
+        self.only = only
         self.runs = 0
         self.least = least
         self.comparison = comparison
@@ -88,7 +89,7 @@ class _Fixer:
         self.fixed: list[Finding] = []
         self.refused: list[Refused] = []
 
-    def read(self, overlay: dict[str, bytes]) -> State:
+    def read(self, overlay: Mapping[str, bytes]) -> State:
         tree = Tree(self.paths, overlay, self.config.exclude, self.config.boundary)
         self.runs += 1
         return State(overlay, tree, linter.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
@@ -119,7 +120,8 @@ class _Fixer:
         if self.comparison is not None:
             self.known = self.comparison.find_known(state.result.findings)
         for _ in range(MAX_ROUNDS):
-            chosen = self.choose(self.fixable(state.result))
+            wanted = self.fixable(state.result)
+            chosen = self.choose(wanted if self.only is None else list(filter(self.only, wanted)))
             if not chosen:
                 break
             state = self.attempt(state, chosen)
@@ -153,7 +155,7 @@ class _Fixer:
         """The state with as many of the fixes as check out; some are left out where not all do."""
         if not chosen:
             return state
-        after = self.read(state.overlay | self.edited(state, chosen))
+        after = self.read({**state.overlay, **self.edited(state, chosen)})
         vain = self.ineffective(state, after, chosen)
         if vain:
             blamed = {id(refused.finding) for refused in vain}
@@ -166,7 +168,7 @@ class _Fixer:
         worse = self.regression(state, after, chosen)
         if worse is not None:  # what they bring along may be mended too
             more = self.choose([f for f in self.fixable(after.result) if not _keys(f) <= _all_keys(state.result)])
-            further = self.read(after.overlay | self.edited(after, more)) if more else after
+            further = self.read({**after.overlay, **self.edited(after, more)}) if more else after
             if (
                 more
                 and not self.ineffective(after, further, more)
@@ -250,14 +252,39 @@ def fix(
     paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
     least: Severity = Severity.INFO, comparison: Comparison | None = None,
     tell: Callable[[str], None] = linter.no_progress, start: State | None = None,
+    only: Callable[[Finding], bool] | None = None,
 ) -> FixResult:  # fmt: skip
     """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
 
-    Only findings of the `least` severity, or worse, are mended, and none that the comparison knows. `start` is what
-    was found in the files as they are, where somebody has looked already.
+    Only findings of the `least` severity, or worse, are mended, and none that the comparison knows; where `only` is
+    given, those that it wants, and what their fixes bring along. `start` is what was found in the files as they are,
+    where somebody has looked already.
     """
-    fixer = _Fixer(paths, config, safeties=safeties, names=rules, least=least, comparison=comparison, tell=tell)
+    fixer = _Fixer(
+        paths, config, safeties=safeties, names=rules, least=least, comparison=comparison, tell=tell, only=only
+    )
     return fixer.run(start)
+
+
+def fix_one(finding: Finding, start: State, config: Config, tell: Callable[[str], None]) -> FixResult:
+    """Work out the fix of one finding of a run; where it does not go alone, with those that go only together.
+
+    What it brings along is fixed with it, if that is of no riskier class.
+    """
+    safety = finding.fix.safety if finding.fix is not None else ""
+    safeties = SAFETIES[: SAFETIES.index(safety) + 1] if safety else ()
+
+    def attempt(keys: set[tuple[str, str]]) -> FixResult:
+        return fix(
+            start.tree.given, config, safeties=safeties, start=start, tell=tell, only=lambda one: bool(one.keys & keys)
+        )
+
+    alone = attempt(finding.keys)
+    if alone.files or any(refused.bug for refused in alone.refused):
+        return alone
+    fixable = [one for one in start.result.findings if one.fix is not None]
+    group = next((group for group in _groups(fixable) if finding in group), [finding])
+    return attempt({key for one in group for key in one.keys}) if len(group) > 1 else alone
 
 
 _UNREADABLE = "unreadable-file"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.engine import linter
+from kcheck.engine import linter, rules
 from kcheck.engine.suppressions import COMMENT, parse_comment
 from kcheck.files.save import File
 from kcheck.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree
@@ -13,7 +13,7 @@ from kcheck.source.text import Edit
 from kcheck.syntax import edit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
@@ -34,14 +34,32 @@ class Silenced(NamedTuple):
     still: frozenset[Identity]
 
 
-def plan_comments(tree: Tree, config: Config, result: Result, found: Iterable[Finding], reason: str) -> Silenced:
+def not_silenced(config: Config) -> dict[str, str]:
+    """The rules whose findings get no comment, each with the reason."""
+    refused = {
+        rule.name: "fix this instead" for rule in rules.load() if rule.subject == "input" and rule.severity != "info"
+    }
+    return refused | {name: rules.why_not_ignorable("it", config) for name in rules.not_ignorable(config)}
+
+
+def why_no_comments(tree: Tree, findings: Iterable[Finding]) -> list[str]:
+    """Why no comment can silence each of some findings; empty for those that one can."""
+    places = _Places(tree)
+    found = ([places.comment_place(part) for part in finding.parts or (finding,)] for finding in findings)
+    return [next((why for place, why in own if place is None), "") for own in found]
+
+
+def plan_comments(
+    tree: Tree, config: Config, result: Result, found: Iterable[Finding], reason: str,
+    tell: Callable[[str], None] = linter.no_progress,
+) -> Silenced:  # fmt: skip
     """Work out comments with a reason for some of what a run found, and check that they do what they are for.
 
     Files in which they would bring something else are left as they are.
     """
     findings = list(found)
     places = _Places(tree)
-    rules: dict[Source, dict[_Place, list[str]]] = {}
+    named: dict[Source, dict[_Place, list[str]]] = {}
     left: list[tuple[Finding, str]] = []
     for finding in findings:
         for part in finding.parts or (finding,):
@@ -49,14 +67,14 @@ def plan_comments(tree: Tree, config: Config, result: Result, found: Iterable[Fi
             if place is None:
                 left.append((finding, why))
                 break
-            names = rules.setdefault(place.span.source, {}).setdefault(place, [])
+            names = named.setdefault(place.span.source, {}).setdefault(place, [])
             if finding.rule not in names:
                 names.append(finding.rule)
-    new = {source: _with_comments(source, own, reason) for source, own in rules.items()}
+    new = {source: _with_comments(source, own, reason) for source, own in named.items()}
     known = _identities(result.findings)
     while True:
-        overlay = {tree.real_path(source): data for source, data in new.items()}
-        after = linter.run(Tree(tree.given, overlay, config.exclude, config.boundary), config).findings
+        overlay = tree.disk.overlay | {tree.real_path(source): data for source, data in new.items()}
+        after = linter.run(Tree(tree.given, overlay, config.exclude, config.boundary), config, tell).findings
         broken = {f.span.source.path for f in after if not f.identities <= known} & {source.path for source in new}
         if not broken:
             break
@@ -185,9 +203,9 @@ def _comment_above(span: Span) -> _Place:
 def _with_comments(source: Source, places: dict[_Place, list[str]], reason: str) -> bytes:
     """The bytes of a file with comments at some places."""
     edits = []
-    for place, rules in places.items():
-        comment = f"# kcheck: ignore[{', '.join(rules)}] {reason}"
-        names = ", ".join(dict.fromkeys((*filter(None, place.rules), *rules)))
+    for place, own in places.items():
+        comment = f"# kcheck: ignore[{', '.join(own)}] {reason}"
+        names = ", ".join(dict.fromkeys((*filter(None, place.rules), *own)))
         text = {
             "above": f"{place.indent}{comment}{source.newline}",
             "behind": f" {comment}",

@@ -94,7 +94,8 @@ class Source:
     def before(self, offset: int) -> str:
         """The line of byte `offset` up to that byte, without a byte-order mark."""
         start = self.line_start(offset)
-        return self.data[start:offset].removeprefix(BOM).decode("utf-8", "replace")
+        line = self.data[start:offset]
+        return (line.removeprefix(BOM) if start == 0 else line).decode("utf-8", "replace")
 
     def span(self, start: int, end: int) -> Span:
         """The bytes from `start` up to, not including, `end`."""
