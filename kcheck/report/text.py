@@ -94,11 +94,16 @@ def _places(places: list[Related]) -> Iterator[str]:
         listed[related.message] += 1
         if listed[related.message] > _MOST_OTHERS:
             continue
-        code, note = related_code(related)
-        yield f"{place_text(related.span)}  {f'{code} ({note})' if code and note else code or note}"
+        yield f"{place_text(related.span)}  {related_text(related)}"
     left = sum(number - _MOST_OTHERS for number in listed.values() if number > _MOST_OTHERS)
     if left:
         yield f"and {counted(left, 'more place')}"
+
+
+def related_text(related: Related) -> str:
+    """The code of another place, and in brackets what it is there for unless the code says it."""
+    code, note = related_code(related)
+    return f"{code} ({note})" if code and note else code or note
 
 
 def related_code(related: Related) -> tuple[str, str]:

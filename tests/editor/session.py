@@ -66,6 +66,7 @@ class Editor:
         self.found: dict[str, list[types.Diagnostic]] = {}
         self.shown: list[types.ShowDocumentParams] = []
         self.messages: list[str] = []
+        self.progress: list[tuple[types.ProgressToken, str]] = []
         self.news = asyncio.Condition()
 
     def uri(self, name: str) -> str:
@@ -200,6 +201,16 @@ async def editor(folder: Path, able: types.ClientCapabilities | None = None) -> 
     @client.feature(types.WINDOW_LOG_MESSAGE)
     def log(params: types.LogMessageParams) -> None:
         own.messages.append(params.message)
+
+    @client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)
+    def create(params: types.WorkDoneProgressCreateParams) -> None:
+        own.progress.append((params.token, "create"))
+
+    @client.feature(types.PROGRESS)
+    async def progress(params: types.ProgressParams) -> None:
+        async with own.news:
+            own.progress.append((params.token, str((params.value or {})["kind"])))
+            own.news.notify_all()
 
     @client.feature(types.WORKSPACE_APPLY_EDIT)
     def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
