@@ -83,7 +83,7 @@ def test_areas_are_the_paid_time(write: Write) -> None:
 
 def test_parts_and_nodes_of_the_table_are_those_of_the_picture(write: Write) -> None:
     outcome = results.run_scenario(found(write, FILES))
-    rows = run_chart.rows(outcome)
+    rows = run_chart.rows(outcome, trace(outcome.case))
     assert 10 < len(rows) <= 24
     for _, *numbers in rows:
         *parts, every = map(int, numbers)

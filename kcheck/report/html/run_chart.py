@@ -11,12 +11,12 @@ from kcheck.report import simulation
 from kcheck.report.html import document
 from kcheck.report.html.document import Picture
 from kcheck.simulate.results import part_nodes
-from kcheck.simulate.run import trace
 from kcheck.source.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kcheck.simulate.model import Span
     from kcheck.simulate.results import SimulationResult
 
 _PARTS = ("work", "idle", "start")
@@ -76,10 +76,10 @@ class Tick(NamedTuple):
     anchor: str
 
 
-def chart(outcome: SimulationResult, name: str = "run") -> Picture:
-    """The run of median length; `name` tells the charts of a page apart."""
+def chart(outcome: SimulationResult, spans: Sequence[Span], name: str = "run") -> Picture:
+    """The run of median length, whose phases are the spans; `name` tells the charts of a page apart."""
     total = outcome.middle.summary.total or 1
-    nodes = part_nodes(trace(outcome.case), total, _COLUMNS)
+    nodes = part_nodes(spans, total, _COLUMNS)
     levels, most = _levels(outcome, max(map(sum, zip(*nodes.values(), strict=True))))
     keys = _legend(outcome)
     moments = _moments(outcome, total, keys[-1].y + _LINE * len(keys[-1].lines) + 10)
@@ -94,12 +94,12 @@ def chart(outcome: SimulationResult, name: str = "run") -> Picture:
     return Picture(svg, height)
 
 
-def rows(outcome: SimulationResult) -> list[tuple[str, ...]]:
+def rows(outcome: SimulationResult, spans: Sequence[Span]) -> list[tuple[str, ...]]:
     """What the picture shows in numbers: a time, the nodes of each part, and all nodes."""
     minutes = max(1, ceil(outcome.middle.summary.total / 60))
     step = next((step for step in (1, 2, 5, 10, 15, 30, 60) if minutes <= _ROWS * step), ceil(minutes / _ROWS))
     columns = ceil(minutes / step)
-    nodes = part_nodes(trace(outcome.case), columns * step * 60, columns)
+    nodes = part_nodes(spans, columns * step * 60, columns)
     found = []
     for at, each in enumerate(zip(*(nodes[part] for part in simulation.PART_NAMES), strict=True)):
         time = f"{at * step:,} to {(at + 1) * step:,} min"

@@ -9,6 +9,7 @@ from kcheck.report.html import document, run_chart
 from kcheck.report.html.document import Head, Number, Section
 from kcheck.report.page import HOME
 from kcheck.simulate.results import PARTS, deciding_factors
+from kcheck.simulate.run import trace
 from kcheck.source.units import between, counted, money, node_hours
 
 if TYPE_CHECKING:
@@ -127,9 +128,11 @@ def _phases(outcome: SimulationResult) -> Table:
 
 def _chart(outcome: SimulationResult, name: str) -> Chart:
     lines = tuple(line.strip() for line in simulation.run_summary(outcome))
-    return Chart(lines, run_chart.chart(outcome, name).svg, tuple(run_chart.rows(outcome)))
+    spans = trace(outcome.case)
+    return Chart(lines, run_chart.chart(outcome, spans, name).svg, tuple(run_chart.rows(outcome, spans)))
 
 
 def as_svg(outcome: SimulationResult) -> str:
     """The picture of a run."""
-    return document.picture(run_chart.chart(outcome), _heading(outcome), next(simulation.run_summary(outcome)))
+    drawn = run_chart.chart(outcome, trace(outcome.case))
+    return document.picture(drawn, _heading(outcome), next(simulation.run_summary(outcome)))
