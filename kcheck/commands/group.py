@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "check": "Report what breaks first and what is wasted.",
+    "watch": "Check again whenever a file is saved, and print what has changed.",
     "fix": "Fix what can be fixed.",
     "baseline": "Record today's findings, so that only new ones are reported.",
     "capacity": "Print the number of nodes at which each limit is hit, lowest first.",
