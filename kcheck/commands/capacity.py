@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "json", "markdown"]),
+    type=click.Choice(["text", "json", "markdown", "html", "svg"]),
     default="text",
     show_default=True,
     help="Output format.",
@@ -32,10 +32,34 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     from kcheck.report import capacity
 
     world = options.with_usage_errors(lambda: _world(paths, config))
-    render = {"json": capacity.as_json, "markdown": capacity.as_markdown, "text": capacity.as_text}[format_]
-    printing.page(render(world))
+    if format_ == "html":
+        from kcheck.report.html import capacity_page
+
+        printing.page(capacity_page.as_html(world))
+    elif format_ == "svg":
+        printing.page(_picture(world))
+    else:
+        render = {"json": capacity.as_json, "markdown": capacity.as_markdown, "text": capacity.as_text}[format_]
+        printing.page(render(world))
     if not world.inventory.clusters:
         printing.note("kcheck: no cluster found here.")
+
+
+def _picture(world: World) -> str:
+    """The limits of the only cluster as a picture; nothing without a cluster.
+
+    Raises:
+        click.UsageError: there are several, or no limit has a number.
+    """
+    from kcheck.report.html import capacity_page
+
+    clusters = world.inventory.clusters
+    if len(clusters) > 1:
+        raise click.UsageError("svg shows one cluster; name its folder, or use --format html")
+    drawn = capacity_page.as_svg(clusters[0], world) if clusters else ""
+    if drawn is None:
+        raise click.UsageError("svg draws limits at numbers of nodes, and none is known here; use --format html")
+    return drawn
 
 
 def _world(paths: tuple[str, ...], config: Config) -> World:

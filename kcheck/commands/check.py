@@ -106,6 +106,10 @@ def command(
         from kcheck.commands.next_step import next_step
 
         report = report._replace(next_step=next_step(click.get_current_context(), report))
+    if "html" in (format_, *(name for name, _ in outputs)):
+        from kcheck.commands.next_step import command_line
+
+        report = report._replace(command_line=command_line(click.get_current_context()))
     for name, path in outputs:
         _write(path, click.unstyle(render(name, report)))
     _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))

@@ -1,7 +1,9 @@
-"""The commands that follow a check."""
+"""The commands that follow a check, and the one that it was."""
 
 from __future__ import annotations
 
+import os
+import posixpath
 import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -37,6 +39,32 @@ def next_step(context: click.Context, report: Report) -> str:
     names = {param.name for param in explain.command.params}
     steps.append(f"`{shlex.join(['kcheck', 'explain', worst.rule, *_given(context, names)])}`")
     return f"Next: {'; '.join(steps)}."
+
+
+_OUTPUT = {"format_", "files", "quiet", "statistics", "fail_on", "exit_zero", "jobs", "hook", "prune", "add_ignores"}
+"""Options that decide how a report is printed, and what else is done with it."""
+
+
+def command_line(context: click.Context) -> str:
+    """The command as a report may show it: what decides its findings, without values of variables and places of files.
+
+    A report is given to others: a variable may be a secret, and where the repository is on a machine is nobody's
+    business.
+    """
+    from kcheck.files.tree import display_path
+
+    words = ["kcheck", context.info_name or ""]
+    for word in _given(context, {param.name for param in context.command.params} - _OUTPUT):
+        option, equals, value = word.partition("=")
+        if words[-1] == "--var":
+            words.append(f"{option}{equals}...")
+        elif os.path.isabs(value or word):
+            path = display_path(value or word)
+            shown = f".../{posixpath.basename(path)}" if path.startswith("../") else path
+            words.append(f"{option}={shown}" if value else shown)
+        else:
+            words.append(word)
+    return shlex.join(words)
 
 
 def _given(context: click.Context, names: Collection[str | None]) -> list[str]:

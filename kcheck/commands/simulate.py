@@ -51,7 +51,7 @@ def command(
     from msgspec.structs import replace
 
     from kcheck.config.config import RunRequest
-    from kcheck.report import picture, simulation
+    from kcheck.report import simulation
 
     if record:
         printing.page(_recorded(record, paths))
@@ -66,11 +66,18 @@ def command(
         return
     if format_ == "svg" and len(found) > 1:
         raise click.UsageError("svg shows one cluster; name its folder, or use --format html")
-    if format_ in ("svg", "html"):
-        printing.page(picture.as_svg(found[0]) if format_ == "svg" else picture.as_html(found))
+    if format_ == "svg":
+        from kcheck.report.html import run_page
+
+        printing.page(run_page.as_svg(found[0]))
         return
     savings = _savings(paths, config, found) if what_if else [None] * len(found)
     pairs = list(zip(found, savings, strict=True))
+    if format_ == "html":
+        from kcheck.report.html import run_page
+
+        printing.page(run_page.as_html(pairs))
+        return
     if format_ == "json":
         printing.page(simulation.as_json(pairs))
         return

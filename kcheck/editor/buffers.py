@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.editor.snapshot import StandIn
 from kcheck.files.tree import HCL, MANIFESTS, VARIABLES, display_path, holds_objects
 from kcheck.source.text import Source
 
@@ -12,6 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcheck.syntax.problem import Problem
+
+
+class StandIn(NamedTuple):
+    """A file that is half typed: its `text` in the editor, what is wrong with it, and what is checked instead."""
+
+    text: Source
+    problem: Problem
+    good: bytes
 
 
 class Buffers:
@@ -55,14 +66,32 @@ def problem_of(text: Source) -> Problem | None:
 
 
 def moved(offset: int, before: bytes, after: bytes) -> int:
-    """Where a byte of a text is in a later one: what stands before and behind the change stays where it was."""
-    first = next(
-        (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
-    )
-    if offset <= first:
+    """Where a byte of a text is in another one: lines that are in both stay together."""
+    blocks = _equal_lines(before, after)
+    own, other, size = blocks[bisect_right(blocks, offset, key=lambda block: block[0]) - 1]
+    return other + min(offset - own, size)
+
+
+def kept(offset: int, before: bytes, after: bytes) -> int | None:
+    """Where a byte of a text is in another one, if its whole line is there, too."""
+    if before == after:
         return offset
-    rest = min(len(before), len(after)) - first
-    last = next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)
-    if offset >= len(before) - last:
-        return offset + len(after) - len(before)
-    return min(offset, len(after) - last)
+    blocks = _equal_lines(before, after)
+    own, other, size = blocks[bisect_right(blocks, offset, key=lambda block: block[0]) - 1]
+    return other + offset - own if offset - own < size else None
+
+
+@lru_cache(maxsize=16)  # all findings of a half-typed file come together
+def _equal_lines(before: bytes, after: bytes) -> list[tuple[int, int, int]]:
+    """Where lines begin that both texts have, in each of them, and how many bytes they are."""
+    ours, theirs = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    found = [(0, 0, 0)]
+    begins = [list(accumulate(map(len, lines), initial=0)) for lines in (ours, theirs)]
+    for own, other, count in SequenceMatcher(None, ours, theirs, autojunk=len(ours) > _LONG).get_matching_blocks():
+        size = begins[0][own + count] - begins[0][own]
+        found.append((begins[0][own], begins[1][other], size))
+    return found
+
+
+_LONG = 2_000
+"""Lines: in longer texts, those that are everywhere tell nothing."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec.structs import replace
 
 from kcheck.editor.buffers import Buffers
 from kcheck.editor.snapshot import Snapshot
-from kcheck.engine import linter
+from kcheck.engine.earlier import Earlier
+from kcheck.engine.linter import Linter
 from kcheck.files.tree import Tree
+from kcheck.reading.kept import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +24,10 @@ if TYPE_CHECKING:
     Settings: TypeAlias = Callable[[Overlay], Config]
 
 
+_SHORT = 0.3
+"""Seconds: a run that takes no longer shows all at once."""
+
+
 class Checker:
     """Checks one folder with the settings that hold there."""
 
@@ -25,16 +35,33 @@ class Checker:
         self.folder = folder
         self._settings = settings
         self._buffers = Buffers()
+        self._kept = Kept()
+        self._earlier = Earlier()
+        self._setting = ""
+        self._seconds = 0.0
 
     def check(self, texts: Mapping[str, bytes]) -> Iterator[Snapshot]:
         """Check the folder with some unsaved texts, by real paths.
+
+        Where a run takes long, the first state has what the changes are about decided anew, and the next one all else.
 
         Raises:
             ConfigError: the settings make no sense.
             deadline.CancelledError: nobody wants to know any more.
         """
+        begin = time.perf_counter()
         stand_ins = self._buffers.stand_ins(texts)
         overlay = {**texts, **{real: one.good for real, one in stand_ins.items()}}
         config = self._settings(overlay)
-        tree = Tree([self.folder], overlay, config.exclude, config.boundary)
-        yield Snapshot(self.folder, tree, config, linter.run(tree, config), stand_ins)
+        setting = repr(replace(config, boundary=None))
+        if setting != self._setting:  # what was read and decided depends on the settings
+            self._setting, self._kept, self._earlier = setting, Kept(), Earlier()
+        tree = Tree([self.folder], overlay, config.exclude, config.boundary, self._kept.sources)
+        linter = Linter(tree, config, kept=self._kept)
+        snapshot = partial(Snapshot, self.folder, tree, config, stand_ins=stand_ins)
+        if self._earlier.begin(linter.reading) and self._seconds > _SHORT:
+            yield snapshot(linter.result(earlier=self._earlier), partial=True)
+        self._earlier.decide_rest()
+        result = linter.result(earlier=self._earlier)
+        self._seconds = time.perf_counter() - begin
+        yield snapshot(result)

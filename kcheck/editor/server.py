@@ -10,7 +10,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from kcheck import __version__
-from kcheck.editor import diagnostics, edit_requests
+from kcheck.editor import diagnostics, edit_requests, value_requests
 from kcheck.editor.checker import Checker
 from kcheck.editor.positions import Positions, path, uri
 from kcheck.editor.worker import Worker
@@ -148,7 +148,6 @@ Change: TypeAlias = (
 def make(settings: Callable[[str], Settings]) -> Server:
     """A server that checks each folder with the settings that a function gives for it."""
     server = Server(settings)
-    edit_requests.register(server)
 
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
@@ -175,4 +174,6 @@ def make(settings: Callable[[str], Settings]) -> Server:
     def shutdown(_: None) -> None:
         server.worker.end()
 
+    value_requests.register(server)
+    edit_requests.register(server)
     return server

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from kcheck.editor.buffers import moved
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
+    from kcheck.editor.buffers import StandIn
     from kcheck.engine.linter import Result
     from kcheck.files.tree import Tree
     from kcheck.reading.inventory import Reading
     from kcheck.scale.world import World
-    from kcheck.source.text import Source
-    from kcheck.syntax.problem import Problem
-
-
-class StandIn(NamedTuple):
-    """A file that is half typed: its `text` in the editor, what is wrong with it, and what is checked instead."""
-
-    text: Source
-    problem: Problem
-    good: bytes
+    from kcheck.source.text import Source, Span
 
 
 class Snapshot:
@@ -54,6 +48,14 @@ class Snapshot:
     def source(self, real: str) -> Source | None:
         """The file at a real path as it was checked; None if kcheck has not looked into it."""
         return self._sources.get(real)
+
+    def shown(self, span: Span) -> Span:
+        """A place of what was checked, in the text that the editor shows."""
+        stand_in = self.stand_ins.get(self.real_path(span.source))
+        if stand_in is None:
+            return span
+        start, end = (moved(offset, stand_in.good, stand_in.text.data) for offset in span[1:])
+        return stand_in.text.span(start, max(start, end))
 
     def real_path(self, source: Source) -> str:
         """The real path of a file; empty for what is part of kcheck, or in no file of its own."""

@@ -167,13 +167,13 @@ def pieces(checks: Sequence[Checks]) -> list[Piece]:
     files: dict[str, Piece] = {}
     for check, own in enumerate(checks):
         for number, thing in enumerate(own.things):
-            cluster = _cluster(thing)
+            cluster = cluster_of(thing)
             home, parts = (thing.place.source.path, files) if cluster is None else (cluster.id, clusters)
             parts.setdefault(home, []).append((check, number))
     return [*_joined(list(clusters.values())), *_joined(list(files.values()))]
 
 
-def _cluster(thing: Thing) -> Cluster | None:
+def cluster_of(thing: Thing) -> Cluster | None:
     """The cluster that a thing is a part of."""
     if isinstance(thing, Cluster):
         return thing

@@ -98,6 +98,12 @@ def _why_not(cluster: Cluster, world: World) -> UnknownInput | None:
     return None
 
 
+def missing_input(value: Unknown, reading: Reading) -> MissingInput:
+    """The input that a value waits for, whether or not a check needs it."""
+    reason = unknown_input(value)
+    return _Inputs((), (reason,), reading).one(reason)
+
+
 class _Inputs:
     """The inputs that checks and clusters wait for, each under one reason however these put it."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.engine.deciding import Bug, Outcome, Piece
+    from kcheck.engine.earlier import Earlier
     from kcheck.engine.rule import Rule
     from kcheck.files.tree import Tree
     from kcheck.reading.inventory import Reading
@@ -50,16 +52,14 @@ class Result(Struct):
     is_late: bool = False
     judged: Judged = field(default_factory=Judged)
 
-    def add(self, checks: Checks, outcomes: Iterable[Outcome]) -> list[Finding]:
-        """Add what checks gave, in the order of their things, but for the findings, which it returns."""
-        findings: list[Finding] = []
+    def add(self, checks: Checks, outcomes: Iterable[Outcome]) -> None:
+        """Add what checks gave, in the order of their things."""
         self.bugs += checks.bugs
         for outcome in outcomes:
-            findings += outcome.findings
+            self.findings += outcome.findings
             self.undecided += outcome.undecided
             self.bugs += outcome.bugs
             self.decided += outcome.decided
-        return findings
 
     def unknown_inputs(self) -> dict[str, int]:
         """What is not known, and how many checks wait for it, the most wanted first."""
@@ -72,76 +72,106 @@ def no_progress(text: str) -> None:
 
 def run(
     tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, jobs: int | None = 1, *,
-    until_deadline: bool = False, kept: Kept | None = None,
+    until_deadline: bool = False,
 ) -> Result:  # fmt: skip
     """Read the tree and decide every rule on every subject; `tell` is told what goes on.
 
     `jobs` processes share the deciding; None leaves to kcheck how many. A run `until_deadline` gives what it has found
     when its time is over, and says what it has not judged; it is decided by one process.
     """
-    chosen = rules.selected(config)
-    tell(f"reading {tree.count:,} files" if tree.count else "reading")
     try:
-        reading = inventory.read(tree, config, rules.raw_kinds(chosen), kept)
+        linter = Linter(tree, config, tell)
     except deadline.DeadlineError:
         if not until_deadline:
             raise
         return _unread(tree, config)
-    found = reading.inventory
-    world = World(found, config)
-    _check_targets(found, config)
-    if config.usage.recording:
-        from kcheck.usage import measured
-
-        measured.of(world)
-    result = Result(world, reading)
-    result.relevant = bool(found.has_content() or reading.problems)
-    comments = Suppressions(reading.sources, config, chosen)
-    by_subject: dict[str, list[Rule]] = {}
-    for rule in chosen:
-        by_subject.setdefault(rule.subject, []).append(rule)
-    left = [subject for subject in by_subject if subject != "input"]
-    try:
-        for own, outcomes in _decide({subject: by_subject[subject] for subject in left}, world, jobs, tell):
-            decided = result.add(own, outcomes)
-            if any(finding.fix for finding in decided):
-                from kcheck.engine import may_change
-
-                decided = may_change.withhold_fixes(decided, world, tree, reading.roots)
-            result.findings += decided
-            left.remove(own.subject)
-    except deadline.DeadlineError:
-        if not until_deadline:
-            raise
-        result.is_late = True
-        many = f"{len(left):,} of {len(by_subject):,} kinds of objects were not checked: {', '.join(left)}"
-        reading.skipped.insert(0, Skipped(tree.given[0], f"{deadline.reason()}; {many}"))
-    result.findings = _pruned(result.findings, by_subject)
-    _suppress(result, comments)
-    world.inputs = list(_inputs(reading, comments, config, result.undecided, tree))
-    of_inputs = Checks("input", by_subject.get("input", []), world)
-    result.findings += result.add(of_inputs, map(of_inputs.outcome, of_inputs.things))
-    _suppress(result, comments)
-    result.findings = merging.merged((_with_set_severity(one, config) for one in result.findings), chosen)
-    result.judged = judged.judged(world, result.undecided, reading)
-    return result
+    return linter.result(jobs, until_deadline=until_deadline)
 
 
-def _decide(
-    by_subject: dict[str, list[Rule]], world: World, jobs: int | None, tell: Callable[[str], None]
-) -> Iterator[tuple[Checks, list[Outcome]]]:
-    """What the checks of each subject find of its things, in their order, whoever of `jobs` processes decides it."""
-    every: Iterable[Checks] = (Checks(subject, own, world) for subject, own in by_subject.items())
-    if jobs != 1 and not deadline.is_set():  # what workers have found is lost when the time is over
-        every = checks = list(every)
-        processes = number_of_processes(jobs, checks)
-        parts = pieces(checks) if processes > 1 else []
-        if len(parts) > 1:
-            yield from zip(checks, _shared(checks, parts, processes, tell), strict=True)
-            return
-    for number, own in enumerate(every, 1):
-        tell(f"checking, {number} of {len(by_subject)}: {own.subject}")
-        yield own, list(map(own.outcome, own.things))
+class Linter:
+    """A tree as it was read, whose things can be judged. What was `kept` of another one is not read again."""
+
+    def __init__(
+        self, tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, kept: Kept | None = None
+    ) -> None:
+        self.tree = tree
+        self.config = config
+        self.tell = tell
+        self._rules = rules.selected(config)
+        self._by_subject: dict[str, list[Rule]] = {}
+        for rule in self._rules:
+            self._by_subject.setdefault(rule.subject, []).append(rule)
+        tell(f"reading {tree.count:,} files" if tree.count else "reading")
+        self.reading = inventory.read(tree, config, rules.raw_kinds(self._rules), kept)
+        self.world = World(self.reading.inventory, config)
+        _check_targets(self.reading.inventory, config)
+        if config.usage.recording:
+            from kcheck.usage import measured
+
+            measured.of(self.world)
+
+    def result(self, jobs: int | None = 1, *, until_deadline: bool = False, earlier: Earlier | None = None) -> Result:
+        """Judge all things, those aside for which the outcomes of an `earlier` run stand."""
+        found, world = self.reading.inventory, self.world
+        result = Result(world, self.reading)
+        result.relevant = bool(found.has_content() or self.reading.problems)
+        by_subject = dict(self._by_subject)
+        of_inputs = by_subject.pop("input", [])
+        left = list(by_subject)
+        final: list[tuple[Checks, list[Outcome]]] = []
+        try:
+            for own, outcomes in self._decide(by_subject, jobs, earlier):
+                final.append((own, self._without_withheld(outcomes, earlier)))
+                result.add(*final[-1])
+                left.remove(own.subject)
+        except deadline.DeadlineError:
+            if not until_deadline:
+                raise
+            result.is_late = True
+            many = f"{len(left):,} of {len(self._by_subject):,} kinds of objects were not checked: {', '.join(left)}"
+            self.reading.skipped.insert(0, Skipped(self.tree.given[0], f"{deadline.reason()}; {many}"))
+        result.findings = _pruned(result.findings, by_subject)
+        comments = Suppressions(self.reading.sources, self.config, self._rules)
+        _suppress(result, comments)
+        world.inputs = list(_inputs(self.reading, comments, self.config, result.undecided, self.tree))
+        inputs = Checks("input", of_inputs, world)
+        result.add(inputs, map(inputs.outcome, inputs.things))
+        _suppress(result, comments)
+        graded = (_with_set_severity(one, self.config) for one in result.findings)
+        result.findings = merging.merged(graded, self._rules)
+        result.judged = judged.judged(world, result.undecided, self.reading)
+        if earlier is not None:
+            earlier.end(final)
+        return result
+
+    def _decide(
+        self, by_subject: dict[str, list[Rule]], jobs: int | None, earlier: Earlier | None
+    ) -> Iterator[tuple[Checks, list[Outcome]]]:
+        """What the checks of each subject find of its things, in order, whoever of `jobs` processes decides it."""
+        every: Iterable[Checks] = (Checks(subject, own, self.world) for subject, own in by_subject.items())
+        if jobs != 1 and not deadline.is_set():  # what workers have found is lost when the time is over
+            every = checks = list(every)
+            processes = number_of_processes(jobs, checks)
+            parts = pieces(checks) if processes > 1 else []
+            if len(parts) > 1:
+                yield from zip(checks, _shared(checks, parts, processes, self.tell), strict=True)
+                return
+        for number, own in enumerate(every, 1):
+            self.tell(f"checking, {number} of {len(by_subject)}: {own.subject}")
+            yield own, list(map(own.outcome if earlier is None else partial(earlier.outcome, own), own.things))
+
+    def _without_withheld(self, outcomes: list[Outcome], earlier: Earlier | None) -> list[Outcome]:
+        """The outcomes without the fixes that nobody may make; those that were taken over are without them."""
+        fresh = outcomes if earlier is None else [outcome for outcome in outcomes if not earlier.is_taken(outcome)]
+        found = [finding for outcome in fresh for finding in outcome.findings]
+        if not any(finding.fix for finding in found):
+            return outcomes
+        from kcheck.engine import may_change
+
+        others = [] if earlier is None else [one for own in outcomes if earlier.is_taken(own) for one in own.findings]
+        final = iter(may_change.withhold_fixes(found, self.world, self.tree, self.reading.roots, others))
+        made = {id(outcome): outcome._replace(findings=list(islice(final, len(outcome.findings)))) for outcome in fresh}
+        return [made.get(id(outcome), outcome) for outcome in outcomes]
 
 
 def _shared(

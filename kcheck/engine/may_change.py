@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
 
 
-def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:
+def withhold_fixes(
+    findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = (), others: Iterable[Finding] = ()
+) -> list[Finding]:
     """The findings; what cannot be fixed without somebody's decision says so instead.
 
-    `roots` are the root modules that were read, whose variables may refuse a value.
+    `roots` are the root modules that were read, whose variables may refuse a value; `others` have been asked about.
     """
-    sharing = _Sharing(findings, world, tree)
+    sharing = _Sharing([*findings, *others], world, tree)
     result = []
     for one in findings:
         finding = _overlaid(one, sharing, tree) if one.fix else one

@@ -113,6 +113,7 @@ class Rule(Struct, frozen=True):
     severity: str
     grade: Grade | None
     waste: bool
+    tag: str
     unless: tuple[str, ...]
     at_most: tuple[Cap, ...]
     safety: str

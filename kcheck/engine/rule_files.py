@@ -70,6 +70,7 @@ class RuleTable(TypedDict, total=False):
     severity: str
     grade: GradeTable
     waste: bool
+    tag: str
     subject: str
     when: str
     problem: str | bool

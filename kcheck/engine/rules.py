@@ -207,6 +207,7 @@ def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
             if grade
             else None,
             waste=data.get("waste", False),
+            tag=data.get("tag", ""),
             unless=tuple(data.get("unless", ())),
             at_most=tuple(Cap(*item) for item in data.get("at_most", {}).items()),
             safety=fix.get("safety", ""),

@@ -14,7 +14,7 @@ from kcheck.source.regex import regex
 from kcheck.source.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.files.boundary import Boundary
     from kcheck.files.disk import DirectoryEntry
@@ -239,6 +239,10 @@ class Tree:
                 self._loaded[real] = self._terraform(path, names)
             self._loaded[path] = self._loaded[real]
         return self._loaded[path]
+
+    def loaded_folders(self) -> Iterable[str]:
+        """The folders whose Terraform files were asked for."""
+        return self._loaded
 
     def repository(self, path: str) -> str:
         """The folder of the repository that holds `path`; without one the working directory, or a given path."""

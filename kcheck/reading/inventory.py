@@ -67,9 +67,12 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
 
     What is `kept` of a run before is not read again.
     """
-    reading = Reading(Inventory(), [], {}, [])
-    if tree.folders or tree.plans or tree.units or BLUEPRINT in tree.configurations:
+    before = kept.terraform(tree) if kept is not None else None
+    reading = before or Reading(Inventory(), [], {}, [])
+    if before is None and (tree.folders or tree.plans or tree.units or BLUEPRINT in tree.configurations):
         _terraform(tree, config, reading, wanted)
+        if kept is not None:
+            kept.keep_terraform(tree, reading)
     rendered = (
         _render_charts(tree, config, reading) if tree.charts and config.render and not config.render_refused else []
     )

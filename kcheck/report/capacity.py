@@ -29,11 +29,11 @@ def as_json(world: World) -> str:
 
 def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
     return {
-        "name": _name(cluster),
+        "name": cluster_name(cluster),
         "id": cluster.id,
         "cloud": cluster.cloud,
         "target": world.sizes.wanted_interval(cluster).exact,
-        "reaches": _reachable_nodes(cluster, world),
+        "reaches": reachable_nodes(cluster, world),
         "walls": [_wall(wall) for wall in walls.find_walls(cluster, world)],
         "quotas": [
             {
@@ -66,11 +66,12 @@ def _wall(wall: Wall) -> dict[str, object]:
     }
 
 
-def _name(cluster: Cluster) -> str:
+def cluster_name(cluster: Cluster) -> str:
+    """What people call a cluster: its name, else its address."""
     return known(cluster.name) or cluster.address
 
 
-def _reachable_nodes(cluster: Cluster, world: World) -> int | None:
+def reachable_nodes(cluster: Cluster, world: World) -> int | None:
     """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where that is not known."""
     first, target = walls.first(cluster, world), world.sizes.wanted_interval(cluster).exact
     if first is None or first.nodes is None:
@@ -83,7 +84,7 @@ def _reachable_nodes(cluster: Cluster, world: World) -> int | None:
 def _has_unknown_walls(cluster: Cluster, world: World) -> bool:
     """Whether walls are not known that may come before the target."""
     return any(
-        w.short is None and w.kind != "recommended" and not _is_account_quota(w)
+        w.short is None and w.kind != "recommended" and not is_account_quota(w)
         for w in walls.find_walls(cluster, world)
     )
 
@@ -97,7 +98,7 @@ def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | N
 
 def _earliest(cluster: Cluster, world: World) -> Wall | None:
     """The wall that may be met first; None where another one is not known at all."""
-    found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not _is_account_quota(w)]
+    found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not is_account_quota(w)]
     if any(wall.nodes is None for wall in found):
         return None
     return min(found, key=lambda wall: wall.nodes.low if wall.nodes else 0, default=None)
@@ -105,7 +106,7 @@ def _earliest(cluster: Cluster, world: World) -> Wall | None:
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets, in one sentence."""
-    name, aim, first = _name(cluster), world.sizes.wanted_interval(cluster), walls.first(cluster, world)
+    name, aim, first = cluster_name(cluster), world.sizes.wanted_interval(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.sizes.requested(cluster) else "its pools may have"
     if first is None or first.nodes is None or first.nodes.high is None:
         below = "" if aim.exact is None else f" below {counted(aim.low, 'node')}"
@@ -136,11 +137,17 @@ def as_text(world: World) -> str:
     return "\n".join(_text(cluster, world) for cluster in world.inventory.clusters)
 
 
-def _text(cluster: Cluster, world: World) -> str:
+def heading(cluster: Cluster, world: World) -> str:
+    """The cluster with its cloud, where it is declared, and its target."""
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
-    lines = [visible(f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}")]
-    groups = [group for group in _groups(cluster, world) if not _is_account_quota(group[0])]
+    return f"{cluster_name(cluster)} ({cluster.cloud}, {at(cluster)}), {asked}"
+
+
+def _text(cluster: Cluster, world: World) -> str:
+    target = world.sizes.wanted_interval(cluster).exact
+    lines = [visible(heading(cluster, world))]
+    groups = [group for group in grouped_walls(cluster, world) if not is_account_quota(group[0])]
     told = [group for group in groups if _is_relevant(group[0])]
     for group in groups[: len(told) + 1]:  # and the next one beyond
         lines += ["", _line(group, target), *_details(group)]
@@ -151,9 +158,15 @@ def _text(cluster: Cluster, world: World) -> str:
     return "\n".join([*lines, *_quotas(cluster, world), "", *_wrapped(summary_sentence(cluster, world))]) + "\n"
 
 
-def _is_account_quota(wall: Wall) -> bool:
+def is_account_quota(wall: Wall) -> bool:
     """Whether a wall is a quota of which only the account knows the number."""
     return wall.mechanism == "quota" and wall.number is None
+
+
+def quotas_title(cluster: Cluster, world: World) -> str:
+    """What the list of quotas is of."""
+    target = world.sizes.target_interval(cluster).exact
+    return f"quotas that {'its nodes' if target is None else counted(target, 'node')} need"
 
 
 def _quotas(cluster: Cluster, world: World) -> list[str]:
@@ -161,8 +174,7 @@ def _quotas(cluster: Cluster, world: World) -> list[str]:
     found = quotas.at_target(cluster, world)
     if not found:
         return []
-    target = world.sizes.target_interval(cluster).exact
-    lines = ["", f"  quotas that {'its nodes' if target is None else counted(target, 'node')} need:"]
+    lines = ["", f"  {quotas_title(cluster, world)}:"]
     for one in found:
         more = "" if one.sure else " or more"
         lines.append(
@@ -175,7 +187,7 @@ def _is_relevant(wall: Wall) -> bool:
     return wall.number is None or wall.short is not False
 
 
-def _groups(cluster: Cluster, world: World) -> list[list[Wall]]:
+def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
     """The walls, those that matter first; walls of one kind at one place and number are told together."""
     result: dict[object, list[Wall]] = {}
     for wall in walls.find_walls(cluster, world):
@@ -186,15 +198,19 @@ def _groups(cluster: Cluster, world: World) -> list[list[Wall]]:
 def _line(group: list[Wall], target: int | None) -> str:
     wall = group[0]
     number = "?" if wall.number is None else f"{wall.number:,}"
-    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
     kind = "" if wall.kind == "hard" else f" ({wall.kind})"
-    return visible(f"{number:>9}  {_bar(wall, target)}  {wall.what}{more}{kind}")
+    return visible(f"{number:>9}  {_bar(wall, target)}  {group_name(group)}{kind}")
+
+
+def group_name(group: list[Wall]) -> str:
+    """What people call walls that are told together."""
+    return f"{group[0].what} and {len(group) - 1} more" if len(group) > 1 else group[0].what
 
 
 def _details(group: list[Wall]) -> list[str]:
     wall = group[0]
     bounds = f"{wall.nodes} nodes: " if wall.nodes and wall.nodes.exact is None else ""
-    lines = [f"{bounds}{wall.arithmetic}", f"{_at(wall)}, {wall.source}"]
+    lines = [f"{bounds}{wall.arithmetic}", f"{at(wall)}, {wall.source}"]
     if wall.short:
         lines.append(f"to move it: {wall.move}")
     return [part for line in lines for part in _wrapped(line, _INDENT)]
@@ -208,7 +224,8 @@ def _wrapped(line: str, indent: str = "") -> list[str]:
     )  # fmt: skip
 
 
-def _at(thing: Thing) -> str:
+def at(thing: Thing) -> str:
+    """Where something is written: path:line."""
     return f"{thing.place.source.path}:{thing.place.begin.line}"
 
 
@@ -229,12 +246,17 @@ def as_markdown(world: World) -> str:
 
 
 def _section(cluster: Cluster, world: World) -> str:
-    lines = [f"## {markdown(_name(cluster))} ({cluster.cloud})", "", markdown(summary_sentence(cluster, world)), ""]
+    lines = [
+        f"## {markdown(cluster_name(cluster))} ({cluster.cloud})",
+        "",
+        markdown(summary_sentence(cluster, world)),
+        "",
+    ]
     lines += ["| nodes | wall | kind | arithmetic | where | to move it |", "|---:|---|---|---|---|---|"]
-    for wall in [wall for wall in walls.find_walls(cluster, world) if not _is_account_quota(wall)]:
+    for wall in [wall for wall in walls.find_walls(cluster, world) if not is_account_quota(wall)]:
         nodes = "unknown" if wall.nodes is None else str(wall.nodes)
         bold = f"**{nodes}**" if wall.short else nodes
-        kind, place = markdown_link(wall.kind, wall.source), markdown_code(_at(wall))
+        kind, place = markdown_link(wall.kind, wall.source), markdown_code(at(wall))
         what, arithmetic, move = map(markdown, (wall.what, wall.arithmetic, wall.move))
         lines.append(f"| {bold} | {what} | {kind} | {arithmetic} | {place} | {move} |")
     found = quotas.at_target(cluster, world)

@@ -75,7 +75,12 @@ def markdown_code(text: str) -> str:
 
 def markdown_link(text: str, address: str) -> str:
     """Text that leads to a page of the web; text alone where the address is none."""
-    return f"[{markdown(text)}]({address})" if _ADDRESS.fullmatch(address) else markdown(text)
+    return f"[{markdown(text)}]({address})" if is_address(address) else markdown(text)
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is the address of a page of the web, and nothing else."""
+    return _ADDRESS.fullmatch(text) is not None
 
 
 _ADDRESS = regex(r"https://[\w./#?=&%~+:,@-]+", re.ASCII)

@@ -1,4 +1,4 @@
-"""The formats of a report. Each is a module of its name, imported when it is asked for."""
+"""The formats of a report. Each is a module of its name, or a package, imported when it is asked for."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.source.findings import Finding
 
-FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
+FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown", "html")
 
 
 class Report(NamedTuple):
     """What to print: with `info` also findings of that severity, with `undecided` each check that needs an input.
 
     A `quiet` one has no closing lines. `next_step` is the last of them, `links` makes names of rules hyperlinks: both
-    are of text for a terminal only.
+    are of text for a terminal only. `command_line` is how the report can be made again, for a page.
     """
 
     result: Result
@@ -25,6 +25,7 @@ class Report(NamedTuple):
     quiet: bool = False
     next_step: str = ""
     links: bool = False
+    command_line: str = ""
 
     @property
     def findings(self) -> list[Finding]:

@@ -16,6 +16,7 @@ from kcheck.words.subjects import SUBJECTS, things
 if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.files.tree import Tree
+    from kcheck.reading.inventory import Reading
     from kcheck.source.text import Span
     from kcheck.words.tables.field import Field
 
@@ -38,7 +39,11 @@ _SUBJECTS = (
 
 def collect(tree: Tree, config: Config) -> Json:
     """Every subject with every field: its value or the reason why there is none, and where it comes from."""
-    reading = inventory.read(tree, config)
+    return of_reading(inventory.read(tree, config), config)
+
+
+def of_reading(reading: Reading, config: Config) -> Json:
+    """The same of what was read already."""
     world = World(reading.inventory, config)
     result: Json = {"version": 1}
     for subject in _SUBJECTS:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from kcheck.report.page import Block, Line
 
 INDEX = f"{page.RULES}/README.md"
-_CLASSES = {
+CLASSES = {
     "": "none: a person decides",
     "safe": "safe: nothing is replaced, nothing that runs stops or is evicted sooner, no higher bill",
     "costs": "costs: the bill or the behaviour changes",
     "unsafe": "unsafe: Terraform would replace something, or pods that run today may not; only with --unsafe-fixes",
 }
+"""What the classes of fixes mean."""
 
 
 def page_path(name: str) -> str:
@@ -72,7 +73,7 @@ def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
     yield Prose(f"{rule.summary}.")
     rows: list[tuple[str, Line]] = [
         ("severity", (_severity(rule),)),
-        ("fix", (_CLASSES[rule.safety] + ("; or unsafe, as said below" if rule.unsafe else ""),)),
+        ("fix", (CLASSES[rule.safety] + ("; or unsafe, as said below" if rule.unsafe else ""),)),
         ("judges", ("each ", Name(rule.subject, f"docs/words.md#{rule.subject}"))),
         ("group", (Name(rule.group, f"{INDEX}#{rule.group}" if url(rule) else "", code=False),)),
     ]

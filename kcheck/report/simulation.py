@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import inf
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.escape import json_text
 from kcheck.simulate.model import PHASES
-from kcheck.simulate.results import cost, deciding_factors, range_of
+from kcheck.simulate.results import PARTS, cost, deciding_factors, range_of
 from kcheck.source.units import between, counted, dollars, money, node_hours, rough
 from kcheck.source.visible import visible
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.fix.what_if import FixSaving
     from kcheck.simulate.comparison import Estimate, Saving
     from kcheck.simulate.model import Point
-    from kcheck.simulate.results import SimulationResult
+    from kcheck.simulate.results import Range, SimulationResult
     from kcheck.simulate.scenario import Scenario
 
 NAMES = {
@@ -27,8 +27,21 @@ NAMES = {
 }  # fmt: skip
 """What the phases of the paid time are called."""
 
+PART_NAMES = {"start": "starting and waiting", "work": "working", "idle": "idle"}
+"""What the parts of the paid time are called."""
+
 CURVES = (("launched", "paid for", "."), ("ready", "ready", "o"), ("busy", "has its pod", "#"))
 """What is drawn, the widest first: name, words, and mark."""
+
+RANGES = (
+    "A range reaches from the shortest run to the longest, or from the cheapest to the most expensive: "
+    "draws of chance, with the quickest loops that the autoscaler is believed to have and with the slowest."
+)
+NOT_MODELLED = (
+    "Not modelled: pods that do not fill a node, eviction from nodes in use, other load on the API server, "
+    "borrowing in a cohort."
+)
+"""What a page says that has no guide beside it, in the words of docs/simulate.md."""
 
 _WIDTH, _HEIGHT = 66, 12
 _BAR = 20
@@ -38,14 +51,8 @@ _MODEL = "A model of the cluster autoscaler and its cloud: docs/simulate.md says
 def as_text(outcome: SimulationResult) -> str:
     """The run in words and numbers, and the nodes over time at 80 columns."""
     if outcome.without_wall is not None:
-        return "\n".join(
-            [
-                *map(visible, (*run_summary(outcome), *_stop_reasons(outcome))),
-                "  without that:",
-                "",
-                as_text(outcome.without_wall),
-            ]
-        )
+        lines = [*run_summary(outcome), *(f"  {line}" for line in stop_reasons(outcome)), "  without that:"]
+        return "\n".join([*map(visible, lines), "", as_text(outcome.without_wall)])
     lines = [*run_summary(outcome), "", "  where the paid time of a node goes, on average:"]
     summary, causes = outcome.middle.summary, deciding_factors(outcome)
     for phase in PHASES:
@@ -53,7 +60,8 @@ def as_text(outcome: SimulationResult) -> str:
         lines.append(f"  {share(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
     lines += ["", *chart(outcome.middle.timeline, summary.total), ""]
     lines += [f"  assumed: {text}" for text in outcome.scenario.assumed]
-    lines += _measured(outcome.scenario)
+    for text in model_notes(outcome.scenario):
+        lines += wrap(visible(text), 110, initial_indent="  ", subsequent_indent="    ")
     return "\n".join(map(visible, lines)) + "\n"
 
 
@@ -64,15 +72,16 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     name = scenario.job.kind if scenario.job else "pods"
     name = f"{len(scenario.case.jobs)} jobs" if scenario.case.others else name
     size = f"{scenario.title}: {name} on {counted(pods, 'node')}, {job.duration / 60:g} min of work"
+    yield f"{size}: {end_text(outcome)}"
     if not summary.finished:
-        yield from _unfinished(outcome, size)
+        yield from _unfinished(outcome)
         return
-    yield f"{size}: about {_minutes(*outcome.total)} until the last node is gone"
     yield (
         f"  nodes ready from {summary.first_ready / 60:.1f} to {summary.last_ready / 60:.1f} min, "
         f"last pod starts at {summary.last_start / 60:.1f}, work ends at {summary.last_done / 60:.1f}"
     )
     yield f"  {_paid(outcome)}: {summary.overspend(scenario.case):.1f} times the work itself"
+    yield f"  of that {part_text(outcome, 'idle')}; {part_text(outcome, 'start')}"
     if scenario.case.others:
         for one, times in zip(scenario.case.jobs, summary.jobs, strict=True):
             yield f"  {one.name}: {counted(one.pods, 'node')}, from {times.start / 60:.1f} to {times.done / 60:.1f} min"
@@ -81,36 +90,64 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
         yield f"  {counted(summary.interrupted, 'spot machine')} taken away: {lost} of work done again"
 
 
-def _unfinished(outcome: SimulationResult, size: str) -> Iterator[str]:
+def end_text(outcome: SimulationResult) -> str:
+    """When and how the run ends."""
+    scenario, summary = outcome.scenario, outcome.middle.summary
+    if summary.finished:
+        return f"about {minutes_text(*outcome.total)} until the last node is gone"
+    if summary.pods_done == scenario.case.pods:
+        return f"nodes are still there after {scenario.case.horizon / 3600:g} h"
+    if not summary.failed:
+        return "never done"
+    if scenario.case.others:
+        return f"{', '.join(times.name for times in summary.jobs if times.done == inf)} fail at their deadline"
+    return f"fails at its deadline of {scenario.case.job.deadline / 60:g} min"
+
+
+def _unfinished(outcome: SimulationResult) -> Iterator[str]:
     """What keeps a run from its end: pods that have no place or no image, or nodes that stay."""
     scenario, summary = outcome.scenario, outcome.middle.summary
     held, pods = summary.held, scenario.case.pods
     cause = max(held, key=lambda name: held[name], default="nodes that do not come")
     if summary.pods_done == pods:
-        yield f"{size}: nodes are still there after {scenario.case.horizon / 3600:g} h"
         yield f"  work ends at {summary.last_done / 60:.1f} min; nodes wait for {cause} to be deleted"
         return
-    late = [times.name for times in summary.jobs if times.done == inf]
-    deadline = scenario.case.job.deadline / 60
-    if not summary.failed:
-        yield f"{size}: never done"
-    elif scenario.case.others:
-        yield f"{size}: {', '.join(late)} fail at their deadline"
-    else:
-        yield f"{size}: fails at its deadline of {deadline:g} min"
     rest = "" if scenario.wall else f"; the rest waits for {cause}"
     yield f"  {summary.pods_done:,} of {pods:,} pods end{rest}"
     if summary.failed:
         yield f"  {_paid(outcome)}"
+        yield f"  of that {part_text(outcome, 'idle')}; {part_text(outcome, 'start')}"
 
 
 def _paid(outcome: SimulationResult) -> str:
     """The paid time of a run, and its price."""
-    hours = between(*(node_hours(rough(bound * 3600)) for bound in outcome.node_hours))
-    return f"{hours} paid{_cost(outcome)}"
+    return f"{hours_text(outcome.node_hours)} paid{_cost(outcome)}"
 
 
-def _minutes(least: float, most: float) -> str:
+def part_text(outcome: SimulationResult, name: str) -> str:
+    """What a part of the paid time takes and costs."""
+    spent = part_cost(outcome, name)
+    return f"{PART_NAMES[name]}: {hours_text(outcome.part(PARTS[name]).node_hours)}{f', {spent}' if spent else ''}"
+
+
+def part_cost(outcome: SimulationResult, name: str) -> str:
+    """What a part of the paid time costs; empty without any price."""
+    found = outcome.part(PARTS[name]).dollars
+    return "" if found is None else money_text(found)
+
+
+def hours_text(bounds: Range) -> str:
+    """Node-hours of which the bounds are known."""
+    return between(*(node_hours(rough(bound * 3600)) for bound in bounds))
+
+
+def money_text(bounds: Range) -> str:
+    """Dollars of which the bounds are known."""
+    return between(*(money(rough(bound * 1000)) for bound in bounds))
+
+
+def minutes_text(least: float, most: float) -> str:
+    """Seconds of which the bounds are known, in minutes."""
     return between(f"{round(least / 60)} min", f"{round(most / 60)} min")
 
 
@@ -118,32 +155,36 @@ def _cost(outcome: SimulationResult) -> str:
     """What a run costs, and its nodes."""
     if outcome.dollars is None:
         return ""
+    return f", {money_text(outcome.dollars)} {price_text(outcome)}"
+
+
+def price_text(outcome: SimulationResult) -> str:
+    """The prices of the nodes of a run, and whether some have none."""
     prices = range_of(pool.price.mills for pool in outcome.scenario.case.pools if pool.price)
-    spent = between(*(money(rough(bound * 1000)) for bound in outcome.dollars))
     unpriced = ", without the nodes that have no list price" if outcome.unpriced else ""
-    return f", {spent} at {between(*(money(int(mills)) for mills in prices))} per node-hour{unpriced}"
+    return f"at {between(*(money(int(mills)) for mills in prices))} per node-hour{unpriced}"
 
 
-def _stop_reasons(outcome: SimulationResult) -> Iterator[str]:
+def stop_reasons(outcome: SimulationResult) -> Iterator[str]:
     """What keeps the nodes of a run from coming, and their pods from starting."""
     scenario = outcome.scenario
     if scenario.wall is not None:
-        yield f"  no more nodes at once than the wall lets be{scenario.wall_text} (to move it: {scenario.wall.move})"
+        yield f"no more nodes at once than the wall lets be{scenario.wall_text} (to move it: {scenario.wall.move})"
     if scenario.case.pulls:
         waiting, nodes = counted(outcome.middle.summary.refused, "pod"), counted(scenario.case.pulls, "fresh node")
         limit = f"serves {nodes} in {scenario.case.window / 3600:g} hours without an account"
-        yield f"  {waiting} on ready nodes wait: Docker Hub {limit}; a mirror serves all"
+        yield f"{waiting} on ready nodes wait: Docker Hub {limit}; a mirror serves all"
 
 
-def _measured(scenario: Scenario) -> list[str]:
-    """Which delays were measured, and what the others are worth."""
+def model_notes(scenario: Scenario) -> list[str]:
+    """How far the model is to be trusted: which delays were measured, and what the others are worth."""
     delays = scenario.measured
     if delays is None or not delays.notes:
-        return [] if scenario.case.settings.karpenter else [f"  {_MODEL}"]
+        return [] if scenario.case.settings.karpenter else [_MODEL]
     lines = [f"measured: {', '.join(delays.notes)} ({delays.place})"]
     if delays.missing:
         lines.append(f"not measured: {', '.join(delays.missing)}; docs/simulate.md says how far off these may be")
-    return [line for text in lines for line in wrap(visible(text), 110, initial_indent="  ", subsequent_indent="    ")]
+    return lines
 
 
 def share(outcome: SimulationResult, phase: str) -> float:
@@ -183,35 +224,57 @@ def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
 # --- what if
 
 
-def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
-    """What each fix saves, and all of them, as a table, and how to make them."""
+ALL = "all of these"
+
+
+class SavingsTable(NamedTuple):
+    """What fixes save of a run as a table, without one a sentence for each; and the command that shows the fixes."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[str, ...]
+    command: str
+
+
+def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> SavingsTable:
+    """What each fix saves, and all of them, and how to make them."""
     if savings and not (outcome.without_wall or outcome).middle.summary.finished:
-        done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min"
-                for one in savings if one.after is not None]  # fmt: skip
-        return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
+        lines = [f"with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min"
+                 for one in savings if one.after is not None]  # fmt: skip
+        return SavingsTable((), (), tuple(lines), _command(savings))
     if not savings:
         why = "" if outcome.scenario.has_autoscaler else "; its autoscaler is not in this code"
-        return f"\n  what if: none of kcheck's fixes changes this run{why}\n"
+        return SavingsTable((), (), (f"what if: none of kcheck's fixes changes this run{why}",), "")
     priced = outcome.dollars is not None
-    lines = ["", f"  {'saved by':30} {'minutes':>12} {'node-hours':>16}{'$':>18}  fix" if priced else
-             f"  {'saved by':30} {'minutes':>12} {'node-hours':>16}  fix"]  # fmt: skip
-    for one in savings:
-        name = "all of these" if len(one.rules) > 1 else one.rules[0]
-        if one.saved is not None:
-            lines.append(f"  {name:30} {_saved(one.saved, priced=priced)}  {one.safety}")
+    head = ("saved by", "minutes", "node-hours", *(["$"] if priced else []), "fix")
+    rows = tuple(
+        (ALL if len(one.rules) > 1 else one.rules[0], *_saved(one.saved, priced=priced), one.safety)
+        for one in savings
+        if one.saved is not None
+    )
     fixes = [one for one in savings if one.after is not None]
-    return "\n".join([*lines, *(["", f"  {_command(fixes)}"] if fixes else [])]) + "\n"
+    return SavingsTable(head, rows, (), _command(fixes) if fixes else "")
 
 
-def _saved(saved: Saving, *, priced: bool) -> str:
+_COLUMNS = {4: "  {:30} {:>12} {:>16}  {}", 5: "  {:30} {:>12} {:>16} {:>17}  {}"}
+"""The table of savings with and without money."""
+
+
+def table(outcome: SimulationResult, savings: list[FixSaving]) -> str:
+    """The table of savings as text."""
+    found = savings_table(outcome, savings)
+    rows = [_COLUMNS[len(row)].format(*row) for row in (found.head, *found.rows) if row]
+    command = ["", f"  {found.command}"] if found.command else []
+    return "\n".join(["", *rows, *(f"  {line}" for line in found.lines), *command]) + "\n"
+
+
+def _saved(saved: Saving, *, priced: bool) -> list[str]:
     """The columns of the table: minutes, node-hours, and dollars where nodes have a price."""
     columns = [
-        f"{_minutes(saved.time.least, saved.time.most).removesuffix(' min'):>12}",
-        f"{_bounds(saved.node_time, node_hours):>16}",
+        minutes_text(saved.time.least, saved.time.most).removesuffix(" min"),
+        _bounds(saved.node_time, node_hours),
     ]
-    if priced:
-        columns.append("" if saved.money is None else f"{_bounds(saved.money, dollars):>17}")
-    return " ".join(columns)
+    return [*columns, *(["" if saved.money is None else _bounds(saved.money, dollars)] if priced else [])]
 
 
 def _bounds(estimate: Estimate, show: Callable[[int], str]) -> str:
@@ -276,7 +339,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }
     if outcome.without_wall is not None:
-        data["stopped_by"] = [line.strip() for line in _stop_reasons(outcome)]
+        data["stopped_by"] = list(stop_reasons(outcome))
         data["beyond"] = _data(outcome.without_wall, None)
     return data if savings is None else {**data, "what_if": [_saving(one) for one in savings]}
 

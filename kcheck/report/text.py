@@ -25,7 +25,8 @@ _MOST_INPUTS = 3
 _MOST_OTHERS = 3
 _MOST_LINES = 5
 _WIDEST = 100
-_ALSO = "also "
+ALSO = "also "
+"""What notes on other objects with the same place begin with."""
 
 
 def render(report: Report) -> str:
@@ -69,12 +70,12 @@ def _notes(finding: Finding) -> Iterator[str]:
     if source.private:  # a plan has no lines to look at
         yield finding.object.rpartition(f"{source.path}:")[2]
     yield from finding.details
-    also = [related.message for related in finding.related if related.message.startswith(_ALSO)]
+    also = [related.message for related in finding.related if related.message.startswith(ALSO)]
     if also:
         own = f"{finding.object.partition(':')[0]}:"
-        names = [message.removeprefix(_ALSO).removeprefix(own) for message in also[:_MOST_OTHERS]]
+        names = [message.removeprefix(ALSO).removeprefix(own) for message in also[:_MOST_OTHERS]]
         yield f"also: {', '.join(names)}{_rest(len(also))}"
-    yield from _places([related for related in finding.related if not related.message.startswith(_ALSO)])
+    yield from _places([related for related in finding.related if not related.message.startswith(ALSO)])
     if finding.fix is not None:
         yield f"fix ({finding.fix.safety}): {finding.fix.title}"
     if finding.help:
@@ -93,14 +94,19 @@ def _places(places: list[Related]) -> Iterator[str]:
         listed[related.message] += 1
         if listed[related.message] > _MOST_OTHERS:
             continue
-        source, at = related.span.source, related.span.begin
-        code = _attribute(related.span) if source.private else line_text(related.span)
-        note = "" if _plain(related.message) in _plain(code) else related.message
-        code = _short(code.rstrip("{[(=: ") if note else code)
-        yield f"{source.path}:{at.line}  {f'{code} ({note})' if code and note else code or note}"
+        code, note = related_code(related)
+        yield f"{place_text(related.span)}  {f'{code} ({note})' if code and note else code or note}"
     left = sum(number - _MOST_OTHERS for number in listed.values() if number > _MOST_OTHERS)
     if left:
         yield f"and {counted(left, 'more place')}"
+
+
+def related_code(related: Related) -> tuple[str, str]:
+    """The code of another place, and what it is there for unless the code says it."""
+    span = related.span
+    code = attribute_text(span) if span.source.private else line_text(span)
+    note = "" if _plain(related.message) in _plain(code) else related.message
+    return _short(code.rstrip("{[(=: ") if note else code), note
 
 
 def _plain(name: str) -> str:
@@ -111,7 +117,7 @@ def _plain(name: str) -> str:
 def excerpt(span: Span) -> list[str]:
     """The source line with carets below the span; of a long line the part around it."""
     if span.source.private:
-        text = _attribute(span)
+        text = attribute_text(span)
         return [visible(f"   | {text}")] if text else []
     place = span.begin
     line = span.source.line(place.line)
@@ -134,7 +140,7 @@ def excerpt(span: Span) -> list[str]:
     return [visible(f" {number} | {_short(text)}"), f" {pad} | {' ' * start}{'^' * carets}"]
 
 
-def _attribute(span: Span) -> str:
+def attribute_text(span: Span) -> str:
     """What a plan says of one attribute; nothing of a text that holds many values."""
     text = span.text
     return "" if "\\n" in text or "\n" in text or text[:1] in "{[" else _short(text)

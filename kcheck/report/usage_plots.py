@@ -36,20 +36,16 @@ _LEFT, _LETTER, _RIGHT = 0.03, 0.0115, 0.97
 """Shares of its width: what is left of the names, a letter of these, and where it ends."""
 _LITTLE = 0.001
 """The share of all bars below which a part is not drawn."""
-COLORS = {"ink": "#52525b", "grid": "#a1a1aa", "used": "#2563eb", "idle": "#ea580c", "unknown": "#a1a1aa"} | dict(
-    zip(
-        ("line0", "line1", "line2", "line3", "line4"),
-        ("#2563eb", "#ea580c", "#16a34a", "#9333ea", "#0891b2"),
-        strict=True,
-    )
-)
-"""The colors of a plot on white; the page has others for the dark."""
-_MARKS = {name: f"#00fe{index:02x}" for index, name in enumerate(COLORS)}
+_COLORS = ("ink", "grid", "used", "idle", "unknown", "line0", "line1", "line2", "line3", "line4")
+"""The colors of a page that a plot uses."""
+_MARKS = {name: f"#00fe{index:02x}" for index, name in enumerate(_COLORS)}
 """What stands for a color until the page gives it one."""
 _SPACE = regex(r"\n\s*")
 _DEFINED = regex(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL)
 _NAMED = regex(r"<g id=\"[^\"]*\"")
 """Groups have names that other plots of the page have, too, and that nothing refers to."""
+_STYLED = regex(r" style=\"([^\"]*)\"")
+_FONT = regex(r"(?:\S+ )*?([\d.]+px) (.*)")
 _SIZE = regex(r"<svg [^>]*?viewBox=\"([^\"]*)\"[^>]*>")
 
 
@@ -223,6 +219,17 @@ def _svg(figure: Figure, axes: Axes, title: str, side_by_side: int = 3) -> str:
     body = _NAMED.sub("<g", _SPACE.sub("\n", body))
     head = f'<svg viewBox="\\1" role="img" class="plot"><title>{xml_text(title)}</title>'.replace("\\", "\\\\")
     body = _SIZE.sub(lambda match: head.replace("\\\\1", match[1]), body, count=1)
+    body = _STYLED.sub(lambda match: _attributes(match[1]), body)
     for name, mark in _MARKS.items():
         body = body.replace(mark, f"var(--{name})")
     return body
+
+
+def _attributes(style: str) -> str:
+    """A style as attributes of SVG: the policy of a page allows no styles of elements."""
+    pairs = [part.split(": ", 1) for part in style.split(";") if ": " in part]
+    found = {name.strip(): value.strip() for name, value in pairs}
+    font = _FONT.fullmatch(found.pop("font", ""))
+    if font:
+        found |= {"font-size": font[1], "font-family": font[2]}
+    return "".join(f' {name}="{value}"' for name, value in found.items())

@@ -179,14 +179,9 @@ def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] |
 
 def untolerated(template: PodTemplate, taint: str) -> bool:
     """Whether a taint, `key=value:Effect`, keeps pods away for sure."""
-    if not isinstance(template.tolerations, Known):
+    if not isinstance(template.tolerations, Known) or not keeps_away(taint):
         return False
-    rest, _, effect = taint.rpartition(":")
-    key, _, value = rest.partition("=")
-    effect = effect.replace("_", "").lower()
-    if not keeps_away(taint):
-        return False
-    return not any(_tolerates(one, key, value, effect) for one in template.tolerations.value)
+    return not any(tolerates(one, taint) for one in template.tolerations.value)
 
 
 def keeps_away(taint: str) -> bool:
@@ -215,14 +210,15 @@ def _labels(template: PodTemplate, pool: NodePool) -> Fit:
 
 
 def _term(term: Iterable[Requirement], pool: NodePool) -> Fit:
-    found = [(one, _meets(one, pool)) for one in term]
+    found = [(one, meets(one, pool)) for one in term]
     missed = next((one for one, meets in found if meets is False), None)
     if missed is not None:
         return Fit(fits=False, why=f"the label {missed.key}={','.join(missed.values)}")
     return Fit(None) if any(meets is None for _, meets in found) else Fit(fits=True)
 
 
-def _meets(one: Requirement, pool: NodePool) -> bool | None:
+def meets(one: Requirement, pool: NodePool) -> bool | None:
+    """Whether the nodes of a pool meet a requirement on labels; None if unknown."""
     value = _label(one.key, pool)
     if value is None:
         return None
@@ -352,8 +348,11 @@ def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
     return admits and asked and not evicts
 
 
-def _tolerates(one: Toleration, key: str, value: str, effect: str) -> bool:
-    if one.effect and one.effect.lower() != effect:
+def tolerates(one: Toleration, taint: str) -> bool:
+    """Whether a toleration covers a taint, `key=value:Effect`."""
+    rest, _, effect = taint.rpartition(":")
+    key, _, value = rest.partition("=")
+    if one.effect and one.effect.lower() != effect.replace("_", "").lower():
         return False
     if not one.key:
         return one.operator == "Exists"

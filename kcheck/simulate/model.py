@@ -225,11 +225,19 @@ class JobTimes(NamedTuple):
     done: float
 
 
+class Span(NamedTuple):
+    """A phase of one node."""
+
+    phase: str
+    begin: float
+    end: float
+
+
 class Use(NamedTuple):
-    """The nodes that a run had of a pool, and the seconds for which they are paid, all together."""
+    """The nodes that a run had of a pool, and the seconds for which they are paid, all together, by phase."""
 
     nodes: int
-    paid: float
+    phases: dict[str, float]
 
 
 class Summary(Struct):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kcheck.simulate.model import PHASES
+from kcheck.simulate.model import PHASES, Span
 
 if TYPE_CHECKING:
     from kcheck.simulate.model import Job, Pool
@@ -75,6 +75,22 @@ class Node:
             self.spend("boot", now)
         else:
             self.rest(now, unneeded_time)
+
+
+class TracedNode(Node):
+    """A machine that also notes when each phase was."""
+
+    __slots__ = ("_spans",)
+
+    def __init__(self, pool: Group, launched: float, spans: list[Span]) -> None:
+        super().__init__(pool, launched)
+        self._spans = spans
+
+    def spend(self, phase: str, now: float) -> None:
+        """The time since the last call was spent for a phase."""
+        if now > self._mark:
+            self._spans.append(Span(phase, self._mark, now))
+        super().spend(phase, now)
 
 
 class Group(Struct):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.simulate.model import PHASES
 from kcheck.simulate.run import simulate, summarize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from kcheck.simulate.model import Case, Run, Summary
+    from kcheck.simulate.model import Case, Run, Span, Summary
     from kcheck.simulate.scenario import Scenario
 
 _IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
 _GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
 _PULLS = "the registry's pull limit"
+PARTS = {"start": ("boot", "wait"), "work": ("work",), "idle": ("idle", "queue", "delete")}
+"""The phases of a node in three parts: before its pod works, while it does, and after."""
 
 
 class Range(NamedTuple):
@@ -23,6 +27,13 @@ class Range(NamedTuple):
 
     least: float
     most: float
+
+
+class Part(NamedTuple):
+    """What a part of the paid time takes, and what it costs: None without any price."""
+
+    node_hours: Range
+    dollars: Range | None
 
 
 class SimulationResult(NamedTuple):
@@ -65,6 +76,12 @@ class SimulationResult(NamedTuple):
         case = self.scenario.case
         return range_of(cost(case, run.summary) for run in self.runs) if is_priced(case) else None
 
+    def part(self, phases: Sequence[str]) -> Part:
+        """What some phases of the paid time take and cost: in the run with the least of it and the most."""
+        case = self.scenario.case
+        hours = range_of(sum(run.summary.phases[phase] for phase in phases) / 3600 for run in self.runs)
+        return Part(hours, range_of(cost(case, run.summary, phases) for run in self.runs) if is_priced(case) else None)
+
     @property
     def unpriced(self) -> int:
         """Nodes of the median run that have no price."""
@@ -94,10 +111,11 @@ def is_priced(case: Case) -> bool:
     return any(pool.price is not None for pool in case.pools)
 
 
-def cost(case: Case, summary: Summary) -> float:
-    """US dollars that the nodes of a run cost, without those that have no price."""
-    pairs = zip(case.pools, summary.uses, strict=True)
-    return sum(pool.price.mills * use.paid for pool, use in pairs if pool.price is not None) / 3_600_000
+def cost(case: Case, summary: Summary, phases: Iterable[str] = PHASES) -> float:
+    """US dollars that some phases of a run cost, without nodes that have no price."""
+    pairs = list(zip(case.pools, summary.uses, strict=True))
+    mills = (pool.price.mills * use.phases[name] for name in phases for pool, use in pairs if pool.price is not None)
+    return sum(mills) / 3_600_000
 
 
 def run_scenario(scenario: Scenario) -> SimulationResult:
@@ -175,3 +193,16 @@ def _delete(case: Case) -> str:
 def minutes(seconds: float) -> str:
     """A duration as text that is about so long."""
     return f"{seconds / 60:.3g} min" if seconds >= 60 else f"{seconds:.2g} s"
+
+
+def part_nodes(spans: Iterable[Span], until: float, columns: int) -> dict[str, list[float]]:
+    """How many nodes are in each part of their time, on average over each of equal columns of a run."""
+    names = {phase: part for part, phases in PARTS.items() for phase in phases}
+    changes = {part: [0.0] * (columns + 2) for part in PARTS}
+    for phase, begin, end in spans:
+        own = changes[names[phase]]
+        for time, sign in ((begin, 1), (end, -1)):
+            column, rest = divmod(min(max(time / until, 0.0), 1.0) * columns, 1)
+            own[int(column)] += sign * (1 - rest)
+            own[int(column) + 1] += sign * rest
+    return {part: list(accumulate(own))[:columns] for part, own in changes.items()}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kcheck.simulate.clock import Clock
 from kcheck.simulate.cloud import REGISTERED_AT, Provider, draws
 from kcheck.simulate.karpenter import Karpenter
-from kcheck.simulate.model import PHASES, Event, JobTimes, Point, Run, Summary, Use
-from kcheck.simulate.nodes import NEVER, Fleet, Group, Node
+from kcheck.simulate.model import PHASES, Event, JobTimes, Point, Run, Span, Summary, Use
+from kcheck.simulate.nodes import NEVER, Fleet, Group, Node, TracedNode
 from kcheck.simulate.pods import Pods
 from kcheck.simulate.requests import Client
 from kcheck.simulate.scaler import Scaler
@@ -46,6 +46,15 @@ def summarize(case: Case) -> Summary:
     return _run(case, timeline=False).summary if found is None else found
 
 
+def trace(case: Case) -> list[Span]:
+    """The phases of all nodes of a run, each with its time."""
+    spans: list[Span] = []
+    simulation = _Simulation(case, timeline=False, spans=spans)
+    simulation.run()
+    simulation.dissolve()
+    return spans
+
+
 def _run(case: Case, *, timeline: bool) -> Run:
     simulation = _Simulation(case, timeline=timeline)
     result = simulation.run()
@@ -57,7 +66,8 @@ def _run(case: Case, *, timeline: bool) -> Run:
 
 
 class _Simulation:
-    def __init__(self, case: Case, *, timeline: bool = True) -> None:
+    def __init__(self, case: Case, *, timeline: bool, spans: list[Span] | None = None) -> None:
+        self.spans = spans
         self.case, self.cloud = case, case.cloud
         self.clock = Clock()
         self.fleet = Fleet([Group(pool) for pool in case.pools])
@@ -111,7 +121,7 @@ class _Simulation:
         self.pods.free(0.0, node)
 
     def _new(self, group: Group, launched: float) -> Node:
-        node = Node(group, launched)
+        node = Node(group, launched) if self.spans is None else TracedNode(group, launched, self.spans)
         self.fleet.nodes.append(node)
         return node
 
@@ -345,29 +355,28 @@ class _Simulation:
         end = max([0.0, *(node.gone for node in nodes if node.gone < NEVER)])
         done = pods.last_done
         finished = pods.finished == self.case.pods and self._over()
-        paid_nodes: list[Node] = []
-        paid_of: dict[int, list[float]] = {id(group): [] for group in self.fleet.groups}
+        paid_nodes: dict[int, list[Node]] = {id(group): [] for group in self.fleet.groups}
         until = max(end, done, self.last_loop)
         for node in nodes:
-            last = node.gone
-            if last == NEVER:
-                last = until
-                node.close(last, self.case.settings.unneeded_time)
-            if node.launched >= last:
-                continue
-            paid_nodes.append(node)
-            paid_of[id(node.pool)].append(self.provider.paid(last - node.launched))
-        phases = {phase: sum([node.spent[phase] for node in paid_nodes], 0.0) for phase in PHASES}
-        uses = tuple(Use(len(paid_of[id(group)]), sum(paid_of[id(group)])) for group in self.fleet.groups)
-        paid = sum(use.paid for use in uses)
+            if node.gone == NEVER:
+                node.close(until, self.case.settings.unneeded_time)
+            if node.launched < min(node.gone, until):
+                paid_nodes[id(node.pool)].append(node)
+        uses = tuple(self._use(paid_nodes[id(group)], until) for group in self.fleet.groups)
+        phases = {phase: sum([use.phases[phase] for use in uses]) for phase in PHASES}
         readies = [node.ready for node in nodes if node.ready < NEVER]
-        rounding = paid - sum(phases.values())
-        phases["delete"] += rounding
         return Summary(
             total=max(end, done) if finished else until, finished=finished, first_ready=min(readies, default=NEVER),
             last_ready=max(readies, default=NEVER), last_start=pods.last_start, last_done=done,
-            pods_done=pods.finished, launched=len(nodes), paid=paid, phases=phases, uses=uses, held=self.held,
-            bound=frozenset(self.scaler.bound),
+            pods_done=pods.finished, launched=len(nodes), paid=sum(phases.values()), phases=phases, uses=uses,
+            held=self.held, bound=frozenset(self.scaler.bound),
             jobs=tuple(JobTimes(one.job.name, one.first_start, one.done) for one in pods.works),
             interrupted=self.interrupted, lost=pods.lost, failed=pods.failed, refused=pods.refused,
         )  # fmt: skip
+
+    def _use(self, nodes: list[Node], until: float) -> Use:
+        """What is paid for the nodes of a pool; a step of billing is more than the time, and counts as deletion."""
+        paid = sum([self.provider.paid(min(node.gone, until) - node.launched) for node in nodes])
+        phases = {phase: sum([node.spent[phase] for node in nodes], 0.0) for phase in PHASES}
+        phases["delete"] += paid - sum(phases.values())
+        return Use(len(nodes), phases)

@@ -212,8 +212,8 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
         return _steps(node.each, scope.with_names(**{_ELEMENT: item}))
 
     if isinstance(target, Partial) and isinstance(target.part, tuple):
-        rounds = ((each(entry.item), None if entry.sure else target) for entry in entries_of(target))
-        return scope.budget.hold(gathered(rounds, _here(node)))
+        items = ((each(entry.item), None if entry.sure else target) for entry in entries_of(target))
+        return scope.budget.hold(gathered(items, _here(node)))
     if isinstance(target, Unknown):
         return Unknown(target.reason, target.origin, target.symbol and Symbol(target.symbol.address, "?"))
     value = target.value
@@ -354,8 +354,12 @@ def _steps_of_round(loop: Span) -> int:
     return _ROUND + ((loop.end - loop.start) >> 4)
 
 
-def _rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | None]]:
-    """The iterations of a loop that pass its condition, with a reason if uncertain."""
+def rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | None]]:
+    """The scopes of a loop's iterations that pass its condition, with a reason if uncertain.
+
+    Raises:
+        EvaluationError: Terraform would refuse the collection or the condition.
+    """
     collection = value_of(node.collection, scope)
     missing = collection if isinstance(collection, Unknown) else None
     steps = _steps_of_round(node.span)
@@ -372,12 +376,12 @@ def _rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | No
 
 def _for(node: nodes.For, scope: Scope) -> Datum:
     if node.result_key is None:
-        rounds = ((_part(node.value, inner), why) for inner, why in _rounds(node, scope))
-        return scope.budget.hold(gathered(rounds, _here(node)))
+        items = ((_part(node.value, inner), why) for inner, why in rounds(node, scope))
+        return scope.budget.hold(gathered(items, _here(node)))
     result = Gathering(_here(node))
     if node.grouped:
         return _grouped(node, node.result_key, result, scope)
-    for inner, why in _rounds(node, scope):
+    for inner, why in rounds(node, scope):
         key = value_of(node.result_key, inner)
         if isinstance(key, Known) and why is None and scalars.to_string(key.value) in result.part:
             raise EvaluationError(f'the key "{key.value}" occurs twice in a `for`; `...` would group the values')
@@ -389,7 +393,7 @@ def _grouped(node: nodes.For, result_key: nodes.Expression, result: Gathering, s
     """A `for` that groups values by their key."""
     groups: dict[str, list[tuple[Datum, Unknown | None]]] = {}
     keys: dict[str, Datum] = {}
-    for inner, why in _rounds(node, scope):
+    for inner, why in rounds(node, scope):
         key = value_of(result_key, inner)
         name = key_of(key) if isinstance(key, Unknown) else scalars.to_string(key.value)
         if name is None:

@@ -174,7 +174,7 @@ class Module:
         names = self.scope.namespace(kind)
         for found_kind, name in self.configuration.resources:
             if found_kind == kind:
-                yield from _instances(names.attribute(name))
+                yield from instances_in(names.attribute(name))
         for call in self.configuration.calls:
             for module in self.children(call):
                 if kind in module.kinds():
@@ -195,7 +195,7 @@ class Module:
         for module in self.all():
             for (found_kind, name), block in module.configuration.data.items():
                 if found_kind == kind:
-                    for instance in _instances(expand(block, module.prefixed(f"data.{kind}.{name}"), module.scope)):
+                    for instance in instances_in(expand(block, module.prefixed(f"data.{kind}.{name}"), module.scope)):
                         yield instance.address, instance
 
     def kinds(self) -> set[str]:
@@ -276,7 +276,7 @@ class Module:
                     if own is not None:
                         read.update(own.configuration.variables, *own.configuration.inputs.values())
                     left = [key for key in block.body.attributes if key not in read]
-                    for instance in _instances(expand(block, module.prefixed(f"module.{name}"), module.scope)):
+                    for instance in instances_in(expand(block, module.prefixed(f"module.{name}"), module.scope)):
                         yield instance, left
 
     def all(self) -> Iterator[Module]:
@@ -308,7 +308,8 @@ class _Outputs(Names):
         self.module = module
 
 
-def _instances(value: Datum) -> Iterator[Instance]:
+def instances_in(value: Datum) -> Iterator[Instance]:
+    """The instances that an expanded block has."""
     for part in _parts(value):
         if isinstance(part, Instance):
             yield part

@@ -121,7 +121,7 @@ class BlockRecord:
         content = next(iter(block.body.all("content")), None) if block is not None else None
         if block is None or content is None or "for_each" not in block.body.attributes:
             return None
-        iterator = _iterator(block, kind)
+        iterator = iterator_name(block, kind)
         for name, entry in content.body.attributes.items():
             if not re.search(rf"\b{iterator}\.value\W+{name}\b", entry.value_span.text):
                 return None
@@ -320,8 +320,8 @@ def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Da
     return gathered([instance(Unknown(count.reason), address, count)], origin)
 
 
-def _iterator(block: nodes.Block, kind: str) -> str:
-    """The iterator name of a `dynamic` block."""
+def iterator_name(block: nodes.Block, kind: str) -> str:
+    """The name of the loop variable of a `dynamic` block."""
     entry = block.body.attributes.get("iterator")
     return entry.value_span.text.strip('"') if entry is not None else kind
 
@@ -335,7 +335,7 @@ def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unkn
     collection = evaluate(entries["for_each"].expression, scope)
     if isinstance(collection, Unknown):
         return collection
-    iterator = _iterator(block, kind)
+    iterator = iterator_name(block, kind)
     value = collection.value
     excess = _too_many(len(value), block, scope) if isinstance(value, dict | tuple) else None
     if excess is not None:

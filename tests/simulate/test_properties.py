@@ -16,7 +16,7 @@ from kcheck.simulate.clock import Clock
 from kcheck.simulate.model import PHASES, Case, Cloud, Job, Pool, Run, Settings, Summary
 from kcheck.simulate.nodes import Fleet, Group, Node
 from kcheck.simulate.pods import Pods
-from kcheck.simulate.run import simulate, summarize
+from kcheck.simulate.run import simulate, summarize, trace
 from kcheck.simulate.scaler import Scaler
 from tests.places import LONG
 
@@ -114,6 +114,17 @@ def test_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
     assert all(summary.phases[phase] >= -summary.launched for phase in PHASES)  # a step of billing each
     assert summary.phases["work"] == pytest.approx(one.job.pods * one.job.duration)
     assert summary.overspend(one) >= 1
+
+
+@given(one=runs)
+@slow
+def test_traced_phases_are_those_that_are_paid(one: Case) -> None:
+    summary, spans = simulate(one).summary, trace(one)
+    for phase in PHASES:
+        traced = sum(span.end - span.begin for span in spans if span.phase == phase)
+        billed = summary.launched if phase == "delete" else 0  # a step of billing each
+        assert traced == pytest.approx(summary.phases[phase], abs=billed + 1e-6)
+        assert summary.phases[phase] == pytest.approx(sum(use.phases[phase] for use in summary.uses))
 
 
 def test_least_that_is_billed() -> None:

@@ -78,6 +78,7 @@ def test_a_page_needs_nothing_else(made: Recording) -> None:
     assert all(link.startswith("#") for link in page.links)
     assert re.findall(r"https?://(?!www\.w3\.org)", text) == []
     assert page.events == []
+    assert " style=" not in text, "the policy of the page allows none"
     ids = re.findall(r' id="([^"]*)"', text)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r"#([mp]\w{10})\b", text)) <= set(ids)

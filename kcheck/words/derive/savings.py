@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import reduce
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -15,13 +16,13 @@ from kcheck.words.derive import money, scaling
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from kcheck.model import Autoscaler, NodePool, Thing
+    from kcheck.model import Autoscaler, Cluster, NodePool, Thing
     from kcheck.numbers.machines import Price
     from kcheck.scale.world import World
     from kcheck.simulate.comparison import Estimate
-    from kcheck.simulate.model import Case, Pool, Settings
+    from kcheck.simulate.model import Case, Pool
     from kcheck.simulate.scenario import Scenario
     from kcheck.words.derive.money import Rate
 
@@ -43,29 +44,17 @@ class Saving(NamedTuple):
 
 def idle(autoscaler: Autoscaler, world: World) -> Value[Saving]:
     """What it saves to keep idle nodes no longer than is recommended: by the cloud's faster profile, else by the time."""
-    cluster = known(autoscaler.cluster)
-    profile = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
-    recommended = float(world.numbers.limits("any")["autoscaler.idle_time"].number)
-    changed: dict[str, float] = profile or {"unneeded_time": recommended}
-    return _by_settings(autoscaler, world, lambda own: replace(own, **changed))
+    return _saved(autoscaler, world, _without_idling(autoscaler, world))
 
 
 def deletion(autoscaler: Autoscaler, world: World) -> Value[Saving]:
     """What it saves to delete in batches that are large enough."""
-    batch = known(scaling.sufficient_batch(autoscaler, world))
-    return _by_settings(autoscaler, world, lambda own: replace(own, batch=batch or own.batch))
+    return _saved(autoscaler, world, _in_larger_batches(autoscaler, world))
 
 
 def tolerance(autoscaler: Autoscaler, world: World) -> Value[Saving]:
     """What it saves to pause only for as many nodes that are not ready as it should; null where that is nothing."""
-    nodes = known(scaling.tolerated_nodes(autoscaler, world)) or 0
-    percent = known(scaling.tolerated_share(autoscaler, world)) or 0
-
-    def tolerant(own: Settings) -> Settings:
-        count, share = max(own.unready_count, nodes), max(own.unready_percentage, float(percent))
-        return replace(own, unready_count=count, unready_percentage=share)
-
-    return _by_settings(autoscaler, world, tolerant)
+    return _saved(autoscaler, world, _tolerant(autoscaler, world))
 
 
 def split(pool: NodePool, world: World) -> Value[Saving]:
@@ -74,14 +63,67 @@ def split(pool: NodePool, world: World) -> Value[Saving]:
     owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if owner is None:
         return Unknown("no autoscaler of this pool is known", Origin((pool.place,)))
+    return world.remember("split", owner, lambda: _saved(owner, world, _split(pool, world)))
+
+
+def together(cluster: Cluster, world: World, changes: Iterable[tuple[str, Thing]]) -> Value[Saving]:
+    """What several changes together save of a cluster's run, each given by its word and the thing that has it."""
+    owner = world.autoscaling.autoscaler(cluster)
+    if owner is None:
+        return Unknown("no autoscaler of this cluster is in the code", Origin((cluster.place,)))
+    wanted = [_CHANGES[word](thing, world) for word, thing in changes]
+    if not wanted:
+        run = _run(owner, world)
+        return Unknown(run, Origin((owner.place,))) if isinstance(run, str) else computed(owner, None)
+    return _saved(owner, world, lambda case: reduce(lambda own, change: change(own), wanted, case))
+
+
+_Change: TypeAlias = "Callable[[Case], Case]"
+
+
+def _without_idling(autoscaler: Autoscaler, world: World) -> _Change:
+    cluster = known(autoscaler.cluster)
+    profile = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
+    recommended = float(world.numbers.limits("any")["autoscaler.idle_time"].number)
+    changed: dict[str, float] = profile or {"unneeded_time": recommended}
+    return lambda case: replace(case, settings=replace(case.settings, **changed))
+
+
+def _in_larger_batches(autoscaler: Autoscaler, world: World) -> _Change:
+    batch = known(scaling.sufficient_batch(autoscaler, world))
+    return lambda case: replace(case, settings=replace(case.settings, batch=batch or case.settings.batch))
+
+
+def _tolerant(autoscaler: Autoscaler, world: World) -> _Change:
+    nodes = known(scaling.tolerated_nodes(autoscaler, world)) or 0
+    percent = known(scaling.tolerated_share(autoscaler, world)) or 0
+
+    def change(case: Case) -> Case:
+        own = case.settings
+        count, share = max(own.unready_count, nodes), max(own.unready_percentage, float(percent))
+        return replace(case, settings=replace(own, unready_count=count, unready_percentage=share))
+
+    return change
+
+
+def _split(_pool: NodePool, world: World) -> _Change:
+    """No pool larger than is recommended; those of one size are scaled together."""
     most = world.numbers.limits("any")["large_pool.nodes"].number
-    return world.remember("split", owner, lambda: _saved(owner, world, lambda case: _split(case, most)))
+
+    def change(case: Case) -> Case:
+        parts = tuple(part for pool in case.pools for part in _parts(pool, ceil(pool.most / most)))
+        return replace(case, pools=parts, settings=replace(case.settings, balance=True))
+
+    return change
 
 
-def _split(case: Case, most: int) -> Case:
-    """The case with no pool larger than that, scaled together."""
-    parts = tuple(part for pool in case.pools for part in _parts(pool, ceil(pool.most / most)))
-    return replace(case, pools=parts, settings=replace(case.settings, balance=True))
+_CHANGES: dict[str, Callable[[Any, World], _Change]] = {
+    "idle_saving": _without_idling,
+    "deletion_saving": _in_larger_batches,
+    "tolerance_saving": _tolerant,
+    "split_saving": _split,
+}
+"""What a person changes to save it, by the words that rules have for savings."""
 
 
 def _parts(pool: Pool, number: int) -> list[Pool]:
@@ -98,11 +140,7 @@ def _parts(pool: Pool, number: int) -> list[Pool]:
     ]
 
 
-def _by_settings(autoscaler: Autoscaler, world: World, change: Callable[[Settings], Settings]) -> Value[Saving]:
-    return _saved(autoscaler, world, lambda case: replace(case, settings=change(case.settings)))
-
-
-def _saved(autoscaler: Autoscaler, world: World, change: Callable[[Case], Case]) -> Value[Saving]:
+def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Saving]:
     """What a change saves of the cluster's run, which `kcheck simulate` shows; null where that may be nothing."""
     base = _run(autoscaler, world) if world.config.run.savings else "savings are not asked for"
     if isinstance(base, str):

@@ -1,0 +1,84 @@
+"""What the keys of kcheck.yaml mean."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from kcheck.config import schemas
+from kcheck.config.locations import NAME
+from kcheck.editor.comments import of_rule
+from kcheck.editor.yaml_places import steps_to
+from kcheck.report.escape import markdown
+from kcheck.report.limit import names as limits
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from kcheck.editor.snapshot import Snapshot
+    from kcheck.source.text import Source, Span
+
+_RULES = frozenset({"select", "ignore", "not_ignorable", "per_path_ignores", "severity", "rule"})
+"""Keys below which rules are named."""
+
+
+def is_settings(source: Source) -> bool:
+    """Whether a file is kcheck's own settings."""
+    return os.path.basename(source.path) == NAME
+
+
+def of_settings(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, Span] | None:
+    """What a key, or a rule that is named, in kcheck.yaml is: Markdown, and its place."""
+    found = steps_to(source, offset) if is_settings(source) else None
+    if found is None:
+        return None
+    names = [step for step in found.steps if isinstance(step, str)]
+    if found.scalar is not None and not _RULES.isdisjoint(names):
+        text = of_rule(found.scalar.text, snapshot)
+        if text:
+            return text, found.scalar.span
+    if not found.on_key or found.scalar is None:
+        return None
+    if names[:1] == ["limits"] and len(names) == 2:
+        entry = limits().get(names[1])
+        said = f"documented: {entry.value} {entry.unit}" if entry is not None else ""
+        return (f"**{markdown(names[1])}**: {markdown(said)}", found.scalar.span) if said else None
+    wanted = _schema(found.steps)
+    if wanted is None or "description" not in wanted:
+        return None
+    return f"**{markdown('.'.join(names))}**: {markdown(wanted['description'])}{_values(wanted)}", found.scalar.span
+
+
+def _schema(steps: tuple[str | int, ...]) -> dict[str, Any] | None:
+    """The part of the schema that is about the value at some keys."""
+    whole = schemas.load("settings")
+    part: dict[str, Any] | None = whole
+    for step in steps:
+        part = _resolved(part, whole)
+        if part is None:
+            return None
+        if isinstance(step, int):
+            part = part.get("items")
+        else:
+            more = part.get("additionalProperties")
+            part = part.get("properties", {}).get(step) or (more if isinstance(more, dict) else None)
+    return {**(_resolved(part, whole) or {}), **part} if part is not None else None
+
+
+def _resolved(part: dict[str, Any] | None, whole: dict[str, Any]) -> dict[str, Any] | None:
+    """What a part of a schema refers to."""
+    name = str(part.get("$ref", "")).rpartition("/")[2] if part is not None else ""
+    return whole["$defs"].get(name) if name else part
+
+
+def _values(wanted: dict[str, Any]) -> str:
+    """The values that a key takes."""
+    if "enum" in wanted:
+        return f"\n\nOne of {markdown(', '.join(map(str, wanted['enum'])))}."
+    least, most = wanted.get("minimum"), wanted.get("maximum")
+    kind = wanted.get("type", "")
+    kind = {"array": "list", "object": "map"}.get(kind, kind) if isinstance(kind, str) else ""
+    bounds = f" from {least:,} to {most:,}" if isinstance(least, int) and isinstance(most, int) else ""
+    return f"\n\n{markdown(kind.capitalize())}{bounds}." if kind else ""
+
+
+__all__ = ["is_settings", "of_settings", "yaml"]

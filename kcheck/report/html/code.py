@@ -1,0 +1,127 @@
+"""Code in a page: the lines around a place with the place marked, and the changes of a fix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.report.text import attribute_text
+from kcheck.source.regex import regex
+from kcheck.source.text import OverlapError, steps
+from kcheck.source.units import counted
+from kcheck.syntax import edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.source.findings import Finding
+    from kcheck.source.text import Edit, Source, Span
+
+_AROUND = 2
+"""Lines before and after a place or a change."""
+_WIDEST = 160
+_MOST_CHANGED = 60
+"""Lines of a diff."""
+_MOST_BYTES = 1_000_000
+"""Of a file whose changes are shown."""
+_SECRET = regex(
+    r"(?i)^(.*(?:passw|passphrase|secret|token|credential|private_?key|api_?key|access_?key|connection_?string|dsn)"
+    r"[\w.\"'\]-]*\s*[:=]\s*)\S.*$"
+)
+_OPAQUE = regex(r"[\w+/=-]{40,}")
+
+
+class Line(NamedTuple):
+    """A line of code; the marked part is what a finding is about."""
+
+    number: int | None
+    before: str
+    marked: str = ""
+    after: str = ""
+
+
+class Changed(NamedTuple):
+    """A line of a diff: `kind` is added, removed or same, or place for what stands above a file's changes."""
+
+    kind: str
+    text: str
+
+
+def excerpt(span: Span) -> list[Line]:
+    """The line of a place, the place marked, and the lines around it; of a plan only the attribute."""
+    source, begin, end = span.source, span.begin, span.finish
+    if source.private:
+        text = attribute_text(span)
+        return [Line(None, "", text)] if text else []
+    last = len(source.line_starts)
+    numbers = range(max(1, begin.line - _AROUND), min(last, begin.line + _AROUND) + 1)
+    if not source.line(begin.line).strip():
+        return []
+    texts = {number: source.line(number).replace("\t", " ") for number in numbers}
+    indent = min(len(text) - len(text.lstrip()) for text in texts.values() if text.strip())
+    indent = min(indent, begin.column - 1)
+    lines = []
+    for number, text in texts.items():
+        if number == begin.line:
+            to = end.column - 1 if end.line == begin.line else len(text)
+            lines.append(_marked(number, text[indent:], begin.column - 1 - indent, max(to - indent, 0)))
+        else:
+            lines.append(Line(number, concealed(text[indent:])))
+    while lines and not lines[-1].before.strip() and not lines[-1].marked:
+        lines.pop()
+    while lines and not lines[0].before.strip() and not lines[0].marked:
+        lines.pop(0)
+    return lines
+
+
+def _marked(number: int, text: str, start: int, end: int) -> Line:
+    """A line with a part of it marked; of a long line what is around that part."""
+    before, marked, after = text[:start], text[start:end], text[end:]
+    if len(text) > _WIDEST and start > _WIDEST // 2:
+        before = f"...{before[-_WIDEST // 4 :]}"
+    room = max(_WIDEST - len(before), _WIDEST // 4)
+    return Line(number, before, _cut(marked, room), "" if len(marked) > room else _cut(after, room - len(marked)))
+
+
+def _cut(text: str, most: int = _WIDEST) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def concealed(text: str) -> str:
+    """A line that no finding is about, without what may be a secret: values of such names, and long opaque words."""
+    return _cut(_OPAQUE.sub("...", _SECRET.sub(r"\1...", text[: 2 * _WIDEST])))
+
+
+def fix_lines(finding: Finding) -> list[Changed]:
+    """The fix of one finding as a diff; empty where it cannot be written, and is described only."""
+    by_source: dict[Source, list[Edit]] = {}
+    try:
+        for one in edit.edits(finding.changes):
+            by_source.setdefault(one.span.source, []).append(one)
+        found = [line for source, own in by_source.items() for line in _file(source, own)]
+    except (edit.EditError, OverlapError):
+        return []
+    more = len(found) - _MOST_CHANGED
+    return found if more <= 0 else [*found[:_MOST_CHANGED], Changed("place", f"and {counted(more, 'more line')}")]
+
+
+def _file(source: Source, edits: list[Edit]) -> Iterator[Changed]:
+    """The changes of one file, each piece with the lines around it below its place."""
+    if source.private or len(source.data) > _MOST_BYTES:
+        return
+    old, new = source.data.split(b"\n"), edit.apply_edits(source, edits).split(b"\n")
+    changes = [step for step in steps(old, new) if step[0] != "equal"]
+    end = 0
+    for i, (_, start, stop, to, until) in enumerate(changes):
+        begin = max(start - _AROUND, end)
+        if begin > end or not i:
+            yield Changed("place", f"{source.path}:{start + 1}")
+        yield from (Changed("same", concealed(_text(line))) for line in old[begin:start])
+        yield from (Changed("removed", _cut(_text(line))) for line in old[start:stop])
+        yield from (Changed("added", _cut(_text(line))) for line in new[to:until])
+        following = changes[i + 1][1] if i + 1 < len(changes) else len(old)
+        end = min(stop + _AROUND, following)
+        yield from (Changed("same", concealed(_text(line))) for line in old[stop:end])
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").removesuffix("\r").replace("\t", " ")

@@ -1,0 +1,142 @@
+"""A whole page, or a picture alone: self-contained, no network, nothing of the repository unescaped.
+
+All text goes through templates that escape it and show hidden characters; only what a template made is markup.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.report.html import colors
+from kcheck.source.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+_POLICY = "default-src 'none'; script-src '{script}'; style-src '{style}'; base-uri 'none'; form-action 'none'"
+
+_WIDTH, _LINE = 760, 110
+"""Of a picture in a file of its own: pixels, and letters of a line."""
+
+
+class Picture(NamedTuple):
+    """An inline SVG that is as wide as its place, and so many pixels high."""
+
+    svg: Markup
+    height: int
+
+
+class Section(NamedTuple):
+    """A part of a page. `name` is what a link to it ends in."""
+
+    title: str
+    body: Markup
+    name: str
+
+
+class Number(NamedTuple):
+    """A number that a reader must see first, with what it is; a bad one is money for nothing."""
+
+    text: str
+    what: str
+    is_bad: bool = False
+
+
+class Head(NamedTuple):
+    """What stands above the sections: the title of the page, the line below it, and what a reader must see first."""
+
+    title: str
+    line: str = ""
+    body: Markup | str = ""
+
+
+def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *, is_filtered: bool = False) -> str:
+    """A page; with a script only if it `is_filtered`, as one of findings is."""
+    style = colors.variables() + _bundled("chart.css") + _bundled("style.css")
+    style += _bundled("findings.css") if is_filtered else ""
+    script = _bundled("script.js") if is_filtered else ""
+    policy = _POLICY.format(script=_hash(script), style=_hash(style)) if script else _unscripted(style)
+    made = markup(
+        "page.html", head=head, sections=list(sections), footer=list(footer), policy=policy,
+        style=_trusted(style), script=_trusted(script),
+    )  # fmt: skip
+    return f"{made}\n"
+
+
+def picture(own: Picture, heading: str, text: str = "") -> str:
+    """A picture of a page as a file of its own, with the colours that it has there, below a heading and a text."""
+    style, lines = _trusted(colors.inlined(_bundled("chart.css"))), textwrap.wrap(text, _LINE)
+    return f"{markup('picture.svg', picture=own, heading=heading, lines=lines, width=_WIDTH, style=style)}\n"
+
+
+def markup(template: str, **context: object) -> Markup:
+    """What a template makes of texts; all but markup is escaped in it."""
+    from markupsafe import Markup
+
+    return Markup(_environment().get_template(template).render(context).strip())  # noqa: S704 - it escapes
+
+
+def drawn(svg: str) -> Markup:
+    """A picture that a library drew, which escapes the texts that it is given."""
+    return _trusted(svg)
+
+
+def link(text: str, address: str, label: str = "") -> Markup:
+    """A text that leads to a page of the web; the label tells it from others with that text."""
+    return markup("link.html", text=text, address=address, label=label)
+
+
+def contents(label: str, parts: Sequence[tuple[str, str]]) -> Markup | str:
+    """Links to several sections, by their names."""
+    return markup("contents.html", label=label, parts=parts) if len(parts) > 1 else ""
+
+
+def numbers(found: Sequence[Number]) -> Markup | str:
+    """The numbers that a reader must see first."""
+    return markup("numbers.html", numbers=found) if found else ""
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        loader=FunctionLoader(lambda name: _bundled(f"templates/{name}")), autoescape=True, finalize=_finalized,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+
+
+def _finalized(value: object) -> object:
+    """A text as it may be looked at; markup as it is, which was made of such texts."""
+    return value if hasattr(value, "__html__") else visible(str(value))
+
+
+@cache
+def _bundled(name: str) -> str:
+    """A file of this package."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _trusted(text: str) -> Markup:
+    """A text that no stranger wrote as markup."""
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704 - our own
+
+
+def _unscripted(style: str) -> str:
+    return _POLICY.replace("script-src '{script}'; ", "").format(style=_hash(style))
+
+
+def _hash(text: str) -> str:
+    """What a policy knows an inlined text by."""
+    from base64 import b64encode
+    from hashlib import sha256
+
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,211 @@
+"""A simulated run as a picture: what its nodes do over time, and what of that is paid for without work."""
+
+from __future__ import annotations
+
+import textwrap
+from itertools import pairwise
+from math import ceil, inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.report import simulation
+from kcheck.report.html import document
+from kcheck.report.html.document import Picture
+from kcheck.simulate.results import part_nodes
+from kcheck.simulate.run import trace
+from kcheck.source.units import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcheck.simulate.results import SimulationResult
+
+_PARTS = ("work", "idle", "start")
+"""From the bottom to the top."""
+_COLUMNS = 240
+_HEIGHT = 260
+"""Pixels of the plot."""
+_LINE, _LETTER = 18, 7
+"""Pixels: the height of a line of text, and the width of a letter."""
+_LABEL = 44
+"""Characters of a line of the legend, which fit a phone."""
+_PHONE = 300
+"""Pixels of the narrowest plot."""
+_ROWS = 24
+"""Lines of the table at the most."""
+
+
+class Key(NamedTuple):
+    """An entry of the legend."""
+
+    part: str
+    lines: tuple[str, ...]
+    y: int
+
+
+class Band(NamedTuple):
+    """The area of a part, and its name where there is room for it: a percentage of the width, and pixels."""
+
+    part: str
+    path: str
+    words: tuple[str, ...]
+    x: float
+    y: int
+
+
+class Level(NamedTuple):
+    """A number of nodes with a line across the plot, `y` pixels below its top."""
+
+    kind: str
+    text: str
+    y: int
+
+
+class Moment(NamedTuple):
+    """A time with a line down the plot, at a percentage of the width."""
+
+    text: str
+    x: float
+    y: int
+
+
+class Tick(NamedTuple):
+    """A number of minutes, at a percentage of the width."""
+
+    text: str
+    x: float
+    anchor: str
+
+
+def chart(outcome: SimulationResult, name: str = "run") -> Picture:
+    """The run of median length; `name` tells the charts of a page apart."""
+    total = outcome.middle.summary.total or 1
+    nodes = part_nodes(trace(outcome.case), total, _COLUMNS)
+    levels, most = _levels(outcome, max(map(sum, zip(*nodes.values(), strict=True))))
+    keys = _legend(outcome)
+    moments = _moments(outcome, total, keys[-1].y + _LINE * len(keys[-1].lines) + 10)
+    top = moments[-1].y + 24
+    height = top + _HEIGHT + 40
+    words = [line.strip() for line in simulation.run_summary(outcome)]
+    svg = document.markup(
+        "run.svg", id=name, height=height, title=f"Nodes over time: {words[0]}", about=". ".join(words[1:]),
+        keys=keys, moments=moments, top=top, plot=_HEIGHT, base=top + _HEIGHT, columns=_COLUMNS, line_height=_LINE,
+        bands=_bands(outcome, nodes, most), levels=levels, ticks=_ticks(total),
+    )  # fmt: skip
+    return Picture(svg, height)
+
+
+def rows(outcome: SimulationResult) -> list[tuple[str, ...]]:
+    """What the picture shows in numbers: a time, the nodes of each part, and all nodes."""
+    minutes = max(1, ceil(outcome.middle.summary.total / 60))
+    step = next((step for step in (1, 2, 5, 10, 15, 30, 60) if minutes <= _ROWS * step), ceil(minutes / _ROWS))
+    columns = ceil(minutes / step)
+    nodes = part_nodes(trace(outcome.case), columns * step * 60, columns)
+    found = []
+    for at, each in enumerate(zip(*(nodes[part] for part in simulation.PART_NAMES), strict=True)):
+        time = f"{at * step:,} to {(at + 1) * step:,} min"
+        found.append((time, *(f"{number:,.0f}" for number in (*each, sum(each)))))
+    return found
+
+
+def _legend(outcome: SimulationResult) -> list[Key]:
+    found, y = [], 12
+    for part in _PARTS:
+        lines = _wrapped(simulation.part_text(outcome, part))
+        found.append(Key(part, lines, y))
+        y += _LINE * len(lines) + 2
+    return found
+
+
+def _wrapped(text: str) -> tuple[str, ...]:
+    """The lines of an entry: its cost stays together."""
+    hours, comma, spent = text.partition(", ")
+    whole = len(text) <= _LABEL or not comma
+    return tuple(textwrap.wrap(text, _LABEL, break_on_hyphens=False)) if whole else (f"{hours},", spent)
+
+
+def _levels(outcome: SimulationResult, peak: float) -> tuple[list[Level], int]:
+    """The lines across the plot, and the number of nodes at its top."""
+    case = outcome.scenario.case
+    lines = [("target", case.pods, f"{counted(case.pods, 'node')} for the job{'s' if case.others else ''}")]
+    if case.ceiling is not None:
+        others = f", {case.system_nodes:,} of them in other pools" if case.system_nodes else ""
+        lines.append(("wall", case.ceiling - case.system_nodes, f"wall: {counted(case.ceiling, 'node')}{others}"))
+    step = _round_step(max(peak, *(number for _, number, _ in lines)) / 5)
+    most = step * ceil(max(peak, *(number for _, number, _ in lines)) / step + 0.1)
+    found = [Level(kind, text, _y(number, most)) for kind, number, text in lines]
+    for number in range(step, most + 1, step):
+        y = _y(number, most)
+        near = any(abs(y - own.y) < _LINE for own in found)
+        found.append(Level("tick", "" if near else f"{number:,}{' nodes' if number + step > most else ''}", y))
+    return found, most
+
+
+def _y(nodes: float, most: int) -> int:
+    return round(_HEIGHT * (1 - nodes / most))
+
+
+def _round_step(least: float) -> int:
+    """The smallest round number that is not less."""
+    size = 1
+    while True:
+        for step in (size, 2 * size, 5 * size):
+            if step >= least:
+                return step
+        size *= 10
+
+
+def _moments(outcome: SimulationResult, total: float, y: int) -> list[Moment]:
+    """When the phases of the run end, each in a line of its own."""
+    summary = outcome.middle.summary
+    times = (
+        ("last node ready", summary.last_ready), ("last pod starts", summary.last_start),
+        ("work ends", summary.last_done), ("last node gone" if summary.finished else "end of the simulation", total),
+    )  # fmt: skip
+    shown = [(text, time) for text, time in times if 0 < time < inf]
+    return [
+        Moment(f"{text} {time / 60:,.1f} min", round(100 * min(time, total) / total, 2), y + _LINE * (at + 1))
+        for at, (text, time) in enumerate(shown)
+    ]
+
+
+def _ticks(total: float) -> list[Tick]:
+    step = _round_step(total / 60 / 6)
+    times = range(0, int(total / 60) + 1, step)
+    return [Tick(f"{time:,}", round(6000 * time / total, 2), "middle" if time else "start") for time in times]
+
+
+def _bands(outcome: SimulationResult, nodes: dict[str, list[float]], most: int) -> list[Band]:
+    """The areas of the parts, one on the other."""
+    found, below = [], [0.0] * _COLUMNS
+    for part in _PARTS:
+        above = [before + own for before, own in zip(below, nodes[part], strict=True)]
+        if any(nodes[part]):
+            words, x, y = _name(outcome, part, below, above, most)
+            found.append(Band(part, _path(below, above, most), words, x, y))
+        below = above
+    return found
+
+
+def _path(below: Sequence[float], above: Sequence[float], most: int) -> str:
+    """The area between two curves of steps, in columns and pixels."""
+    upper = [f"V{_HEIGHT * (1 - value / most):.1f}H{at + 1}" for at, value in enumerate(above)]
+    lower = [f"V{_HEIGHT * (1 - value / most):.1f}H{at}" for at, value in reversed(list(enumerate(below)))]
+    return f"M0 {_HEIGHT}{''.join(upper)}{''.join(lower)}Z"
+
+
+def _name(
+    outcome: SimulationResult, part: str, below: Sequence[float], above: Sequence[float], most: int
+) -> tuple[tuple[str, ...], float, int]:
+    """The name of an area, with its cost if that fits, and its place: nothing where the area is too small."""
+    name, spent = simulation.PART_NAMES[part], simulation.part_cost(outcome, part)
+    word = name.partition(" ")[0]
+    for words in ((name, spent), (f"{name} {spent}",), (word, spent), (name,), (word,)):
+        high, wide = _LINE * len(words) + 4, _LETTER * max(map(len, words)) / _PHONE * _COLUMNS
+        tall = [_HEIGHT * (top - low) / most >= high for low, top in zip(below, above, strict=True)]
+        edges = [-1, *(at for at, fits in enumerate(tall) if not fits), _COLUMNS]
+        length, begin = max((end - at - 1, at + 1) for at, end in pairwise(edges))
+        if all(words) and length >= wide:
+            middle = begin + length // 2
+            y = _y((below[middle] + above[middle]) / 2, most)
+            return words, round(100 * middle / _COLUMNS, 2), y - _LINE * (len(words) - 1) // 2 + 4
+    return (), 0, 0

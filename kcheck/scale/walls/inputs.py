@@ -1,0 +1,60 @@
+"""The values of the code that a wall is worked out from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.source.values import known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.model import Cni, NodePool
+    from kcheck.scale.walls.model import Wall
+    from kcheck.source.values import Value
+
+ADDRESSES = ("subnet", "pod-subnet", "pod-range")
+"""Mechanisms of a subnet or a range that is full."""
+_INTERFACES = ("interfaces", "address-units")
+_UPGRADED = (*ADDRESSES, "pool-limit", "pool-quota", "outbound-ports")
+"""Mechanisms that count the nodes which an upgrade adds."""
+_GROWING = (*_UPGRADED, *_INTERFACES, "autoscaling", "quota", "pods", "maximum")
+"""Mechanisms that the pools grow into."""
+
+
+def inputs(wall: Wall) -> Iterator[Value[object]]:
+    """What is written of a wall: the limit itself first, then what grows into it."""
+    yield wall.cause
+    mechanism, cni = wall.mechanism, wall.cluster.cni
+    if mechanism in ("outbound-ports", "docker-hub"):
+        yield from (wall.cluster.outbound_ports, wall.cluster.outbound_ips)
+    if mechanism in ("subnet", "pod-subnet", *_INTERFACES) and cni is not None:
+        yield from _of_cni(cni)
+        for pool in wall.pools:
+            yield from (pool.machine.instance_types, pool.machine.efa)
+    for pool in wall.pools:
+        yield from _of_pool(pool, mechanism)
+
+
+def _of_cni(cni: Cni) -> Iterator[Value[object]]:
+    yield from (cni.prefix_delegation, cni.custom_networking, cni.warm_interfaces, cni.warm_prefixes)
+    yield from (cni.warm_ips, cni.minimum_ips)
+
+
+def _of_pool(pool: NodePool, mechanism: str) -> Iterator[Value[object]]:
+    addresses = pool.addresses
+    if mechanism in _GROWING:
+        yield from (pool.size.max_nodes, pool.size.zone_count)
+    if mechanism in _UPGRADED:
+        yield from (pool.upgrade.surge, pool.upgrade.max_surge)
+    if mechanism in ("subnet", *_INTERFACES):
+        yield from (addresses.subnets, addresses.pods_take_addresses)
+    if mechanism == "subnet" and known(addresses.pods_take_addresses) is not False:
+        yield addresses.max_pods
+    if mechanism == "pod-subnet":
+        yield from (addresses.pod_subnets, addresses.pod_addresses, addresses.allocation, addresses.max_pods)
+    if mechanism in ("pod-range", "pods"):
+        yield addresses.max_pods
+    if mechanism == "quota":
+        yield from (pool.machine.instance_types, pool.machine.accelerator, pool.machine.gpus)
+        yield from (pool.machine.disk_size, pool.market.spot)

@@ -1,0 +1,104 @@
+"""Every page in a real browser: on a phone, a tablet and a screen, in light and dark and on paper, by keyboard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser import browser
+from tests.browser.browser import Look, Shown
+from tests.browser.conftest import COMMANDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+LOOKS = [Look(width, scheme) for width in (360, 768, 1280) for scheme in ("light", "dark")]
+PAPER = Look(768, "print")
+VIEWS = (
+    [(name, look) for name in COMMANDS for look in ([] if name.endswith("-several") else LOOKS)]
+    + [
+        (name, look)
+        for name in COMMANDS
+        if name.endswith("-several")
+        for look in (Look(360, "light"), Look(1280, "dark"))
+    ]
+    + [(name, PAPER) for name in COMMANDS]
+)
+"""The pages of several clusters are long, and have no other parts."""
+NAMED = {"image", "img", "region", "navigation", "heading", "table"}
+"""Roles that need a name beside those of controls."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=VIEWS,
+    ids=lambda param: f"{param[0]}-{param[1]}",
+)
+def view(
+    request: pytest.FixtureRequest, chromium: Browser, printed: Callable[[str], Path], screenshots: Path | None
+) -> Iterator[Shown]:
+    """A page in one of its looks."""
+    name, look = request.param
+    with browser.shown(chromium, printed(name), look) as one:
+        if screenshots is not None:
+            browser.screenshot(one.page, screenshots / f"{name}-{look}.png")
+        yield one
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def page(request: pytest.FixtureRequest, chromium: Browser, printed: Callable[[str], Path]) -> Iterator[Shown]:
+    """A page on a screen."""
+    with browser.shown(chromium, printed(request.param), Look(1280, "light")) as one:
+        yield one
+
+
+def test_a_page_says_nothing_in_the_console_and_asks_for_nothing(view: Shown) -> None:
+    assert view.console == []
+    assert view.requests == [view.page.url]
+
+
+def test_a_page_does_not_scroll_sideways(view: Shown) -> None:
+    assert view.found("wide") == []
+
+
+def test_text_can_be_read(view: Shown) -> None:
+    assert view.found("contrast") == []
+    assert view.found("tiny") == []
+
+
+def test_headings_are_in_order(page: Shown) -> None:
+    assert page.found("headings") == []
+
+
+def test_controls_and_pictures_have_names(page: Shown) -> None:
+    found = browser.roles(page.page)
+    assert [one for one in found if (one.is_focusable or one.role in NAMED) and not one.name.strip()] == []
+    assert page.found("pictures") == []
+    assert page.found("links") == []
+
+
+def test_tab_reaches_every_control_in_order_and_shows_where_it_is(page: Shown) -> None:
+    wanted = page.found("stops")
+    stops = browser.tab_stops(page.page, len(wanted) + 1)
+    assert [one["what"] for one in stops] == [one["what"] for one in wanted]
+    assert [one["what"] for one in stops if not one["ring"] or not one["seen"]] == []
+
+
+def test_enter_and_space_open_what_is_folded(page: Shown) -> None:
+    for summary in page.page.locator("summary").all():
+        if not summary.is_visible():  # in another one that is closed
+            continue
+        for key in ("Enter", "Space"):
+            before = summary.evaluate("one => one.parentElement.open")
+            summary.press(key)
+            assert summary.evaluate("one => one.parentElement.open") is not before
+
+
+def test_paper_shows_all(chromium: Browser, printed: Callable[[str], Path]) -> None:
+    for name in COMMANDS:
+        with browser.shown(chromium, printed(name), PAPER) as one:
+            assert one.found("hidden", "details > *, table, tr, td, svg, section") == []

@@ -1,0 +1,143 @@
+"""A page as a browser would read it: its elements, its text, and whether anything in it is not kcheck's own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+VOID = {"br", "input", "link", "meta"}
+INLINE = {"a", "b", "code", "mark", "small", "span", "strong", "tspan"}
+SHAPES = {"circle", "line", "path", "rect"}
+GLOBAL = {"class", "id"}
+_AREA = {"aria-label", "role", "tabindex"}
+PLAIN = (
+    "html", "head", "body", "title", "header", "main", "footer", "h1", "h2", "h3", "h4", "p", "b", "strong", "small", "ul",
+    "li", "dl", "dt", "dd", "code", "mark", "span", "summary", "figure", "style", "script", "aside", "label", "fieldset",
+    "legend", "caption", "br", "desc", "tspan",
+)  # fmt: skip
+ALLOWED: dict[str, set[str]] = {
+    **{tag: set() for tag in PLAIN},
+    "html": {"lang"}, "meta": {"charset", "http-equiv", "content", "name"}, "section": {"aria-labelledby"},
+    "article": {"data-severity", "data-rule", "data-path", "data-clusters", "data-waste"}, "div": _AREA, "nav": {"aria-label"},
+    "details": {"open"}, "pre": {"tabindex"}, "a": {"href", "aria-label"}, "form": {"role", "aria-label", "hidden"},
+    "input": {"type", "name", "value", "checked", "placeholder", "autocomplete"}, "select": set(), "option": {"value"},
+    "optgroup": {"label"}, "output": {"aria-live"}, "button": {"type"}, "table": {"role"}, "thead": {"role"},
+    "tbody": {"role"}, "tr": {"role"}, "th": {"scope", "role", "data-label"}, "td": {"role", "data-label"},
+    "svg": {"width", "height", "role", "aria-labelledby", "x", "y", "overflow", "xmlns", "viewbox"},
+    "text": {"x", "y", "text-anchor"}, "g": set(), "rect": {"x", "y", "width", "height"},
+    "line": {"x1", "x2", "y1", "y2"}, "path": {"d", "fill"}, "circle": {"cx", "cy", "r"},
+}  # fmt: skip
+"""Every element that kcheck makes, with its attributes beside class and id."""
+LINK = re.compile(r"#[\w-]+|https://[\w./#?=&%~+:,@-]+")
+VALUES: dict[str, re.Pattern[str]] = {
+    "href": LINK, "class": re.compile(r"[a-z -]+"), "id": re.compile(r"[a-z]+(-[a-z0-9]+)*"), "tabindex": re.compile("0"),
+    "d": re.compile(r"[MLHVZ0-9 .-]+"), "fill": re.compile("none"), "type": re.compile("search|checkbox|reset"),
+    "role": re.compile(r"[a-z]+"), "http-equiv": re.compile("Content-Security-Policy"),
+    **dict.fromkeys(("x", "y", "width", "height", "x1", "x2", "y1", "y2", "cx", "cy", "r"), re.compile(r"-?[\d.]+%?")),
+}  # fmt: skip
+"""What attributes may hold that do more than name something."""
+
+
+class Element(NamedTuple):
+    """An element with its attributes."""
+
+    tag: str
+    attributes: dict[str, str]
+
+
+class Page(HTMLParser):
+    """The elements of a page in their order, the text of its body, and what is never closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[Element] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.raw: dict[str, list[str]] = {"style": [], "script": []}
+        self.faults: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        if len(names) > len(set(names)):
+            self.faults.append(f"{tag} has an attribute twice: {names}")
+        self.texts += [] if tag in INLINE else [" "]
+        self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag in SHAPES:
+            self.open.pop()
+        else:
+            self.faults.append(f"{tag} ends where it begins")
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"{tag} is closed, but was not opened last")
+        self.texts += [] if tag in INLINE else [" "]
+
+    def handle_data(self, data: str) -> None:
+        inside = self.open[-1] if self.open else ""
+        if inside in self.raw:
+            self.raw[inside].append(data)
+        elif "head" not in self.open:
+            self.texts.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.faults.append(f"a comment: {data}")
+
+    def handle_decl(self, decl: str) -> None:
+        if decl != "doctype html":
+            self.faults.append(f"a declaration: {decl}")
+
+    def unknown_decl(self, data: str) -> None:
+        self.faults.append(f"a declaration: {data}")
+
+    def handle_pi(self, data: str) -> None:
+        self.faults.append(f"an instruction: {data}")
+
+    @property
+    def text(self) -> str:
+        """All that can be read, spaces joined."""
+        return " ".join("".join(self.texts).split())
+
+    def all(self, tag: str, **attributes: str) -> list[Element]:
+        """The elements of a kind."""
+        return [one for one in self.elements if one.tag == tag and attributes.items() <= one.attributes.items()]
+
+    def foreign(self) -> list[str]:
+        """What is in the page that kcheck does not make."""
+        found = [*self.faults, *(f"{tag} is not closed" for tag in self.open)]
+        for tag, attributes in self.elements:
+            if tag not in ALLOWED:
+                found.append(f"<{tag}>")
+                continue
+            found += [f"<{tag} {name}>" for name in attributes if name not in ALLOWED[tag] | GLOBAL]
+            found += [
+                f"<{tag} {name}={value!r}>"
+                for name, value in attributes.items()
+                if name in VALUES and not VALUES[name].fullmatch(value)
+            ]
+        identities = [attributes["id"] for _, attributes in self.elements if "id" in attributes]
+        found += [f"id {name} twice" for name in sorted({name for name in identities if identities.count(name) > 1})]
+        found += [f"no target for {one.attributes['href']}" for one in self.all("a")
+                  if one.attributes["href"].startswith("#") and one.attributes["href"][1:] not in identities]  # fmt: skip
+        return found + self._unlisted()
+
+    def _unlisted(self) -> list[str]:
+        """Styles and scripts that the policy of the page does not know, and rules of it that are too wide."""
+        (policy,) = (one.attributes["content"] for one in self.all("meta") if "http-equiv" in one.attributes)
+        rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+        found = [] if rules.pop("default-src") == "'none'" else [policy]
+        for tag in ("style", "script"):
+            hashed = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in self.raw[tag]]
+            wanted = [rules.pop(f"{tag}-src")] if hashed else []
+            if wanted != [f"'sha256-{one}'" for one in hashed]:
+                found.append(f"{tag} is not the one of the policy")
+        return found if rules == {"base-uri": "'none'", "form-action": "'none'"} else [*found, policy]

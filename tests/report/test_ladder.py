@@ -1,0 +1,127 @@
+"""The ladder of limits: every rung stands at its number, and what has none is not drawn."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.files.tree import Tree
+from kcheck.reading import inventory
+from kcheck.report.html import document
+from kcheck.report.html.ladder import Axis, ladder
+from kcheck.scale import walls
+from kcheck.scale.world import World
+from tests.places import ROOT
+from tests.report.test_html import SUBNET
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    Write = Callable[[Mapping[str, str | bytes]], Path]
+    Element = ElementTree.Element
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(config: Config | None = None) -> tuple[World, Element]:
+    """The ladder of the first cluster here as a file of its own."""
+    own = config or Config()
+    world = World(inventory.read(Tree(["."]), own).inventory, own)
+    picture = ladder(world.inventory.clusters[0], world)
+    assert picture is not None
+    return world, ElementTree.fromstring(document.picture(picture, "heading"))  # noqa: S314 - our own
+
+
+def rungs(svg: Element) -> dict[str, tuple[str, list[float]]]:
+    """Of each rung by its label: how it is marked, and the percentages of its bars."""
+    found = {}
+    for group in svg.iter(f"{SVG}g"):
+        bars = list(group.iter(f"{SVG}rect"))
+        label = " ".join("".join(text.itertext()) for text in group.iter(f"{SVG}text"))
+        kind = bars[0].get("class", "").removeprefix("bar ")
+        found[" ".join(label.split())] = (kind, [float(bar.get("width", "").rstrip("%")) for bar in bars])
+    return found
+
+
+def test_a_rung_stands_at_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples" / "gke-training")
+    world, svg = drawn()
+    found = rungs(svg)
+    (cluster,) = world.inventory.clusters
+    assert len(found) == len([wall for wall in walls.find_walls(cluster, world) if wall.number is not None])
+    (first, *_) = found
+    assert first == "262 pod range of pools system, cpu and gpu"
+    assert {label.split()[0]: kind for label, (kind, _) in found.items()} == {
+        "262": "before", "1,017": "before", "1,045": "before", "1,567": "after", "2,000": "after", "15,000": "after",
+        "24,463": "after",
+    }  # fmt: skip
+    share = {label.split()[0]: bars[0] for label, (_, bars) in found.items()}
+    assert share["1,017"] / share["262"] == pytest.approx(1017 / 262, rel=0.01)
+    assert share["15,000"] == share["24,463"] == 97  # beyond the scale
+    (target,) = [one for one in svg.iter(f"{SVG}line") if one.get("class") == "target"]
+    assert float(target.get("x1", "").rstrip("%")) == pytest.approx(share["1,567"], rel=0.01)
+
+
+def test_what_has_no_number_is_listed_and_not_drawn(write: Write) -> None:
+    write({"main.tf": SUBNET.replace("= 600", "= var.nodes") + 'variable "nodes" {\n  type = number\n}\n'})
+    world, svg = drawn()
+    (cluster,) = world.inventory.clusters
+    unknown = [wall.what for wall in walls.find_walls(cluster, world) if wall.number is None]
+    assert unknown
+    text = " ".join("".join(svg.itertext()).split())
+    assert "Not known at how many nodes:" in text
+    assert not any(unknown[0] in label for label in rungs(svg))
+    assert "target:" not in text
+    assert "hit before target" not in text
+
+
+def test_a_range_is_drawn_as_a_range(monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
+    pool = """\
+resource "azurerm_kubernetes_cluster_node_pool" "more" {
+  name                  = "more"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vnet_subnet_id        = azurerm_subnet.nodes.id
+  auto_scaling_enabled  = true
+  max_count             = var.most
+}
+variable "most" {
+  type = number
+}
+"""
+    write({"main.tf": SUBNET.replace("600", "100") + pool})
+    world, svg = drawn()
+    (cluster,) = world.inventory.clusters
+    ranges = [wall for wall in walls.find_walls(cluster, world) if wall.nodes and wall.nodes.exact is None]
+    found = {label: bars for label, (_, bars) in rungs(svg).items() if len(bars) == 2}
+    assert len(found) == len(ranges) > 0
+    assert all(solid + more <= 97.01 for solid, more in found.values())
+    assert "in this range" in "".join(svg.itertext())
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 2400), (0, 12), (0, 100), (1, 100_000), (100, 1_000_000_000)])
+def test_the_axis_has_few_round_numbers_in_order(begin: int, end: int) -> None:
+    ticks = Axis(begin, end).ticks()
+    assert 3 <= len(ticks) <= 7
+    places = [tick.x for tick in ticks]
+    assert places == sorted(places)
+    assert places[0] == 0
+    assert places[-1] <= 97
+    assert all(re.fullmatch(r"[\d,]+", tick.text) for tick in ticks)
+
+
+def test_a_picture_alone_needs_no_variables_and_has_both_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples" / "eks-training")
+    _, svg = drawn()
+    (style,) = [one.text or "" for one in svg.iter(f"{SVG}style")]
+    assert "var(" not in style
+    light, dark = style.split("@media screen and (prefers-color-scheme:dark)")
+    assert re.findall(r"\.chart [^{]*", light) == re.findall(r"\.chart [^{]*", dark)
+    assert light != dark
+    (title, *_) = [one.text for one in svg.iter(f"{SVG}title")]
+    assert title == "Limits of cluster train by number of nodes"
+    assert next(one.text for one in svg.iter(f"{SVG}desc")) is not None
