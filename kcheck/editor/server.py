@@ -120,6 +120,12 @@ class Server(LanguageServer):
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(address, new))
         self._published[folder] = found
 
+    def newest(self, document: str) -> Snapshot | None:
+        """The newest state of the folder that holds a file, without waiting; None if there is none yet."""
+        name = path(document)
+        holding = [folder for folder in self._snapshots if contains_path(folder, name)]
+        return self._snapshots[max(holding, key=len)] if name and holding else None
+
     async def snapshot_of(self, document: str) -> tuple[Snapshot, Source] | None:
         """The newest state of the folder of a file, and the file in it.
 
