@@ -114,12 +114,12 @@ class EditRequests:
             and id(finding) not in known
             and (finding.rule, positions.first_line(finding.span)) in shown
         ][: actions.MOST - len(findings)]
-        only = params.context.only
-        wants_all = only is not None or bool(findings)
-        offered = [
-            *actions.offers(snapshot, source, params.text_document.uri, findings),
-            *(actions.offers_for_all(snapshot, source, params.text_document.uri) if wants_all else ()),
-        ]
+        only, address = params.context.only, params.text_document.uri
+        offered: list[Offer] = []
+        if only is None or _is_of_kind(actions.QUICK_FIX, only):
+            offered += actions.offers(snapshot, source, address, findings)
+        if only is not None or findings:
+            offered += actions.offers_for_all(snapshot, source, address)
         return [offer for offer in offered if only is None or _is_of_kind(offer.kind, only)], findings
 
     async def _try(self, snapshot: Snapshot, offers: list[Offer]) -> None:
