@@ -162,7 +162,7 @@ def _address(owner: str) -> str:
 
 def _request(what: str, uri: str, finding: Finding) -> Request:
     span = finding.span
-    return Request(what, uri, finding.rule, finding.object, span.source.path, finding.about, span.begin.line)
+    return Request(what, uri, finding.rule, finding.object, span.source.path, finding.about, line=span.begin.line)
 
 
 def _is_in(source: Source, other: Source) -> bool:
