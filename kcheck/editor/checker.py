@@ -29,10 +29,11 @@ _SHORT = 0.3
 
 
 class Checker:
-    """Checks one folder with the settings that hold there."""
+    """Checks one folder, by its real path, with the settings that hold there; `named` is what others call it."""
 
-    def __init__(self, folder: str, settings: Settings) -> None:
+    def __init__(self, folder: str, settings: Settings, named: str = "") -> None:
         self.folder = folder
+        self._named = named
         self._settings = settings
         self._buffers = Buffers()
         self._kept = Kept()
@@ -58,7 +59,7 @@ class Checker:
             self._setting, self._kept, self._earlier = setting, Kept(), Earlier()
         tree = Tree([self.folder], overlay, config.exclude, config.boundary, self._kept.sources)
         linter = Linter(tree, config, kept=self._kept)
-        snapshot = partial(Snapshot, self.folder, tree, config, stand_ins=stand_ins)
+        snapshot = partial(Snapshot, self.folder, tree, config, stand_ins=stand_ins, named=self._named)
         if self._earlier.begin(linter.reading) and self._seconds > _SHORT:
             yield snapshot(linter.result(earlier=self._earlier), partial=True)
         self._earlier.decide_rest()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from kcheck.editor.positions import uri
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
 from kcheck.report.text import input_text
@@ -108,5 +106,5 @@ class _Diagnostics:
     def information(self, span: Span, text: str) -> types.DiagnosticRelatedInformation:
         """A place with a text."""
         span = self.snapshot.shown(span)
-        location = types.Location(uri(os.path.abspath(span.source.path)), self.positions.first_line(span))
+        location = types.Location(self.snapshot.address(span.source.path), self.positions.first_line(span))
         return types.DiagnosticRelatedInformation(location, visible(text))

@@ -253,7 +253,8 @@ class EditRequests:
             if plan.refusal:
                 self._say(f"Not changed: {_sentence(plan)}")
                 return None
-            return workspace_edit(plan, able, server.positions, server.workspace.text_documents, request.uri)
+            documents = server.workspace.text_documents
+            return workspace_edit(plan, able, server.positions, documents, request.uri, address_of=found[0].address)
         except OutdatedError:
             self._say("The text has changed since it was checked; ask again.")
         except UneditableError as error:

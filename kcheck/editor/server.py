@@ -12,7 +12,7 @@ from pygls.lsp.server import LanguageServer
 from kcheck import __version__
 from kcheck.editor import diagnostics, edit_requests, value_requests
 from kcheck.editor.checker import Checker
-from kcheck.editor.positions import Positions, path, uri
+from kcheck.editor.positions import Positions, path
 from kcheck.editor.worker import Worker
 from kcheck.files import system
 from kcheck.files.boundary import contains_path, repository
@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from kcheck.editor.worker import Answer
     from kcheck.source.text import Source
 
+_WATCHED = "**/{*.tf,*.tfvars,*.hcl,*.json,*.yaml,*.yml,*.toml,*.conf,Kustomization}"
 _PATIENCE = 5.0
-"""Seconds that a request waits for the check of what was just typed, before it is answered from the one before."""
+"""Seconds that a request waits for the check of what was just typed, before it is answered from the one before.
+
+Requests that come before the first check is done wait for it: the editor can cancel them.
+"""
 
 
 class Server(LanguageServer):
@@ -38,6 +42,7 @@ class Server(LanguageServer):
         self._checkers: dict[str, Checker] = {}
         self._snapshots: dict[str, Snapshot] = {}
         self._published: dict[str, dict[str, list[types.Diagnostic]]] = {}
+        self._errors: dict[str, str] = {}
         self._asked = self._answered = 0
         self._news = asyncio.Condition()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -56,12 +61,24 @@ class Server(LanguageServer):
             self._add(folder)
         if self._checkers:
             os.chdir(next(iter(self._checkers)))  # findings name paths from there
+        self._watch_files()
         self.worker.start()
         self.recheck()
 
     def _add(self, folder: str) -> None:
         real = system.real_path(folder)
-        self._checkers.setdefault(real, Checker(real, self._settings(real)))
+        if real not in self._checkers and system.is_folder(real):
+            self._checkers[real] = Checker(real, self._settings(real), folder)
+
+    def _watch_files(self) -> None:
+        """Ask to be told of files that change outside of the editor, where it can."""
+        workspace = self.client_capabilities.workspace
+        able = workspace.did_change_watched_files if workspace is not None else None
+        if able is None or not able.dynamic_registration:
+            return
+        options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(_WATCHED)])
+        method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        self.client_register_capability(types.RegistrationParams([types.Registration("kcheck-files", method, options)]))
 
     def opened(self, document: str) -> None:
         """Check what an opened file is of, if no folder of the workspace holds it: its repository, or its folder."""
@@ -101,22 +118,27 @@ class Server(LanguageServer):
     async def _take(self, answer: Answer) -> None:
         if answer.snapshot is not None and answer.folder in self._checkers:
             self._snapshots[answer.folder] = answer.snapshot
-            self._publish(answer.folder, diagnostics.by_file(answer.snapshot, self.positions))
-        if answer.error:
-            self.window_log_message(types.LogMessageParams(types.MessageType.Error, answer.error))
+            found = diagnostics.by_file(answer.snapshot, self.positions)
+            self._publish(answer.folder, {answer.snapshot.address(name): own for name, own in found.items()})
+        self._tell_error(answer.folder, answer.error)
         async with self._news:
             self._answered = max(self._answered, answer.request)
             self._news.notify_all()
 
+    def _tell_error(self, folder: str, error: str) -> None:
+        """Say why a folder cannot be checked, once, until another reason keeps it from being checked."""
+        if error and error != self._errors.get(folder):
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kcheck: {error}"))
+        self._errors[folder] = error
+
     def _publish(self, folder: str, found: dict[str, list[types.Diagnostic]]) -> None:
-        """Send the diagnostics of the files in which they are others than before."""
-        uris = {system.real_path(path(address)): address for address in self.workspace.text_documents}
+        """Send the diagnostics of the files, by their URIs, in which they are others than before."""
+        opened = {system.real_path(path(address)): address for address in self.workspace.text_documents}
+        found = {opened.get(system.real_path(path(address)), address): own for address, own in found.items()}
         before = self._published.get(folder, {})
-        for name in before.keys() | found.keys():
-            new = found.get(name, [])
-            if new != before.get(name, []):
-                real = system.real_path(name)
-                address = uris.get(real) or uri(os.path.abspath(name))
+        for address in before.keys() | found.keys():
+            new = found.get(address, [])
+            if new != before.get(address, []):
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(address, new))
         self._published[folder] = found
 
@@ -133,7 +155,7 @@ class Server(LanguageServer):
         """
         asked = self._asked
         try:
-            async with asyncio.timeout(_PATIENCE), self._news:
+            async with asyncio.timeout(_PATIENCE if self._snapshots else None), self._news:
                 await self._news.wait_for(lambda: self._answered >= asked)
         except TimeoutError:
             pass

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.editor.buffers import moved
+from kcheck.editor.positions import uri
+from kcheck.files import system
+from kcheck.files.boundary import contains_path
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -20,15 +24,18 @@ if TYPE_CHECKING:
 class Snapshot:
     """What was read of a folder, and what was found in it. Whoever asks looks at it only, so it never changes.
 
+    The editor may have `named` the folder through a link. A file has one name there, however kcheck came to it.
+
     `stand_ins` are files whose last readable text was checked instead of what the editor has, by their real paths. A
     `partial` one has new findings for what changed, and those of the run before for all else.
     """
 
     def __init__(
         self, folder: str, tree: Tree, config: Config, result: Result, stand_ins: dict[str, StandIn],
-        *, partial: bool = False,
+        *, named: str = "", partial: bool = False,
     ) -> None:  # fmt: skip
         self.folder = folder
+        self._named = named or folder
         self.tree = tree
         self.config = config
         self.result = result
@@ -60,6 +67,19 @@ class Snapshot:
     def real_path(self, source: Source) -> str:
         """The real path of a file; empty for what is part of kcheck, or in no file of its own."""
         return self._paths.get(source, "")
+
+    def address(self, path: str) -> str:
+        """The URI of a path, as the editor names what is in the folder."""
+        if path not in self._addresses:
+            real = system.real_path(path)
+            inside = contains_path(self.folder, real)
+            own = os.path.join(self._named, os.path.relpath(real, self.folder)) if inside else real
+            self._addresses[path] = uri(own)
+        return self._addresses[path]
+
+    @cached_property
+    def _addresses(self) -> dict[str, str]:
+        return {}
 
     @cached_property
     def _sources(self) -> dict[str, Source]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types
 
 from kcheck.editor.buffers import kept
-from kcheck.editor.positions import uri
 from kcheck.source.text import Source
 
 if TYPE_CHECKING:
@@ -102,7 +100,7 @@ def _location(server: Server, snapshot: Snapshot, span: Span, texts: dict[str, b
     if here is None:
         return None
     place = server.positions.first_line(here)
-    return types.Location(uri(os.path.abspath(real)), place)
+    return types.Location(snapshot.address(real), place)
 
 
 def _shown(span: Span, shown: Source) -> Span | None:

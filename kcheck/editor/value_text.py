@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from kcheck.editor.positions import uri
 from kcheck.report.escape import markdown
 from kcheck.report.text import line_text, place_text
 from kcheck.source.regex import regex
@@ -197,7 +195,7 @@ def link(span: Span, snapshot: Snapshot, text: str = "") -> str:
 def file_address(source: Source, snapshot: Snapshot) -> str:
     """The URI of a file that was read; empty for what is in no file of its own."""
     real = "" if source.bundled or source.derived else snapshot.real_path(source)
-    return uri(os.path.abspath(real)).replace("(", "%28").replace(")", "%29") if real else ""
+    return snapshot.address(real).replace("(", "%28").replace(")", "%29") if real else ""
 
 
 def chain(spans: Iterable[Span], snapshot: Snapshot, *, secret: bool = False) -> Iterator[str]:

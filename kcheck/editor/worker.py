@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import partial
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
     from kcheck.editor.checker import Checker
     from kcheck.editor.snapshot import Snapshot
+
+
+_RUNS = 20
+"""After so many runs Python looks for cycles: a run leaves a hundred, and looking takes as long as a short run."""
 
 
 class Answer(NamedTuple):
@@ -58,6 +63,7 @@ class Worker:
             self._change.notify()
 
     def _work(self) -> None:
+        runs = 0
         while True:
             with self._change:
                 self._change.wait_for(lambda: self._wanted is not None or self._ended)
@@ -69,6 +75,9 @@ class Worker:
                 deadline.run_until(self._is_outdated, partial(self._check_all, request, checkers, texts))
             except deadline.CancelledError:
                 continue
+            runs += 1
+            if runs % _RUNS == 0:
+                gc.collect()
 
     def _is_outdated(self) -> bool:
         return self._wanted is not None or self._ended

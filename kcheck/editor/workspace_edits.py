@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types
@@ -14,7 +13,7 @@ from kcheck.files import system
 from kcheck.source.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pygls.workspace import TextDocument
 
@@ -74,9 +73,12 @@ class Edited(NamedTuple):
 
 
 def workspace_edit(
-    plan: Plan, able: Client, positions: Positions, documents: Mapping[str, TextDocument], asked: str = ""
-) -> Edited:
+    plan: Plan, able: Client, positions: Positions, documents: Mapping[str, TextDocument], asked: str = "",
+    address_of: Callable[[str], str] = uri,
+) -> Edited:  # fmt: skip
     """The edit of a plan; `documents` are those that are open, and `asked` is the one that the user is in.
+
+    `address_of` gives the URI of a file that is not open.
 
     Raises:
         UneditableError: a file is another than the one that was checked, or the editor cannot change it.
@@ -86,7 +88,7 @@ def workspace_edit(
     cursor = None
     for file in plan.files:
         document = by_path.get(file.real)
-        address = document.uri if document is not None else uri(file.real if file.fresh else os.path.abspath(file.path))
+        address = document.uri if document is not None else address_of(file.real)
         _check_unchanged(file, document)
         if file.fresh:
             if not able.creates:
