@@ -149,6 +149,12 @@ class Server(LanguageServer):
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(address, new))
         self._published[folder] = found
 
+    def newest(self, document: str) -> Snapshot | None:
+        """The newest state of the folder that holds a file, without waiting; None if there is none yet."""
+        name = path(document)
+        holding = [folder for folder in self._snapshots if contains_path(folder, name)]
+        return self._snapshots[max(holding, key=len)] if name and holding else None
+
     async def snapshot_of(self, document: str) -> tuple[Snapshot, Source] | None:
         """The newest state of the folder of a file, and the file in it.
 
@@ -177,7 +183,6 @@ Change: TypeAlias = (
 def make(settings: Callable[[str], Settings]) -> Server:
     """A server that checks each folder with the settings that a function gives for it."""
     server = Server(settings)
-    edit_requests.register(server)
 
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
@@ -205,4 +210,5 @@ def make(settings: Callable[[str], Settings]) -> Server:
         server.worker.end()
 
     value_requests.register(server)
+    edit_requests.register(server)
     return server

@@ -25,7 +25,7 @@ def test_other_places_are_shown_with_their_code(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     here = os.path.realpath(".")
     *_, snapshot = Checker(here, lambda overlay: effective_config((here,), None, {}, overlay)).check({})
-    found = diagnostics.by_file(snapshot, Positions())
+    found = diagnostics.by_file(snapshot, Positions(), {})
     (flag,) = (one for one in found["manifests/cluster-autoscaler.yaml"] if one.code == "removed-autoscaler-flag")
     told = [one.message for one in flag.related_information or ()]
     assert told[0] == "The flag was removed in 1.33.0"

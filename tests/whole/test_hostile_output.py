@@ -8,6 +8,7 @@ import json
 import os
 import re
 import unicodedata
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -17,13 +18,14 @@ import yaml
 from click.testing import CliRunner
 
 from kcheck.cli import cli
+from kcheck.files.changes import Watcher
+from tests.conftest import written
 from tests.report.page import Page
 from tests.whole import hostile
 from tests.whole.hostile import EVIL, PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
@@ -40,6 +42,7 @@ FORMATS: dict[str, Output] = {
         ),
         **dict.fromkeys(("json", "sarif", "junit", "github", "gitlab", "markdown", "html"), (("--info", "--show-undecided"),)),
     },
+    "watch": {"": (("--info",), ("--select", NO_NUL), (NO_NUL,), ("--config", "wrong.yaml"))},
     "fix": {"": (("--diff", "--unsafe-fixes", "--info"), ("--unsafe-fixes", "--info", "--output", "out"))},
     "baseline": {"": ((), ("--baseline-file", PATH))},
     "capacity": {
@@ -118,6 +121,23 @@ def tree(write: Write) -> Path:
     with os.fdopen(os.open(os.fsencode(folder) + b"/not-\xff\x9b-unicode.tf", os.O_CREAT | os.O_WRONLY), "w") as file:
         file.write(hostile.CLUSTER)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is watched changes twice: files are gone, then all are there again, with others; then nobody watches."""
+    left = [
+        {name: "" for name in hostile.TREE if name.endswith(".tf")},
+        hostile.TREE | {f"more/{PATH}.tf": hostile.CLUSTER},
+    ]
+
+    def wait(_: Watcher) -> list[str]:
+        if not left:
+            raise KeyboardInterrupt
+        written(Path(), left[0])
+        return [name for name in left.pop(0) if "main.tf" in name or "more" in name]
+
+    monkeypatch.setattr(Watcher, "wait", wait)
 
 
 @pytest.mark.parametrize(
