@@ -394,6 +394,16 @@ test("pages are what kcheck prints about the folder, and go to the browser too",
   assert.equal(window.pages.length, 2);
 });
 
+test("the report of the real kcheck loads nothing from anywhere", async () => {
+  const window = new Window([folder]);
+  start(window);
+  await window.execute("kcheck.openReport");
+  const html = window.pages[0]?.webview.html ?? "";
+  assert.match(html, /<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;;/);
+  assert.match(html, /Subnet 10\.0\.0\.0\/20 is full at 92 of 607 nodes/);
+  assert.doesNotMatch(html, /<(link|iframe|object|embed|img)\b/);
+});
+
 test("without a folder there is no page", async () => {
   const window = new Window([]);
   start(window);
