@@ -32,6 +32,8 @@ export interface Launch {
   readonly channel: LogOutputChannel;
   /** The server begins to check, or has ended. */
   readonly onCheck: (begins: boolean) => void;
+  /** The server ended, and is started again. */
+  readonly onRestart: () => void;
   /** The server ended too often, or could not be started again. */
   readonly onGiveUp: () => void;
 }
@@ -73,7 +75,9 @@ export class Connection {
     }
     this.isStarted = true;
     this.client.onDidChangeState((change) => {
-      if (change.newState === State.StartFailed && !this.isStopping) {
+      if (change.newState === State.Starting) {
+        this.launch.onRestart();
+      } else if (change.newState === State.StartFailed && !this.isStopping) {
         this.launch.onGiveUp();
       }
     });

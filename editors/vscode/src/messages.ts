@@ -1,5 +1,7 @@
 /** What is said where kcheck cannot be started, and what mends it. */
 
+import { isAbsolute } from "node:path";
+
 import { commands, env, Uri, window } from "vscode";
 
 const DOCUMENTATION = "https://github.com/kcheck/kcheck/blob/main/docs/editors.md";
@@ -18,7 +20,8 @@ export const NOT_FOUND: Problem = {
 };
 
 export function noProgram(setting: string): Problem {
-  const reason = setting.startsWith(".") ? "an absolute path is needed" : "there is no such executable";
+  const isWhole = isAbsolute(setting) || setting.startsWith("~");
+  const reason = isWhole ? "there is no such executable" : "an absolute path is needed";
   return { message: `The setting kcheck.path is ${setting}: ${reason}.`, remedy: "setting" };
 }
 

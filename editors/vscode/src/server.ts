@@ -96,6 +96,7 @@ export class Server {
       arguments: args,
       channel: this.channel,
       onCheck: (begins) => this.status.checking(begins),
+      onRestart: () => this.status.restarting(),
       onGiveUp: () => {
         this.status.failed("kcheck: the server ended");
         void showCrash();

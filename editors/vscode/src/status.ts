@@ -39,6 +39,12 @@ export class Status {
     this.update();
   }
 
+  /** The server ended, and is started again: it says no more that a check has ended. */
+  restarting(): void {
+    this.checks = 0;
+    this.update();
+  }
+
   /** There is no server, for this reason. */
   failed(reason: string): void {
     this.reset();

@@ -41,7 +41,7 @@ interface Manifest {
 
 const HERE = process.cwd();
 const PATH = process.env["PATH"] ?? "";
-const PATIENCE = 60_000; // milliseconds
+const PATIENCE = 120_000; // milliseconds
 const INSTALL = /pipx install --force "kcheck\[lsp\]/;
 
 const loader = Module as unknown as { _load(request: string, ...rest: unknown[]): unknown };
@@ -236,6 +236,9 @@ test("a setting that names no program is named, and nothing else is tried", asyn
   start(window);
   await until("a message", () => window.executed.includes("workbench.action.openSettings"));
   assert.match(window.errors[0]?.message ?? "", /kcheck\.path is .*eks training.kcheck: there is no such executable/);
+  window.set("kcheck.path", "bin/kcheck");
+  await until("another message", () => window.errors.length > 1);
+  assert.match(window.errors[1]?.message ?? "", /kcheck\.path is bin\/kcheck: an absolute path is needed/);
 });
 
 test("the setting wins over PATH, and may begin with the home folder", async () => {
@@ -337,6 +340,7 @@ test("a server that ends is started again, but not for ever", async () => {
   window.open(file);
   for (let count = 1; count <= 4; count++) {
     await until(`server ${count}`, () => started().length === count && codes(window, file).length > 0);
+    await until("counts", () => window.statusItem.text.startsWith("kcheck $(error)"));
     assert.deepEqual(window.errors, []);
     process.kill(Number(started().at(-1)), "SIGKILL");
     await until("its end", () => codes(window, file).length === 0);
@@ -392,6 +396,16 @@ test("pages are what kcheck prints about the folder, and go to the browser too",
   await window.execute("kcheck.openSimulation");
   assert.equal(window.errors.at(-1)?.message, "kcheck simulate: Error: no job");
   assert.equal(window.pages.length, 2);
+});
+
+test("the report of the real kcheck loads nothing from anywhere", async () => {
+  const window = new Window([folder]);
+  start(window);
+  await window.execute("kcheck.openReport");
+  const html = window.pages[0]?.webview.html ?? "";
+  assert.match(html, /<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;;/);
+  assert.match(html, /Subnet 10\.0\.0\.0\/20 is full at 92 of 607 nodes/);
+  assert.doesNotMatch(html, /<(link|iframe|object|embed|img)\b/);
 });
 
 test("without a folder there is no page", async () => {
