@@ -31,8 +31,8 @@ PAYLOADS = (
     "<plaintext><xmp><listing>",
     "`\\u003cscript\\u003e` ${owned(19)} \\x3cimg\\x3e",
 )
-LONG = "<script>owned(20)</script>" * 40_000
-"""A line of one megabyte."""
+LONG = "<script>owned(20)</script>" * 18_000
+"""Nearly as long as a line may be, and still be read."""
 
 
 def files(payloads: tuple[str, ...] = PAYLOADS) -> dict[str, str]:
@@ -50,7 +50,8 @@ def files(payloads: tuple[str, ...] = PAYLOADS) -> dict[str, str]:
             f"{name}/job {file_name(payload)}.yaml": _job(payload),
         }
     found["kcheck.yaml"] = _settings(payloads)
-    found["long/main.tf"] = _cluster(LONG)
+    for name, text in (("long", LONG), ("too long", LONG * 3)):
+        found[f"{name}/main.tf"] = _cluster(name).replace(f'name     = "{name}"', f"name     = {_text(text)}", 1)
     return found
 
 

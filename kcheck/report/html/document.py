@@ -23,6 +23,8 @@ _POLICY = "default-src 'none'; script-src '{script}'; style-src '{style}'; base-
 
 _WIDTH, _LINE = 760, 110
 """Of a picture in a file of its own: pixels, and letters of a line."""
+_LONGEST = 2_000
+"""Characters of a text."""
 
 
 class Picture(NamedTuple):
@@ -115,8 +117,11 @@ def _environment() -> Environment:
 
 
 def _finalized(value: object) -> object:
-    """A text as it may be looked at; markup as it is, which was made of such texts."""
-    return value if hasattr(value, "__html__") else visible(str(value))
+    """A text as it may be looked at, cut where nobody reads on; markup as it is, which was made of such texts."""
+    if hasattr(value, "__html__"):
+        return value
+    text = str(value)
+    return visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
 
 
 @cache

@@ -30,8 +30,6 @@ MOST = 2_000
 _MOST_CHARACTERS = 8_000_000
 """Findings of a page, the worst first, and the characters that they take."""
 _MOST_PLACES, _MOST_DETAILS, _MOST_OTHERS = 12, 30, 12
-_LONGEST = 1_000
-"""Characters of a text."""
 _OWNERS = ("cluster", "workload", "template", "autoscaler", "pool", "pools", "workloads", "jobs")
 """The words that lead from a thing to its cluster, the surest first."""
 
@@ -122,26 +120,22 @@ def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
         rule=finding.rule,
         severity=finding.severity.word,
         waste=finding.waste,
-        message=_short(finding.message),
+        message=finding.message,
         place=f"{source.path}:{begin.line}:{begin.column}",
         path=source.path,
         clusters=" ".join(map(str, numbers)),
         thing=finding.object.rpartition(f"{source.path}:")[2] if source.private else "",
-        details=[_short(line) for line in finding.details[:_MOST_DETAILS]],
+        details=list(finding.details[:_MOST_DETAILS]),
         others=others[:_MOST_OTHERS],
         more_others=max(0, len(others) - _MOST_OTHERS),
         code=excerpt(finding.span),
-        places=[Place(place_text(one.span), *map(_short, related_code(one))) for one in places[:_MOST_PLACES]],
+        places=[Place(place_text(one.span), *related_code(one)) for one in places[:_MOST_PLACES]],
         more_places=max(0, len(places) - _MOST_PLACES),
-        help=[_short(line) for line in finding.help.splitlines()],
-        fix=_short(finding.fix.title) if finding.fix is not None else "",
+        help=finding.help.splitlines(),
+        fix=finding.fix.title if finding.fix is not None else "",
         safety=finding.fix.safety if finding.fix is not None else "",
         changes=fix_lines(finding) if finding.fix is not None else [],
     )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 # --- which cluster
