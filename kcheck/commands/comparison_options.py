@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -41,13 +41,35 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
         **rest: object,
     ) -> None:  # fmt: skip
         _refuse_baseline_path(paths, known)
-        baseline = with_usage_errors(lambda: _baseline(config, known, baseline_file))
-        comparison = with_usage_errors(lambda: _comparison(paths, config, baseline, diff_base))
+        wanted = Wanted(known, baseline_file, diff_base)
+        comparison = with_usage_errors(lambda: wanted.comparison(paths, config))
         command(paths=paths, config=config, comparison=comparison, **rest)
 
+    return with_flags(wrapper)
+
+
+def with_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of what is known, as they are."""
     for option in reversed(_OPTIONS):
-        wrapper = option(wrapper)
-    return wrapper
+        command = option(command)
+    return command
+
+
+class Wanted(NamedTuple):
+    """What findings are to be compared with: whether a baseline, in which file, and the state at which commit."""
+
+    known: bool | None
+    baseline_file: str | None
+    diff_base: str | None
+
+    def comparison(self, paths: tuple[str, ...], config: Config) -> Comparison | None:
+        """The comparison; None if there is nothing to compare with.
+
+        Raises:
+            ConfigError: the baseline or the commit cannot be read.
+        """
+        baseline = _baseline(config, self.known, self.baseline_file)
+        return _comparison(paths, config, baseline, self.diff_base)
 
 
 def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:

@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "Report what breaks first and what is wasted.",
     "fix": "Fix what can be fixed.",
     "baseline": "Record today's findings, so that only new ones are reported.",
+    "watch": "Check again whenever a file is saved, and print what has changed.",
     "capacity": "Print the number of nodes at which each limit is hit, lowest first.",
     "show": "Print what kcheck read: the model, each value with its origin.",
     "eval": "Evaluate a Terraform expression in a root module.",

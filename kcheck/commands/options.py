@@ -106,6 +106,10 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: float 
     return value
 
 
+_TIMEOUT = click.option(
+    "--timeout", type=float, callback=_seconds, metavar="SECONDS",
+    help="Stop after this time, report what was found, and exit with 3.",
+)  # fmt: skip
 _OPTIONS = (
     click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
     click.option(
@@ -130,13 +134,7 @@ _OPTIONS = (
         help="Skip this rule or group of rules; may be repeated.",
     ),
     own_rules,
-    click.option(
-        "--timeout",
-        type=float,
-        callback=_seconds,
-        metavar="SECONDS",
-        help="Stop after this time, report what was found, and exit with 3.",
-    ),
+    _TIMEOUT,
     click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),
     outside,
 )
@@ -151,7 +149,10 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the shared options; it takes `paths`, and works out settings itself, of the run's `settings`."""
+    """Give a command that ends when its user does the shared options, but for --timeout.
+
+    It takes `paths`, and works out settings itself, of the run's `settings`.
+    """
     return _with_options(command, needs_config=False)
 
 
@@ -198,7 +199,8 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
             deadline.stop()
 
     for option in reversed(_OPTIONS):
-        wrapper = option(wrapper)
+        if needs_config or option is not _TIMEOUT:
+            wrapper = option(wrapper)
     return wrapper
 
 

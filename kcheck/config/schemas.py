@@ -48,6 +48,28 @@ def load(name: str) -> dict[str, Any]:
     return {**part, "$defs": whole["$defs"]}  # what it refers to
 
 
+def below(name: str, steps: Iterable[str | int]) -> dict[str, Any] | None:
+    """The part of a schema that is about the value at some keys, with what it refers to; None if it has none there."""
+    whole = load(name)
+    part: dict[str, Any] | None = whole
+    for step in steps:
+        part = _resolved(part, whole)
+        if part is None:
+            return None
+        if isinstance(step, int):
+            part = part.get("items")
+        else:
+            more = part.get("additionalProperties")
+            part = part.get("properties", {}).get(step) or (more if isinstance(more, dict) else None)
+    return {**(_resolved(part, whole) or {}), **part} if part is not None else None
+
+
+def _resolved(part: dict[str, Any] | None, whole: dict[str, Any]) -> dict[str, Any] | None:
+    """What a part of a schema refers to."""
+    name = str(part.get("$ref", "")).rpartition("/")[2] if part is not None else ""
+    return whole["$defs"].get(name) if name else part
+
+
 @cache
 def _validator(name: str) -> Draft202012Validator:
     from jsonschema_rs import Draft202012Validator  # only who writes such a file pays for it

@@ -38,7 +38,7 @@ COSTS = "source.kcheck.fixAll.costs"
 """Not below `source.fixAll`: what is asked for by that name is written on every save."""
 MOST = 20
 """Findings of a place with actions of their own: nobody reads a longer menu, and all at once have an action, too."""
-_QUICK_FIX = types.CodeActionKind.QuickFix.value
+QUICK_FIX = types.CodeActionKind.QuickFix.value
 _COSTS = "the bill or the behaviour changes"
 _LONGEST = 160
 
@@ -100,7 +100,7 @@ def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]
         if finding.fix is not None:
             title = fix_title(finding)
             preferred = len(safe) == 1 and finding is safe[0]
-            yield Offer(title, _QUICK_FIX, _request("fix", uri, finding), finding, preferred)
+            yield Offer(title, QUICK_FIX, _request("fix", uri, finding), finding, preferred)
     kept = ignore_comments.not_silenced(snapshot.config)
     able = [finding for finding in findings if finding.rule not in kept and _is_in(source, finding.span.source)]
     for finding, why in zip(able, ignore_comments.why_no_comments(snapshot.tree, able), strict=True):
@@ -108,9 +108,9 @@ def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]
             title = f"Ignore {finding.rule} for this file in the settings, with a reason"
         else:
             title = f"Ignore {finding.rule} here, with a reason"
-        yield Offer(title, _QUICK_FIX, _request("setting" if why else "comment", uri, finding), finding)
+        yield Offer(title, QUICK_FIX, _request("setting" if why else "comment", uri, finding), finding)
     for finding in reversed({finding.rule: finding for finding in reversed(findings)}.values()):
-        yield Offer(f"Explain {finding.rule}", _QUICK_FIX, Request("explain", uri, rule=finding.rule), finding)
+        yield Offer(f"Explain {finding.rule}", QUICK_FIX, Request("explain", uri, rule=finding.rule), finding)
 
 
 def offers_for_all(snapshot: Snapshot, source: Source, uri: str) -> Iterator[Offer]:
@@ -162,7 +162,7 @@ def _address(owner: str) -> str:
 
 def _request(what: str, uri: str, finding: Finding) -> Request:
     span = finding.span
-    return Request(what, uri, finding.rule, finding.object, span.source.path, finding.about, span.begin.line)
+    return Request(what, uri, finding.rule, finding.object, span.source.path, finding.about, line=span.begin.line)
 
 
 def _is_in(source: Source, other: Source) -> bool:

@@ -11,22 +11,25 @@ from lsprotocol import types
 
 from kcheck.editor import actions
 from kcheck.editor.actions import Plan, Request
+from kcheck.editor.completion import completions
 from kcheck.editor.positions import path, uri
 from kcheck.editor.prover import OutdatedError, Prover
 from kcheck.editor.text_edits import UneditableError
 from kcheck.editor.workspace_edits import Client, Cursor, Edited, client, workspace_edit
 from kcheck.files import system
+from kcheck.files.tree import display_path
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
+from kcheck.source.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kcheck.editor.actions import Offer
+    from kcheck.editor.completion import Completion
     from kcheck.editor.server import Server
     from kcheck.editor.snapshot import Snapshot
     from kcheck.source.findings import Finding
-    from kcheck.source.text import Source
 
 APPLY = "kcheck.applyAction"
 GO_TO = "kcheck.goToReason"
@@ -54,6 +57,10 @@ def register(server: Server) -> None:
     @server.feature(types.CODE_ACTION_RESOLVE)
     async def resolve(action: types.CodeAction) -> types.CodeAction:
         return await edits.resolve(action)
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["[", ",", ":", " "]))
+    async def complete(params: types.CompletionParams) -> types.CompletionList | None:
+        return await edits.complete(params)
 
     @server.command(APPLY)
     async def apply(request: str) -> None:
@@ -107,12 +114,12 @@ class EditRequests:
             and id(finding) not in known
             and (finding.rule, positions.first_line(finding.span)) in shown
         ][: actions.MOST - len(findings)]
-        only = params.context.only
-        wants_all = only is not None or bool(findings)
-        offered = [
-            *actions.offers(snapshot, source, params.text_document.uri, findings),
-            *(actions.offers_for_all(snapshot, source, params.text_document.uri) if wants_all else ()),
-        ]
+        only, address = params.context.only, params.text_document.uri
+        offered: list[Offer] = []
+        if only is None or _is_of_kind(actions.QUICK_FIX, only):
+            offered += actions.offers(snapshot, source, address, findings)
+        if only is not None or findings:
+            offered += actions.offers_for_all(snapshot, source, address)
         return [offer for offer in offered if only is None or _is_of_kind(offer.kind, only)], findings
 
     async def _try(self, snapshot: Snapshot, offers: list[Offer]) -> None:
@@ -211,6 +218,25 @@ class EditRequests:
         else:
             self._say(f"{rule.summary}. {page or rule.path}", types.MessageType.Info)
 
+    # --- what can be typed
+
+    async def complete(self, params: types.CompletionParams) -> types.CompletionList | None:
+        """What can stand at a place of the text as it is, whatever the last check was of."""
+        address = params.text_document.uri
+        document = self._server.workspace.text_documents.get(address)
+        if document is None:
+            return None
+        name, positions = display_path(path(address)), self._server.positions
+        source = Source(name, document.source.encode("utf-8", "surrogatepass"))
+        before = source.data[: positions.offset(source, params.position)].decode("utf-8", "replace")
+        snapshot = self._server.newest(address)
+        found = await asyncio.to_thread(completions, document.source, name, len(before), snapshot)
+        if found is None:
+            return None
+        start, end = (len(document.source[:at].encode("utf-8", "surrogatepass")) for at in (found.start, found.end))
+        place = positions.range(source.span(start, end))
+        return types.CompletionList(is_incomplete=False, items=[_item(one, place) for one in found.items])
+
     # --- what both need
 
     async def _edited(self, request: Request) -> Edited | None:
@@ -254,6 +280,29 @@ class EditRequests:
 
     def _say(self, text: str, kind: types.MessageType = types.MessageType.Warning) -> None:
         self._server.window_show_message(types.ShowMessageParams(kind, text))
+
+
+_KINDS = {
+    "key": types.CompletionItemKind.Property,
+    "group": types.CompletionItemKind.Module,
+    "rule": types.CompletionItemKind.Constant,
+    "word": types.CompletionItemKind.EnumMember,
+    "file": types.CompletionItemKind.File,
+}
+
+
+def _item(one: Completion, place: types.Range) -> types.CompletionItem:
+    """A text that can stand at a place as an editor takes it."""
+    return types.CompletionItem(
+        one.label,
+        kind=_KINDS.get(one.kind, types.CompletionItemKind.Value),
+        detail=one.detail or None,
+        documentation=one.documentation or None,
+        sort_text=f"{one.rank}{one.label}",
+        filter_text=one.filter,
+        text_edit=types.TextEdit(place, one.text),
+        commit_characters=[",", "]"] if one.kind in ("rule", "group") else None,
+    )
 
 
 def _is_of_kind(kind: str, wanted: Sequence[types.CodeActionKind | str]) -> bool:

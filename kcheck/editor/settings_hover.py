@@ -41,32 +41,10 @@ def of_settings(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, S
         entry = limits().get(f"limits.{names[1]}")
         said = f"documented: {entry.value} {entry.unit}" if entry is not None else ""
         return (f"**{markdown(names[1])}**: {markdown(said)}", found.scalar.span) if said else None
-    wanted = _schema(found.steps)
+    wanted = schemas.below("settings", found.steps)
     if wanted is None or "description" not in wanted:
         return None
     return f"**{markdown('.'.join(names))}**: {markdown(wanted['description'])}{_values(wanted)}", found.scalar.span
-
-
-def _schema(steps: tuple[str | int, ...]) -> dict[str, Any] | None:
-    """The part of the schema that is about the value at some keys."""
-    whole = schemas.load("settings")
-    part: dict[str, Any] | None = whole
-    for step in steps:
-        part = _resolved(part, whole)
-        if part is None:
-            return None
-        if isinstance(step, int):
-            part = part.get("items")
-        else:
-            more = part.get("additionalProperties")
-            part = part.get("properties", {}).get(step) or (more if isinstance(more, dict) else None)
-    return {**(_resolved(part, whole) or {}), **part} if part is not None else None
-
-
-def _resolved(part: dict[str, Any] | None, whole: dict[str, Any]) -> dict[str, Any] | None:
-    """What a part of a schema refers to."""
-    name = str(part.get("$ref", "")).rpartition("/")[2] if part is not None else ""
-    return whole["$defs"].get(name) if name else part
 
 
 def _values(wanted: dict[str, Any]) -> str:

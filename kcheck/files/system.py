@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     T = TypeVar("T")
+    Stamp = tuple[int, int, int]
 
 
 class Recording:
@@ -162,6 +163,37 @@ def entries(folder: str) -> list[tuple[str, bool]]:
     return _attempt("entries", folder, _entries, _digest_of_entries)
 
 
+# --- what changes while a run waits; no result depends on it, so it is not recorded
+
+
+def stamp(path: str) -> Stamp | None:
+    """What a file has another of when it was written again: its time, size and number; None if there is no file."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return _stamp(status) if stat.S_ISREG(status.st_mode) else None
+
+
+def stamps(folder: str) -> list[tuple[str, Stamp | None]]:
+    """The entries of a folder, each file with its stamp, each folder without; nothing of one that cannot be read."""
+    found: list[tuple[str, Stamp | None]] = []
+    try:
+        with os.scandir(folder) as listed:
+            for entry in listed:
+                try:
+                    status = entry.stat()
+                except OSError:  # a link to nothing
+                    continue
+                if stat.S_ISDIR(status.st_mode):
+                    found.append((entry.name, None))
+                elif stat.S_ISREG(status.st_mode):
+                    found.append((entry.name, _stamp(status)))
+    except (OSError, ValueError):
+        return []
+    return found
+
+
 # --- what surrounds the run
 
 
@@ -225,6 +257,10 @@ def _tried(action: Callable[[str], T], path: str) -> T:
 
 def _failure(error: OSError) -> str:
     return f"{type(error).__name__} {error.errno}"
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def _kind(path: str) -> str:

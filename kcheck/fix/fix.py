@@ -70,7 +70,7 @@ class _Worse(NamedTuple):
 class _Fixer:
     def __init__(
         self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity,
-        comparison: Comparison | None, tell: Callable[[str], None], only: Callable[[Finding], bool] | None,
+        comparison: Comparison | None, tell: Callable[[str], None], only: Callable[[Finding], bool] | None = None,
     ) -> None:  # fmt: skip
         self.paths = paths
         self.tell = tell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -107,7 +108,6 @@ class _Places:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.lines: dict[Source, Lines] = {}
-        self.texts: dict[Source, list[Span]] = {}
         self.blocks: dict[Source, list[Span]] = {}
 
     def comment_place(self, finding: Finding) -> tuple[_Place | None, str]:
@@ -134,7 +134,7 @@ class _Places:
         """Places for a comment about what begins with a span, the closest first."""
         source = anchor.source
         if not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
-            if not any(text.start < source.line_start(anchor.start) < text.end for text in self.yaml_texts(source)):
+            if not any(text.start < source.line_start(anchor.start) < text.end for text in _yaml_texts(source)):
                 yield _existing_comment(anchor) or _comment_above(anchor)
             return
         lines = self.hcl_lines(source)
@@ -164,15 +164,15 @@ class _Places:
             self.lines[source] = Lines(source.data)
         return self.lines[source]
 
-    def yaml_texts(self, source: Source) -> list[Span]:
-        """The texts of a file of YAML that go over several lines."""
-        if source not in self.texts:
-            from kcheck.syntax import yaml
 
-            nodes = (node for document in yaml.documents(source) for node in yaml.walk(document.root))
-            texts = (node.span for node in nodes if isinstance(node, yaml.Scalar))
-            self.texts[source] = [span for span in texts if b"\n" in source.data[span.start : span.end]]
-        return self.texts[source]
+@lru_cache(maxsize=4)  # an editor asks of one file again and again
+def _yaml_texts(source: Source) -> list[Span]:
+    """The texts of a file of YAML that go over several lines."""
+    from kcheck.syntax import yaml
+
+    nodes = (node for document in yaml.documents(source) for node in yaml.walk(document.root))
+    texts = (node.span for node in nodes if isinstance(node, yaml.Scalar))
+    return [span for span in texts if b"\n" in source.data[span.start : span.end]]
 
 
 _COMMENTED = (*HCL, *TERRAFORM, *VARIABLES, *MANIFESTS, *KUSTOMIZATIONS)

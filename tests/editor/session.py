@@ -17,7 +17,7 @@ from kcheck.editor.positions import path as path_of
 from kcheck.editor.positions import uri as uri_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from cattrs import Converter
 
@@ -66,6 +66,7 @@ class Editor:
         self.found: dict[str, list[types.Diagnostic]] = {}
         self.shown: list[types.ShowDocumentParams] = []
         self.messages: list[str] = []
+        self.progress: list[tuple[types.ProgressToken, str]] = []
         self.news = asyncio.Condition()
 
     def uri(self, name: str) -> str:
@@ -167,10 +168,13 @@ def _filled(snippet: str) -> str:
 
 def _converter() -> Converter:
     """How messages become values; that of the library takes an action with a command for a command."""
-    made = default_converter()
+    make: Callable[[], Converter] = default_converter
+    made = make()
 
     def action(value: dict[str, object], _: object) -> types.Command | types.CodeAction:
-        return made.structure(value, types.Command if isinstance(value.get("command"), str) else types.CodeAction)
+        if isinstance(value.get("command"), str):
+            return made.structure(value, types.Command)
+        return made.structure(value, types.CodeAction)
 
     made.register_structure_hook(Union[types.Command, types.CodeAction], action)  # noqa: UP007 - as the library has it
     return made
@@ -182,30 +186,39 @@ async def editor(folder: Path, able: types.ClientCapabilities | None = None) -> 
     client = LanguageClient("test", "1", converter_factory=_converter)
     own = Editor(client, folder)
 
-    @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     async def found(params: types.PublishDiagnosticsParams) -> None:
         async with own.news:
             own.found[params.uri] = list(params.diagnostics)
             own.news.notify_all()
 
-    @client.feature(types.WINDOW_SHOW_DOCUMENT)
     def show(params: types.ShowDocumentParams) -> types.ShowDocumentResult:
         own.shown.append(params)
         return types.ShowDocumentResult(success=True)
 
-    @client.feature(types.WINDOW_SHOW_MESSAGE)
-    def message(params: types.ShowMessageParams) -> None:
+    def message(params: types.ShowMessageParams | types.LogMessageParams) -> None:
         own.messages.append(params.message)
 
-    @client.feature(types.WINDOW_LOG_MESSAGE)
-    def log(params: types.LogMessageParams) -> None:
-        own.messages.append(params.message)
+    def create(params: types.WorkDoneProgressCreateParams) -> None:
+        own.progress.append((params.token, "create"))
 
-    @client.feature(types.WORKSPACE_APPLY_EDIT)
+    async def progress(params: types.ProgressParams) -> None:
+        async with own.news:
+            own.progress.append((params.token, str((params.value or {})["kind"])))
+            own.news.notify_all()
+
     def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
         own.make(params.edit)
         return types.ApplyWorkspaceEditResult(applied=True)
 
+    on: Callable[[str], Callable[[Callable[..., object]], object]] = client.feature
+    on(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(found)
+    on(types.WINDOW_SHOW_DOCUMENT)(show)
+    on(types.WINDOW_SHOW_MESSAGE)(message)
+    on(types.WINDOW_LOG_MESSAGE)(message)
+    on(types.WINDOW_WORK_DONE_PROGRESS_CREATE)(create)
+    on(types.PROGRESS)(progress)
+    on(types.WORKSPACE_APPLY_EDIT)(apply)
+    stop: Callable[[], Awaitable[None]] = client.stop
     await client.start_io(sys.executable, "-c", _CODE, "lsp", cwd=folder)
     try:
         params = types.InitializeParams(
@@ -223,4 +236,4 @@ async def editor(folder: Path, able: types.ClientCapabilities | None = None) -> 
             client._server.kill()
         raise
     finally:
-        await asyncio.wait_for(client.stop(), PATIENCE)
+        await asyncio.wait_for(stop(), PATIENCE)

@@ -240,3 +240,47 @@ def test_many_findings_have_a_short_menu(folder: Path) -> None:
         assert 20 <= len(offered) <= 45
 
     run(folder, story)
+
+
+async def completed(own: Editor, address: str, line: int, character: int) -> dict[str, types.CompletionItem]:
+    place = types.CompletionParams(types.TextDocumentIdentifier(address), types.Position(line, character))
+    found = await asyncio.wait_for(own.client.text_document_completion_async(place), 60)
+    assert isinstance(found, types.CompletionList)
+    return {one.label: one for one in found.items}
+
+
+def test_names_of_rules_are_completed_behind_wide_characters(folder: Path) -> None:
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        await own.rules(address, RULE)
+        typed = CLUSTER.replace('"Free"', '"Free" # kcheck: ignore[fr')
+        own.type(address, typed)
+        line = typed.split("\n")[2]
+        columns = len(line.encode("utf-16-le")) // 2
+        found = await completed(own, address, 2, columns)
+        assert min(found.values(), key=lambda one: one.sort_text or "").label == RULE
+        edit = found[RULE].text_edit
+        assert isinstance(edit, types.TextEdit)
+        assert edit.range == types.Range(types.Position(2, columns - 2), types.Position(2, columns))
+        own.make(types.WorkspaceEdit(changes={address: [edit]}))
+        assert own.buffers[address] == typed.replace("ignore[fr", f"ignore[{RULE}")
+
+    run(folder, story)
+
+
+def test_settings_are_completed_while_they_are_broken(folder: Path) -> None:
+    (folder / "kcheck.yaml").write_text("nodes: 100\n")
+
+    async def story(own: Editor) -> None:
+        await own.rules(own.open("main.tf"), RULE)
+        address = own.open("kcheck.yaml")
+        own.type(address, "nodes: 100\nclusters:\n  - {root: 'é', var_files: [\nfail_on: ")
+        own.type(address, "nodes: 100\nsuppressions:\n  - {path: 😀, rule: ")
+        found = await completed(own, address, 2, 21)
+        assert RULE in found
+        own.type(address, "nodes: 100\nsupp")
+        found = await completed(own, address, 1, 4)
+        assert "nodes" not in found
+        assert found["suppressions"].documentation == "Findings that are accepted."
+
+    run(folder, story)

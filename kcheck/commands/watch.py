@@ -1,0 +1,240 @@
+"""kcheck watch."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from kcheck.commands import comparison_options, first_look, options, printing, progress
+from kcheck.commands.comparison_options import Wanted
+from kcheck.files import system
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kcheck.config.config import Config
+    from kcheck.engine.linter import Result
+    from kcheck.files.tree import Tree
+    from kcheck.source.findings import Finding
+
+_NAMED = 3
+"""So many files that have changed are named."""
+_MOST = 20
+"""So many findings are printed of one change: of a checkout of another branch, all may be new."""
+_UNREADABLE = "unreadable-file"
+
+
+@click.command("watch", short_help="Check again whenever a file is saved, and print what has changed.")
+@options.with_flags
+@comparison_options.with_flags
+@options.select
+@click.option("--info", is_flag=True, help="Also show findings of severity info.")
+def command(
+    paths: tuple[str, ...], known: bool | None, baseline_file: str | None, diff_base: str | None,
+    select: tuple[str, ...], info: bool,
+) -> None:  # fmt: skip
+    """Check PATH (default: the current folder), and again whenever a file below it is saved.
+
+    Prints all findings once, then those that are new, changed or gone. A file that cannot be read is reported, and the
+    findings before it stand until it can. Ends with Ctrl-C, and exits with 0 then; 2 on wrong usage.
+    """
+    from kcheck.files.changes import Watcher
+    from kcheck.files.tree import PathError
+
+    for path in paths:
+        if not system.exists(path):
+            raise click.UsageError(f"{path}: no such file or folder")
+    gc.enable()  # a run that does not end has to give back what it no longer needs
+    watch = _Watch(paths, Wanted(known, baseline_file, diff_base), select=select, info=info)
+    try:
+        watcher = Watcher(paths or (".",))
+        watch.begin()
+        while True:
+            watcher.watch_others(watch.others())
+            changed = watcher.wait()
+            if watch.is_relevant(changed):
+                watch.check_again(changed)
+    except KeyboardInterrupt:
+        printing.note("")
+    except PathError as error:  # what was to be watched is gone
+        raise click.UsageError(str(error)) from error
+
+
+class _State(NamedTuple):
+    """What was read in a run, and what was found."""
+
+    config: Config
+    tree: Tree
+    result: Result
+
+
+class _Watch:
+    """Checks some paths, and prints what has changed since the run before."""
+
+    def __init__(self, paths: tuple[str, ...], wanted: Wanted, *, select: tuple[str, ...], info: bool) -> None:
+        from kcheck.editor.checker import Checker
+
+        self._paths = paths
+        self._wanted = wanted
+        self._select = select
+        self._info = info
+        self._run: options.Run = click.get_current_context().obj
+        self._checker = Checker(paths[0] if paths else ".", self._settings) if len(paths) < 2 else None
+        self._last: _State | None = None
+        self._shown: list[Finding] | None = None
+
+    def _settings(self, overlay: Mapping[str, bytes | None]) -> Config:
+        """The settings as they are now."""
+        from msgspec.structs import replace
+
+        config = self._run.settings(self._paths, overlay=overlay)
+        return replace(config, select=self._select or config.select)
+
+    def others(self) -> Iterator[str]:
+        """The files that matter beside those below the paths: the settings, what they name, and what was read."""
+        from kcheck.files.boundary import contains_path
+
+        yield from self._settings_files()
+        if self._last is None:
+            return
+        config, tree, _ = self._last
+        yield from (path for _, path in config.paths())
+        yield comparison_options.baseline_path(config, self._wanted.baseline_file)
+        for real in tree.sources():
+            if not any(contains_path(path, real) for path in self._paths or (".",)):
+                yield real
+
+    def _settings_files(self) -> Iterator[str]:
+        """The file of the settings, if there is one: also one that makes no sense."""
+        from kcheck.config.config import ConfigError
+        from kcheck.config.locations import find_file
+        from kcheck.files.disk import Disk
+
+        flag = "--config="
+        yield from (one.removeprefix(flag) for one in self._run.arguments if one.startswith(flag))
+        with suppress(ConfigError):
+            found = find_file(self._paths, Disk())
+            if found is not None:
+                yield found
+
+    def is_relevant(self, changed: list[str]) -> bool:
+        """Whether files that have changed can change what is found."""
+        if self._last is None:
+            return True
+        from kcheck.files.disk import Disk
+        from kcheck.gate.relevance import can_change_findings
+
+        config, tree, _ = self._last
+        others = {os.path.normpath(path) for path in self.others()}
+        if others.intersection(changed) or tree.sources().keys() & set(map(system.real_path, changed)):
+            return True
+        return can_change_findings(changed, self._paths, config, Disk(boundary=config.boundary))
+
+    # --- what is printed
+
+    def begin(self) -> None:
+        """Check for the first time, and print all that is found."""
+        from kcheck.report import terminal
+        from kcheck.report.formats import Report, render
+
+        result = self._checked("")
+        if result is not None:
+            self._shown = Report(result, self._info).findings
+            if result.relevant or result.findings:
+                printing.report(render("text", Report(result, self._info, links=terminal.shows_links())))
+            else:
+                printing.line(first_look.NOTHING)
+        printing.line("Watching for changes. Ctrl-C ends.")
+
+    def check_again(self, changed: list[str]) -> None:
+        """Check after a change, and print what is new, what has changed, and what is gone."""
+        begin = time.perf_counter()
+        head = f"[{time.strftime('%H:%M:%S')}] {_files(changed)} changed"
+        result = self._checked(head)
+        if result is None:
+            return
+        from kcheck.gate.news import news
+        from kcheck.report.formats import Report
+        from kcheck.report.text import closing, finding_text
+
+        report = Report(result, self._info)
+        found = news(self._shown or [], report.findings)
+        broken = [one for one in found.new if one.rule == _UNREADABLE and one.span.source.path in _shown_paths(changed)]
+        if broken:  # what was found before stands until it can be read
+            printing.line(f"{head}: it cannot be read; the findings before stand")
+            printing.report("\n".join(map(finding_text, broken)))
+            return
+        self._shown = report.findings
+        kinds = (("new", found.new), ("changed", found.changed), ("gone", found.gone))
+        counts = ", ".join(f"{len(some):,} {word}" for word, some in kinds if some) or "no finding is new or gone"
+        printing.line(f"{head}: {counts} ({time.perf_counter() - begin:.1f} s)")
+        for word, some in kinds:
+            for finding in some[:_MOST]:
+                if word == "gone":
+                    printing.line(f"gone: {_place(finding)} {finding.rule}: {finding.message}")
+                else:
+                    printing.report(f"{click.style(word, bold=True)}: {finding_text(finding)}")
+            if len(some) > _MOST:
+                printing.line(f"and {len(some) - _MOST:,} more {word}; `kcheck check` lists what is found")
+        printing.line(next(iter(closing(report))))
+
+    def _checked(self, head: str) -> Result | None:
+        """What is found now; None if the settings make no sense, which is printed."""
+        from kcheck.config.config import ConfigError
+
+        try:
+            with progress.show_progress():
+                self._last = self._state()
+        except ConfigError as error:
+            printing.line(f"{head}: the settings cannot be used" if head else "The settings cannot be used")
+            for line in getattr(error, "lines", (str(error),)):
+                printing.line(f"  {line}")
+            return None
+        options.tell_bugs(self._last.result)
+        return self._last.result
+
+    def _state(self) -> _State:
+        """Check, and leave out what is known.
+
+        Raises:
+            ConfigError: the settings make no sense.
+        """
+        from kcheck.engine import linter
+        from kcheck.files.tree import Tree
+        from kcheck.gate.comparison import without_known
+
+        if self._checker is not None:
+            *_, last = self._checker.check({})
+            config, tree, result = last.config, last.tree, last.result
+        else:
+            config = self._settings({})
+            tree = Tree(list(self._paths), None, config.exclude, config.boundary)
+            result = linter.run(tree, config)
+        comparison = self._wanted.comparison(self._paths, config)
+        if comparison is not None:
+            result = without_known(result, comparison.find_known(result.findings).contains)
+        return _State(config, tree, result)
+
+
+def _files(changed: list[str]) -> str:
+    """Files that have changed, in words."""
+    names = _shown_paths(changed)
+    more = f" and {len(names) - _NAMED:,} more files" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
+def _shown_paths(changed: list[str]) -> list[str]:
+    from kcheck.files.tree import display_path
+
+    return list(map(display_path, changed))
+
+
+def _place(finding: Finding) -> str:
+    """Where a finding was."""
+    begin = finding.span.begin
+    return f"{finding.span.source.path}:{begin.line}:{begin.column}"
