@@ -12,6 +12,7 @@ from kcheck.model import Cluster, NodePool, PodRange, Subnet
 from kcheck.report.escape import markdown, markdown_link
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
+from kcheck.report.word import type_name
 from kcheck.source.units import as_text, counted, shown, singular
 from kcheck.source.values import Known, Secret, Unknown, known, reason_of
 
@@ -148,7 +149,9 @@ def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
         things = list(dict.fromkeys(thing_name(fact.thing) for fact in own))
         of = f" of {', '.join(map(inline, things[:_MOST_THINGS]))}"
         of += f" and {len(things) - _MOST_THINGS} more" if len(things) > _MOST_THINGS else ""
-        yield f"- {inline(f'{kind}.{name}')}{of}: {markdown(own[0].field.meaning)}"
+        field = own[0].field
+        of += f" ({', '.join(filter(None, (type_name(field), field.unit)))})"
+        yield f"- {inline(f'{kind}.{name}')}{of}: {markdown(field.meaning)}"
     if len(groups) > _MOST_FIELDS:
         yield f"- and {counted(len(groups) - _MOST_FIELDS, 'more field')}"
 

@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from kcheck.editor.values_at import code_of
 from kcheck.report.escape import markdown
 from kcheck.report.text import line_text, place_text
 from kcheck.source.regex import regex
@@ -201,6 +202,7 @@ def file_address(source: Source, snapshot: Snapshot) -> str:
 def chain(spans: Iterable[Span], snapshot: Snapshot, *, secret: bool = False) -> Iterator[str]:
     """The places that set a value, each with its line of code: from where it is written to its last use."""
     for span in spans:
-        code = "" if secret or span.source.private or span.source.derived else line_text(span)
+        hidden = secret or span.source.private or span.source.derived or code_of(snapshot).holds_secret(span)
+        code = "" if hidden else line_text(span)
         shown = f"  {inline(code if len(code) <= WIDE else f'{code[:WIDE]}...')}" if code else ""
         yield f"{link(span, snapshot)}{shown}"

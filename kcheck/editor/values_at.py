@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from kcheck.files import system
 from kcheck.files.tree import HCL, TERRAFORM, VARIABLES
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Known, Unknown
+from kcheck.source.values import Known, Secret, Unknown
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.names import Outline, inner
 from kcheck.terraform.budget import Budget, BudgetError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.editor.snapshot import Snapshot
-    from kcheck.source.text import Source
+    from kcheck.source.text import Source, Span
     from kcheck.source.values import Value
 
 MOST = 24
@@ -152,6 +152,20 @@ class Code:
             if offset < part.body.span.start:
                 return Place(tuple(blocks))
             body = part.body
+
+    def holds_secret(self, span: Span) -> bool:
+        """Whether the line of a place has the value of a sensitive variable."""
+        return (span.source, span.begin.line) in self._secret_lines
+
+    @cached_property
+    def _secret_lines(self) -> set[tuple[Source, int]]:
+        found: set[tuple[Source, int]] = set()
+        for module in self.modules:
+            for name, block in module.configuration.variables.items():
+                value = module.variable(name) if "sensitive" in block.body.attributes else None
+                if isinstance(value, Secret) and value.origin is not None:
+                    found |= {(span.source, span.begin.line) for span in value.origin.spans}
+        return found
 
     # --- values
 

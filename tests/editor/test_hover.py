@@ -53,7 +53,7 @@ def test_a_use_of_a_variable_has_its_value_limits_findings_and_origin(states: di
     assert "\nNodes that prepare the data, spot\n" in text
     assert re.search(r"\n- \*\*92 of 607 nodes\*\*: address space of subnet .*; 2 more like it\n", text)
     assert re.search(r"\n- warning \[pool-over-quota\]\(https://\S+\): Node group cpu grows to 600", text)
-    assert "\n- `pool.max_nodes` of `cpu`: largest size" in text
+    assert "\n- `pool.max_nodes` of `cpu` (int, nodes): largest size" in text
     assert re.search(r"\n- \[\S*terraform\.tfvars:1\]\(file://\S+/terraform\.tfvars#L1\)  `cpu_max_nodes = 600`", text)
 
 
@@ -188,7 +188,7 @@ def test_a_quota_of_processors_is_no_matter_of_disks(states: dict[str, Snapshot]
 def test_secrets_are_never_shown(write: Write) -> None:
     write(
         {
-            "main.tf": 'variable "password" {\n  sensitive = true\n}\nlocals {\n  list = [var.password, "open"]\n  url = "x${var.password}"\n}\n',
+            "main.tf": 'variable "password" {\n  sensitive = true\n}\nlocals {\n  list = [var.password, "open"]\n  url = "x${var.password}"\n  either = var.lost ? var.password : "x"\n}\nvariable "lost" {}\n',
             "terraform.tfvars": 'password = "hunter2"\n',
         }
     )
