@@ -30,6 +30,7 @@ class Watcher:
         self._paths = paths
         self._others: tuple[str, ...] = ()
         self._pause = _PAUSE
+        self._visited: set[str] = set()
         self._seen = self._look()
 
     def watch_others(self, paths: Iterable[str]) -> None:
@@ -38,7 +39,10 @@ class Watcher:
         for path in self._others:
             found: Stamps = {}
             _add(path, found, set())
-            self._seen = found | self._seen
+            for name, stamp in found.items():
+                # where a folder was looked at, a file that was not there is new
+                if system.real_path(os.path.dirname(name) or ".") not in self._visited:
+                    self._seen.setdefault(name, stamp)
 
     def wait(self) -> list[str]:
         """Wait for a change, and until no more follow; gives the paths of what was written, is new, or is gone."""
@@ -57,9 +61,9 @@ class Watcher:
     def _look(self) -> Stamps:
         begin = time.monotonic()
         found: Stamps = {}
-        visited: set[str] = set()
+        self._visited = set()
         for path in (*self._paths, *self._others):
-            _add(path, found, visited)
+            _add(path, found, self._visited)
         self._pause = max(_PAUSE, (time.monotonic() - begin) * _SHARE)
         return found
 
