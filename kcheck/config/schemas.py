@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 Difference = tuple["Span", str]
 Path = tuple[str | int, ...]
 
-_ARTICLES = {
+ARTICLES = {
     "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
     "boolean": "true or false",
 }  # fmt: skip
+"""What the types of JSON Schema are called."""
 _BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
 _NOT_BLANK = r"\S"
 """The pattern of a text that must say something."""
@@ -210,5 +211,5 @@ def _expected(keyword: str, wanted: dict[str, Any], value: object) -> str:
     if keyword == "pattern":
         return "must not be empty" if limit == _NOT_BLANK else f"must look like {wanted['examples'][0]}, not {value}"
     kinds = [limit] if isinstance(limit, str) else limit
-    right = f"one of {', '.join(limit)}" if keyword == "enum" else " or ".join(_ARTICLES[kind] for kind in kinds)
+    right = f"one of {', '.join(limit)}" if keyword == "enum" else " or ".join(ARTICLES[kind] for kind in kinds)
     return f"must be {right}, not {json.dumps(value, default=str)}"

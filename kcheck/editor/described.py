@@ -12,7 +12,7 @@ from kcheck.model import Cluster, NodePool, PodRange, Subnet
 from kcheck.report.escape import markdown, markdown_link
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
-from kcheck.source.units import counted, shown
+from kcheck.source.units import as_text, counted, shown, singular
 from kcheck.source.values import Known, Secret, Unknown, known, reason_of
 
 if TYPE_CHECKING:
@@ -125,12 +125,15 @@ def _reason(value: Unknown, snapshot: Snapshot) -> str:
 
 
 def _in_unit(value: object, fields: Sequence[Fact]) -> str:
-    """What follows a number: its unit, or the number as people read it in this unit."""
-    units = {one.field.unit for one in fields if one.field.unit}
-    if type(value) is not int or len(units) != 1:
+    """What follows a value: the unit of a number, or the value as people say it in this unit."""
+    found = {(read, one.field.unit) for one in fields if type(read := known(one.value)) is int and one.field.unit}
+    if len(found) != 1:
         return ""
-    text = shown(value, units.copy().pop())
-    return f" {units.pop()}" if text == f"{value:,}" else f" ({text})"
+    number, unit = found.pop()
+    text = shown(number, unit)
+    if number == value and text == f"{number:,}":
+        return f" {unit if number != 1 else singular(f' {unit}').strip()}"
+    return "" if text in (as_text(value), f"{number:,}") else f" ({text})"
 
 
 def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
@@ -182,7 +185,7 @@ def thing_name(thing: Thing) -> str:
     """What people call a thing of the model."""
     name = getattr(thing, "name", None)
     found = known(name) if isinstance(name, Known) else None
-    return str(found) if found else str(getattr(thing, "address", "") or thing.id)
+    return str(found) if found else str(getattr(thing, "address", "") or thing.id.rpartition(":")[2])
 
 
 def _limits(walls: Sequence[Wall], snapshot: Snapshot) -> Iterator[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from lsprotocol import types
 
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
-from kcheck.report.text import input_text
+from kcheck.report.text import ALSO, input_text, related_text
 from kcheck.source.findings import Severity
 from kcheck.source.visible import visible
 
@@ -35,9 +35,27 @@ _UNREADABLE = "unreadable-file"
 _UNDECIDED = "undecided"
 
 
-def by_file(snapshot: Snapshot, positions: Positions) -> dict[str, list[types.Diagnostic]]:
-    """All diagnostics of a folder, by the path of the file as findings print it."""
-    return _Diagnostics(snapshot, positions).by_file()
+Known: TypeAlias = "dict[int, tuple[Finding, types.Diagnostic]]"
+"""Diagnostics of findings, which a later run may have, too."""
+
+
+def by_file(snapshot: Snapshot, positions: Positions, known: Known) -> dict[str, list[types.Diagnostic]]:
+    """All diagnostics of a folder, by the path of the file as findings print it.
+
+    Those of findings that are `known` are taken from there, where this one's are put for the next time.
+    """
+    made = _Diagnostics(snapshot, positions)
+    found: dict[str, list[types.Diagnostic]] = {}
+    before, kept = dict(known), {} if snapshot.stand_ins else known
+    known.clear()
+    for finding in snapshot.result.findings:
+        same = before.get(id(finding)) if kept is known else None
+        diagnostic = same[1] if same is not None else made.of_finding(finding)
+        kept[id(finding)] = (finding, diagnostic)
+        found.setdefault(finding.span.source.path, []).append(diagnostic)
+    for span, diagnostic in chain(made.half_typed(), made.not_judged()):
+        found.setdefault(span.source.path, []).append(diagnostic)
+    return found
 
 
 class _Diagnostics:
@@ -46,21 +64,13 @@ class _Diagnostics:
         self.positions = positions
         self.rules = by_name(snapshot.world)
 
-    def by_file(self) -> dict[str, list[types.Diagnostic]]:
-        """The findings, and what could not be judged, where the code asks for it."""
-        found: dict[str, list[types.Diagnostic]] = {}
-        for span, diagnostic in chain(self.findings(), self.half_typed(), self.not_judged()):
-            found.setdefault(span.source.path, []).append(diagnostic)
-        return found
-
-    def findings(self) -> Iterator[tuple[Span, types.Diagnostic]]:
-        """The findings, each with its place."""
-        for finding in self.snapshot.result.findings:
-            span = self.snapshot.shown(finding.span)
-            lines = [finding.message, *(f"help: {line}" for line in finding.help.splitlines())]
-            diagnostic = self.diagnostic(span, "\n".join(lines), SEVERITIES[finding.severity], finding.rule)
-            diagnostic.related_information = list(self.related(finding)) or None
-            yield span, diagnostic
+    def of_finding(self, finding: Finding) -> types.Diagnostic:
+        """A finding, with its details and other places."""
+        span = self.snapshot.shown(finding.span)
+        lines = [finding.message, *(f"help: {line}" for line in finding.help.splitlines())]
+        diagnostic = self.diagnostic(span, "\n".join(lines), SEVERITIES[finding.severity], finding.rule)
+        diagnostic.related_information = list(self.related(finding)) or None
+        return diagnostic
 
     def half_typed(self) -> Iterator[tuple[Span, types.Diagnostic]]:
         """What cannot be read of texts for which others stand in."""
@@ -101,7 +111,8 @@ class _Diagnostics:
         for detail in finding.details:
             yield self.information(finding.span, detail)
         for related in finding.related[:_MOST_RELATED]:
-            yield self.information(related.span, related.message)
+            is_object = related.message.startswith(ALSO)
+            yield self.information(related.span, related.message if is_object else related_text(related))
 
     def information(self, span: Span, text: str) -> types.DiagnosticRelatedInformation:
         """A place with a text."""

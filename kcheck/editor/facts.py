@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _MEASURED = frozenset({"request", "gpu_usage", "fragment", "wall", "object", "resource", "input"})
 """Subjects that no code writes, or that kcheck has no words of its own for."""
 _DECLARED = ("cluster", "pool", "karpenter_pool", "subnet", "pod_range")
+_CALLED = ("name", "namespace")
+"""Words that repeat what stands in the code."""
 _MOST_STEPS = 200
 """Expressions behind one limit that are followed to the values they are made of."""
 
@@ -73,7 +75,7 @@ class Facts:
         for subject, words in SUBJECTS.items():
             if subject in PARTS | _MEASURED:
                 continue
-            direct = [word for word in words if word.direct or word.name == "name"]
+            direct = [word for word in words if word.direct and word.name not in _CALLED]
             for thing in things(subject, world) if direct else ():
                 for word in direct:
                     value = word.read(thing, world)

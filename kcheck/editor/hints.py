@@ -73,6 +73,8 @@ def _of_attribute(code: Code, source: Source, place: Place) -> Iterator[Hint]:
     attribute = place.attribute
     if attribute is None or place.top is None or place.top.type in ("variable", "terraform"):
         return
+    if attribute.name not in ("count", "for_each") and code.is_left_out(place, source):
+        return
     for path in _computed((attribute.expression,)):
         expression = path[-1]
         values = code.values(place._replace(path=path), source)
@@ -197,26 +199,28 @@ def _pods_of_node(pools: list[NodePool], span: Span, snapshot: Snapshot) -> Hint
 
 def _nodes_of_pods(templates: list[PodTemplate], span: Span, snapshot: Snapshot) -> Hint | None:
     """The nodes that the pods of a job with GPUs take, where they fit one pool only."""
-    template = templates[0] if len(templates) == 1 else None
-    pools = snapshot.world.pools
-    fitting = pools.candidates(template) if template is not None and known(template.gpus) else []
-    pods = known(template.count) if template is not None else None
-    if template is None or isinstance(fitting, Unknown) or len(fitting) != 1 or not pods or pods < 2:
+    if len(templates) != 1 or not (known(templates[0].gpus) or 0) or (known(templates[0].count) or 0) < 2:
         return None
-    pool = fitting[0][0]
-    each, nodes_ = pools.per_node(template, pool), pools.nodes_for(template, pool)
-    if each is None:
+    template, pools = templates[0], snapshot.world.pools
+    fitting = pools.candidates(template)
+    pool = fitting[0][0] if not isinstance(fitting, Unknown) and len(fitting) == 1 else None
+    each = pools.per_node(template, pool) if pool is not None else None
+    if pool is None or each is None:
         return None
-    most = known(snapshot.world.sizes.of_pool(pool))
-    room = f"; it may have {counted(most, 'node')}" if most is not None else ""
-    tooltip = f"{pods:,} pods, {max(1, each.low):,} on each node of pool {inline(thing_name(pool))}{room}"
-    return Hint(span.end, visible(f"{counted(nodes_, 'node')} of {thing_name(pool)}"), tooltip)
+    wanted, most = pools.nodes_for(template, pool), known(snapshot.world.sizes.of_pool(pool))
+    name, fits = thing_name(pool), max(1, each.low)
+    few = f", which has {most:,}" if most is not None and most < wanted else ""
+    tooltip = f"{known(template.count):,} pods, {fits:,} on each node of pool {inline(name)}"
+    return Hint(span.end, visible(f"{counted(wanted, 'node')} of {name}{few}"), tooltip)
 
 
 def _full(facts: Facts, fields: list[Fact], span: Span, snapshot: Snapshot) -> Iterator[Hint]:
     """The nodes at which a subnet or a range is full."""
-    found = (facts.full(fact.thing) for fact in fields if isinstance(fact.thing, Subnet | PodRange))
-    walls = {wall.nodes.exact: wall for wall in found if wall is not None and wall.nodes is not None}
+    places = dict.fromkeys(fact.thing for fact in fields if isinstance(fact.thing, Subnet | PodRange))
+    found = [wall for place in reversed(places) if (wall := facts.full(place)) is not None]
+    walls = {
+        wall.nodes.exact: wall for wall in found if wall.nodes is not None
+    }  # of equal ones that of the first place
     numbers = sorted(number for number in walls if number is not None)
     if numbers:
         first = walls[numbers[0]]

@@ -9,7 +9,7 @@ from kcheck.editor.described import Subject, described, knows
 from kcheck.editor.facts import facts_of
 from kcheck.editor.hover_yaml import of_yaml
 from kcheck.editor.settings_hover import of_settings
-from kcheck.editor.values_at import MOST, UNVALUED, Evaluated, code_of
+from kcheck.editor.values_at import MOST, NOT_MADE, UNVALUED, Evaluated, code_of
 from kcheck.source.findings import last_key
 from kcheck.source.units import counted
 from kcheck.source.values import Known, Origin
@@ -44,7 +44,10 @@ def hover(snapshot: Snapshot, source: Source, offset: int) -> Hover | None:
     place = code_of(snapshot).place(source, offset)
     subject = _of_terraform(snapshot, source, place, offset) if place is not None else of_yaml(snapshot, source, offset)
     text = described(subject, snapshot) if subject is not None else ""
-    return Hover(text, subject.span) if text and subject is not None else None
+    if subject is None or not text:
+        return None
+    start, end = subject.span.start, subject.span.end  # of a name asked about at its `=`, both
+    return Hover(text, source.span(min(start, offset), max(end, offset + 1)))
 
 
 # --- Terraform
@@ -57,10 +60,12 @@ def _of_terraform(snapshot: Snapshot, source: Source, place: Place, offset: int)
     if attribute.name in UNVALUED and place.top is not None and place.top.type != "locals":
         return None
     found = _used(snapshot, source, place, offset) if place.path else _assigned(snapshot, source, place)
-    if found is None or found.values:
-        return found
+    if found is None:
+        return None
     if code_of(snapshot).is_left_out(place, source):
-        return found._replace(note="not made: count is 0, or for_each is empty")
+        return found._replace(note=f"{found.note}; {NOT_MADE}".removeprefix("; "))
+    if found.values:
+        return found
     known_of = [fact for span in found.spans for fact in facts_of(snapshot).fields(span)]  # as in Terragrunt's units
     return found._replace(values=[Evaluated("", fact.value, None) for fact in known_of[:1]])
 
@@ -166,9 +171,9 @@ def _key_of(expression: nodes.Expression, place: Place) -> str:
 
 def _literal(snapshot: Snapshot, source: Source, place: Place, span: Span) -> Subject | None:
     """A literal says itself what it is: only what kcheck knows of it beyond that is worth an answer."""
-    literal, top = place.path[-1], place.top
-    whole = place.attribute is not None and literal is place.attribute.expression
-    is_default = top is not None and top.type == "variable" and whole
+    literal, top, attribute = place.path[-1], place.top, place.attribute
+    whole = attribute is not None and literal is attribute.expression
+    is_default = whole and top is not None and top.type == "variable" and _name_of(attribute) == "default"
     if not isinstance(literal, nodes.Literal):
         return None
     if (top is None and whole) or is_default:
@@ -177,6 +182,10 @@ def _literal(snapshot: Snapshot, source: Source, place: Place, span: Span) -> Su
     value = Evaluated("", Known(literal.value, Origin((literal.span,))), None)
     found = Subject(_key_of(literal, place), span, [value], tuple(_around(place)))
     return found if knows(found, snapshot) else None
+
+
+def _name_of(attribute: nodes.Attribute | None) -> str:
+    return attribute.name if attribute is not None else ""
 
 
 def _around(place: Place) -> Iterator[Span]:
@@ -191,6 +200,8 @@ def _around(place: Place) -> Iterator[Span]:
 def chosen_expression(place: Place) -> nodes.Expression:
     """The expression that is meant by the innermost one: `var.x` where the mouse is on `var`."""
     path = place.path
+    while len(path) > 1 and isinstance(path[-1], nodes.TemplateIf | nodes.TemplateFor | nodes.Element):
+        path = path[:-1]  # parts that have no value of their own
     if not isinstance(path[-1], nodes.Variable):
         return path[-1]
     name = path[-1].name

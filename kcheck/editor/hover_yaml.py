@@ -31,15 +31,14 @@ def of_yaml(snapshot: Snapshot, source: Source, offset: int) -> Subject | None:
     return subject if is_alias or knows(subject, snapshot) else None
 
 
-def _written(place: YamlPlace) -> Subject | None:
+def _written(place: YamlPlace) -> Subject:
     """A value in a file that is YAML as it stands."""
-    if place.scalar is None:
-        return None
     value = place.value
+    here = place.nodes[-1] if place.scalar is None else place.scalar
     title = last_key(tuple(f"[{step}]" if isinstance(step, int) else step for step in place.steps)) or "value"
     spans = tuple(dict.fromkeys(_spans(place)))
     values = [Evaluated("", _scalar(value), None)] if isinstance(value, yaml.Scalar) else []
-    return Subject(title, place.scalar.span, values, spans)
+    return Subject(title, here.span, values, spans)
 
 
 def _scalar(value: yaml.Scalar) -> Known[str | int | bool | None]:

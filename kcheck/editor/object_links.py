@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from kcheck.editor.values_at import code_of
-from kcheck.editor.yaml_places import documents, steps_to
+from kcheck.editor.yaml_places import steps_to
 from kcheck.files.tree import KUSTOMIZATIONS, MANIFESTS
 from kcheck.model import Requirement, Toleration
 from kcheck.model.queues import KUEUE_PRIORITY
@@ -179,8 +179,7 @@ def _objects(snapshot: Snapshot, place: YamlPlace, name: str) -> Iterator[Span]:
     namespace = place.text("metadata", "namespace")
     found: list[Span] = []
     for source in snapshot.tree.manifests:
-        if name.encode() in source.data and any(kind.encode() in source.data for kind in kinds):
-            found += _declared(source, kinds, name, namespace)
+        found += _declared(source, kinds, name, namespace)
     yield from _nearest(found, place.root.source) or _in_model(snapshot, kinds, name)
 
 
@@ -219,7 +218,11 @@ def _kinds(place: YamlPlace) -> tuple[str, ...]:
 
 def _declared(source: Source, kinds: tuple[str, ...], name: str, namespace: str) -> Iterator[Span]:
     """The names of the objects of some kinds that are called so."""
-    for document in documents(source):
+
+    def may_hold(data: bytes) -> bool:
+        return name.encode() in data and any(kind.encode() in data for kind in kinds)
+
+    for document in yaml.documents(source, may_hold) if may_hold(source.data) else ():
         for item in _items(document.root):
             kind, own = yaml.get(item, "kind"), yaml.get(item, "metadata", "name")
             if not isinstance(kind, yaml.Scalar) or kind.text not in kinds:

@@ -13,6 +13,7 @@ from kcheck import __version__
 from kcheck.editor import diagnostics, edit_requests, value_requests
 from kcheck.editor.checker import Checker
 from kcheck.editor.positions import Positions, path
+from kcheck.editor.progress import Progress
 from kcheck.editor.worker import Worker
 from kcheck.files import system
 from kcheck.files.boundary import contains_path, repository
@@ -43,7 +44,9 @@ class Server(LanguageServer):
         self._snapshots: dict[str, Snapshot] = {}
         self._published: dict[str, dict[str, list[types.Diagnostic]]] = {}
         self._errors: dict[str, str] = {}
+        self._known: dict[str, diagnostics.Known] = {}
         self._asked = self._answered = 0
+        self._progress = Progress(self)
         self._news = asyncio.Condition()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.worker = Worker(self._tell)
@@ -108,6 +111,7 @@ class Server(LanguageServer):
         """Check again, with the texts as they are now."""
         if self._checkers:
             self._asked = self.worker.check(tuple(self._checkers.values()), self.texts())
+            self._progress.begin()
 
     # --- what was found
 
@@ -118,9 +122,12 @@ class Server(LanguageServer):
     async def _take(self, answer: Answer) -> None:
         if answer.snapshot is not None and answer.folder in self._checkers:
             self._snapshots[answer.folder] = answer.snapshot
-            found = diagnostics.by_file(answer.snapshot, self.positions)
+            known = self._known.setdefault(answer.folder, {})
+            found = diagnostics.by_file(answer.snapshot, self.positions, known)
             self._publish(answer.folder, {answer.snapshot.address(name): own for name, own in found.items()})
         self._tell_error(answer.folder, answer.error)
+        if answer.last and answer.request == self._asked:
+            self._progress.end()
         async with self._news:
             self._answered = max(self._answered, answer.request)
             self._news.notify_all()

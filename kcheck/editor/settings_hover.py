@@ -11,7 +11,6 @@ from kcheck.editor.comments import of_rule
 from kcheck.editor.yaml_places import steps_to
 from kcheck.report.escape import markdown
 from kcheck.report.limit import names as limits
-from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
     from kcheck.editor.snapshot import Snapshot
@@ -39,7 +38,7 @@ def of_settings(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, S
     if not found.on_key or found.scalar is None:
         return None
     if names[:1] == ["limits"] and len(names) == 2:
-        entry = limits().get(names[1])
+        entry = limits().get(f"limits.{names[1]}")
         said = f"documented: {entry.value} {entry.unit}" if entry is not None else ""
         return (f"**{markdown(names[1])}**: {markdown(said)}", found.scalar.span) if said else None
     wanted = schemas.below("settings", found.steps)
@@ -53,10 +52,6 @@ def _values(wanted: dict[str, Any]) -> str:
     if "enum" in wanted:
         return f"\n\nOne of {markdown(', '.join(map(str, wanted['enum'])))}."
     least, most = wanted.get("minimum"), wanted.get("maximum")
-    kind = wanted.get("type", "")
-    kind = {"array": "list", "object": "map"}.get(kind, kind) if isinstance(kind, str) else ""
+    kind = schemas.ARTICLES.get(str(wanted.get("type")), "")
     bounds = f" from {least:,} to {most:,}" if isinstance(least, int) and isinstance(most, int) else ""
-    return f"\n\n{markdown(kind.capitalize())}{bounds}." if kind else ""
-
-
-__all__ = ["is_settings", "of_settings", "yaml"]
+    return f"\n\n{kind[0].upper()}{kind[1:]}{bounds}." if kind else ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from lsprotocol import types
 
@@ -10,9 +11,13 @@ from kcheck.editor.buffers import kept
 from kcheck.source.text import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.editor.server import Server
     from kcheck.editor.snapshot import Snapshot
     from kcheck.source.text import Span
+
+Told = TypeVar("Told")
 
 
 class Asked(NamedTuple):
@@ -28,7 +33,12 @@ class Asked(NamedTuple):
 
 
 def register(server: Server) -> None:
-    """Answer these requests."""
+    """Answer these requests: one at a time, in a thread, so that the editor's changes never wait for an answer."""
+    turn = asyncio.Lock()
+
+    async def told(function: Callable[..., Told], found: Asked, *offsets: int) -> Told:
+        async with turn:
+            return await asyncio.to_thread(function, found.snapshot, found.source, *offsets)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
@@ -38,7 +48,7 @@ def register(server: Server) -> None:
         offset = _offset(server, found, params.position)
         if found is None or offset is None:
             return None
-        answer = found_at(found.snapshot, found.source, offset)
+        answer = await told(found_at, found, offset)
         if answer is None:
             return None
         span = _shown(answer.span, found.shown)
@@ -53,7 +63,7 @@ def register(server: Server) -> None:
         offset = _offset(server, found, params.position)
         if found is None or offset is None:
             return []
-        spans = found_at(found.snapshot, found.source, offset)
+        spans = await told(found_at, found, offset)
         texts = server.texts()
         return [place for span in spans if (place := _location(server, found.snapshot, span, texts)) is not None]
 
@@ -66,7 +76,7 @@ def register(server: Server) -> None:
             return []
         wanted = [server.positions.offset(found.shown, at) for at in (params.range.start, params.range.end)]
         start, end = (found.offset(at) for at in wanted)
-        every = found_in(found.snapshot, found.source, start or 0, len(found.source.data) if end is None else end)
+        every = await told(found_in, found, start or 0, len(found.source.data) if end is None else end)
         result = []
         for hint in every:
             at = kept(hint.offset, found.source.data, found.shown.data)

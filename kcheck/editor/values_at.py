@@ -16,7 +16,7 @@ from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.names import Outline, inner
 from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.evaluator import evaluate, rounds, value_of
-from kcheck.terraform.module import instances_in
+from kcheck.terraform.module import Module, instances_in
 from kcheck.terraform.partial import entries_of
 from kcheck.terraform.resource import BlockRecord, expand, iterator_name
 from kcheck.terraform.roots import Loader
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from kcheck.editor.snapshot import Snapshot
     from kcheck.source.text import Source
     from kcheck.source.values import Value
-    from kcheck.terraform.module import Module
 
 MOST = 24
 """Values of one expression that are looked at: copies of its block, rounds of its loops, callers of its module."""
 
+NOT_MADE = "not made: count is 0, or for_each is empty"
 _OUTSIDE = frozenset({"count", "for_each", "provider", "providers", "depends_on", "source", "version"})
 """Arguments of a block that do not belong to one copy of it."""
 _COPIED = ("resource", "data", "module")
@@ -108,7 +108,18 @@ class Code:
         """The modules that a file of Terraform is part of: several if it is called several times."""
         if not source.path.endswith(TERRAFORM):
             return []
-        return self._by_folder.get(os.path.dirname(self.snapshot.real_path(source)), [])
+        folder = os.path.dirname(self.snapshot.real_path(source))
+        if folder not in self._by_folder:
+            self._by_folder[folder] = [own] if (own := self._alone(source)) is not None else []
+        return self._by_folder[folder]
+
+    def _alone(self, source: Source) -> Module | None:
+        """The module of a file that nothing calls as far as is read, with the defaults of its variables."""
+        folder = self.snapshot.tree.folder(os.path.dirname(source.path) or ".")
+        if self._loader is None or folder is None or source not in folder.terraform:
+            return None
+        configuration = self._loader.configuration(folder)
+        return Module(configuration, self._loader.variables.values_for(configuration), self._loader)
 
     def roots_of(self, variables: Source) -> list[Module]:
         """The root modules that get values from a tfvars file."""
@@ -180,7 +191,7 @@ class Code:
         if outside or blocks[0].type not in _COPIED:
             yield from _nested(BlockRecord(blocks[0], module.scope), blocks[1:])
             return
-        for own in self.instances(module, blocks[0]):
+        for own in self.instances(module, blocks[0]) or [_unmade(blocks[0], module)]:
             yield from _nested(own, blocks[1:])
 
     def instances(self, module: Module, block: nodes.Block) -> list[BlockRecord]:
@@ -191,6 +202,12 @@ class Code:
             name = ".".join((*(() if block.type == "resource" else (block.type,)), *block.labels))
             self._records[key] = list(instances_in(expand(block, module.prefixed(name), scope)))
         return self._records[key]
+
+
+def _unmade(block: nodes.Block, module: Module) -> BlockRecord:
+    """A block of which there is no copy: what depends on the copy is not known."""
+    nothing = Unknown(NOT_MADE)
+    return BlockRecord(block, module.scope.with_names(None, each=nothing, count=nothing))
 
 
 def _sources(root: Module) -> set[Source]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 class YamlPlace(NamedTuple):
     """A key or a value. `steps` are the keys and indexes from the top of the document, its own included.
 
+    The `scalar` is the one that is written there; at an alias there is none.
     `nodes` are the maps and lists around it, the outermost first, and last the value itself, also of a key.
     """
 
@@ -61,6 +62,8 @@ def _in(
     path = (*above, node)
     if isinstance(node, yaml.Scalar):
         return YamlPlace(root, steps, path, node)
+    if isinstance(node, yaml.Alias):
+        return YamlPlace(root, steps, path, None)
     if isinstance(node, yaml.Sequence):
         for at, item in enumerate(node.items):
             if item.start <= offset < item.end:

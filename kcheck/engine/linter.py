@@ -130,6 +130,7 @@ class Linter:
             result.is_late = True
             many = f"{len(left):,} of {len(self._by_subject):,} kinds of objects were not checked: {', '.join(left)}"
             self.reading.skipped.insert(0, Skipped(self.tree.given[0], f"{deadline.reason()}; {many}"))
+        deadline.check_cancelled()
         result.findings = _pruned(result.findings, by_subject)
         comments = Suppressions(self.reading.sources, self.config, self._rules)
         _suppress(result, comments)
@@ -137,8 +138,10 @@ class Linter:
         inputs = Checks("input", of_inputs, world)
         result.add(inputs, map(inputs.outcome, inputs.things))
         _suppress(result, comments)
+        deadline.check_cancelled()
         graded = (_with_set_severity(one, self.config) for one in result.findings)
         result.findings = merging.merged(graded, self._rules)
+        deadline.check_cancelled()
         result.judged = judged.judged(world, result.undecided, self.reading)
         if earlier is not None:
             earlier.end(final)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from kcheck.files.tree import display_path
+from kcheck.source import deadline
 from kcheck.source.units import data_text
 from kcheck.source.values import Origin, Overlaid
 from kcheck.syntax import edit
@@ -34,6 +35,7 @@ def withhold_fixes(
     sharing = _Sharing([*findings, *others], world, tree)
     result = []
     for one in findings:
+        deadline.check_cancelled()
         finding = _overlaid(one, sharing, tree) if one.fix else one
         reason = (_reason(finding, sharing, tree) or _refused(finding, world, roots)) if finding.fix else ""
         result.append(replace(finding, fix=None, help=reason) if reason else finding)

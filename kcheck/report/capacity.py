@@ -75,13 +75,13 @@ def reachable_nodes(cluster: Cluster, world: World) -> int | None:
     """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where that is not known."""
     first, target = walls.first(cluster, world), world.sizes.wanted_interval(cluster).exact
     if first is None or first.nodes is None:
-        return None if _has_unknown_walls(cluster, world) else target
+        return None if has_unknown_walls(cluster, world) else target
     if target is not None and first.nodes.low >= target:
         return target
     return _nodes_at_first_wall(first, cluster, world)
 
 
-def _has_unknown_walls(cluster: Cluster, world: World) -> bool:
+def has_unknown_walls(cluster: Cluster, world: World) -> bool:
     """Whether walls are not known that may come before the target."""
     return any(
         w.short is None and w.kind != "recommended" and not is_account_quota(w)
@@ -96,7 +96,7 @@ def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | N
     return nodes if nodes is not None and min(lows) >= nodes else None
 
 
-def _earliest(cluster: Cluster, world: World) -> Wall | None:
+def earliest(cluster: Cluster, world: World) -> Wall | None:
     """The wall that may be met first; None where another one is not known at all."""
     found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not is_account_quota(w)]
     if any(wall.nodes is None for wall in found):
@@ -114,14 +114,14 @@ def summary_sentence(cluster: Cluster, world: World) -> str:
     high = first.nodes.high
     if not world.pools.of_cluster(cluster) and aim.high == 0:
         return f"{name} has no node pools in this code; the first wall is the {first.what}, at {high:,}."
-    earliest = _earliest(cluster, world)
-    least = earliest.nodes.low if earliest is not None and earliest.nodes is not None else 0
-    if earliest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
+    nearest = earliest(cluster, world)
+    least = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
+    if nearest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
         part = counted(least, "node") if aim.exact is None else f"{least:,} of the {counted(aim.exact, 'node')} {asked}"
-        return f"{name} reaches at least {part}; the first wall is the {earliest.what}, at {earliest.nodes}."
+        return f"{name} reaches at least {part}; the first wall is the {nearest.what}, at {nearest.nodes}."
     what = f"; the first wall is the {first.what}"
     if aim.exact is not None and high >= aim.exact:
-        far = ", as far as is known" if _has_unknown_walls(cluster, world) else ""
+        far = ", as far as is known" if has_unknown_walls(cluster, world) else ""
         at = "" if high == aim.exact else f", at {high:,}"
         return f"{name} reaches the {counted(aim.exact, 'node')} {asked}{far}{what}{at}."
     bound = "at most " if _nodes_at_first_wall(first, cluster, world) is None else ""

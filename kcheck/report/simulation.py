@@ -331,6 +331,7 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         "refused": summary.refused,
         "overspend": round(summary.overspend(scenario.case), 2),
         "phases": {phase: round(summary.phases[phase]) for phase in PHASES},
+        "phase_dollars": spent and {phase: round(cost(outcome.case, summary, (phase,)), 2) for phase in PHASES},
         "binding": deciding_factors(outcome),
         "held": {name: round(seconds) for name, seconds in summary.held.items()},
         "assumed": list(scenario.assumed),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.engine.judged import MissingInput, NotJudged
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding, Related, Skipped
+    from kcheck.source.findings import Finding, Related, Skipped, Undecided
     from kcheck.source.text import Span
     from kcheck.words.derive.usage import Coverage
 
@@ -94,11 +94,16 @@ def _places(places: list[Related]) -> Iterator[str]:
         listed[related.message] += 1
         if listed[related.message] > _MOST_OTHERS:
             continue
-        code, note = related_code(related)
-        yield f"{place_text(related.span)}  {f'{code} ({note})' if code and note else code or note}"
+        yield f"{place_text(related.span)}  {related_text(related)}"
     left = sum(number - _MOST_OTHERS for number in listed.values() if number > _MOST_OTHERS)
     if left:
         yield f"and {counted(left, 'more place')}"
+
+
+def related_text(related: Related) -> str:
+    """The code of another place, and in brackets what it is there for unless the code says it."""
+    code, note = related_code(related)
+    return f"{code} ({note})" if code and note else code or note
 
 
 def related_code(related: Related) -> tuple[str, str]:
@@ -162,9 +167,14 @@ def _short(text: str) -> str:
 
 def _undecided(result: Result) -> Iterator[str]:
     yield "undecided:"
-    for check in sorted(result.undecided, key=lambda c: (c.span.source.path, c.span.start, c.rule)):
+    for check in sorted_checks(result):
         place = f"{check.span.source.path}:{check.span.begin.line}"
         yield f"  {place} {check.rule}: {'; '.join(check.missing) or 'a value is unknown'}"
+
+
+def sorted_checks(result: Result) -> list[Undecided]:
+    """The undecided checks by path, place and rule."""
+    return sorted(result.undecided, key=lambda check: (check.span.source.path, check.span.start, check.rule))
 
 
 def closing(report: Report) -> Iterator[str]:

@@ -66,7 +66,7 @@ def _run(case: Case, *, timeline: bool) -> Run:
 
 
 class _Simulation:
-    def __init__(self, case: Case, *, timeline: bool, spans: list[Span] | None = None) -> None:
+    def __init__(self, case: Case, *, timeline: bool = True, spans: list[Span] | None = None) -> None:
         self.spans = spans
         self.case, self.cloud = case, case.cloud
         self.clock = Clock()

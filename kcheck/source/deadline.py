@@ -77,11 +77,20 @@ def check() -> None:
         DeadlineError: its time is over.
         CancelledError: it was cancelled.
     """
-    if _State.is_cancelled is not None and _State.thread == get_ident() and _State.is_cancelled():
-        raise CancelledError
+    check_cancelled()
     if _State.end is not None and time.monotonic() > _State.end:
         _State.end = time.monotonic() + max(_State.seconds, _REPORT)
         raise DeadlineError
+
+
+def check_cancelled() -> None:
+    """End the run if it was cancelled, however much time there is: asked where a report is made of what was found.
+
+    Raises:
+        CancelledError: it was.
+    """
+    if _State.is_cancelled is not None and _State.thread == get_ident() and _State.is_cancelled():
+        raise CancelledError
 
 
 def reason() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident  # threading takes 3 ms to import
 from typing import TYPE_CHECKING
 
 from kcheck.source.scalars import EvaluationError
@@ -19,7 +20,7 @@ class Names:
         self._find = find
         self._missing = missing
         self._cache: dict[str, Datum] = {}
-        self._running: tuple[str, ...] = ()
+        self._running: set[tuple[int, str]] = set()
 
     def attribute(self, name: str) -> Datum:
         """The value of a name.
@@ -29,13 +30,14 @@ class Names:
         """
         found = self._cache.get(name)
         if found is None:
-            if name in self._running:
+            running = get_ident(), name  # what another thread evaluates does not refer to itself
+            if running in self._running:
                 return Unknown(circular(self._missing(name)))
-            self._running += (name,)
+            self._running.add(running)
             try:
                 found = self._find(name)
             finally:
-                self._running = self._running[:-1]
+                self._running.discard(running)
             if found is None:
                 raise EvaluationError(f"there is no {self._missing(name)}")
             self._cache[name] = found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from _thread import get_ident  # threading takes 3 ms to import
 from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
@@ -38,6 +39,9 @@ UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
 """Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
 
 
+_RUNNING: set[tuple[int, int, str]] = set()
+"""The attributes that are being evaluated: by thread, and by the id of their block."""
+
 LISTED = {("random_shuffle", "result"): ("input", "result_count")}
 """Lists that only the provider knows: the arguments that say what their elements are chosen from, and how many."""
 
@@ -66,8 +70,14 @@ class BlockRecord:
             return Unknown(lost, Origin((self.span,))) if lost else None
         if name not in self._values:
             label = f"{self.address}.{name}" if self.address else name
-            self._values[name] = Unknown(circular(label))  # what is found if the value depends on itself
-            self._values[name] = self.scope.checked(evaluate(entry.expression, self.scope), label, entry.span)
+            running = get_ident(), id(self), name
+            if running in _RUNNING:
+                return Unknown(circular(label))
+            _RUNNING.add(running)
+            try:
+                self._values[name] = self.scope.checked(evaluate(entry.expression, self.scope), label, entry.span)
+            finally:
+                _RUNNING.discard(running)
         return self._values[name]
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:

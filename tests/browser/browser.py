@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, FloatRect, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "msedge")
 PLACES = (
@@ -39,9 +39,8 @@ def launched() -> Iterator[Browser]:
     path = executable()
     if path is None:
         pytest.skip("no Chromium in PATH; KCHECK_CHROMIUM names one")
-    sandbox = os.name == "nt" or os.geteuid() != 0
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, chromium_sandbox=sandbox)
+        browser = playwright.chromium.launch(executable_path=path)
         try:
             yield browser
         finally:
@@ -76,8 +75,8 @@ MOST_PIXELS = 12_000
 
 def screenshot(page: Page, file: Path) -> None:
     """A picture of a whole page, or of its begin."""
-    size = page.evaluate("() => [document.documentElement.clientWidth, document.documentElement.scrollHeight]")
-    clip = {"x": 0, "y": 0, "width": size[0], "height": min(size[1], MOST_PIXELS)}
+    width, height = page.evaluate("() => [document.documentElement.clientWidth, document.documentElement.scrollHeight]")
+    clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": min(height, MOST_PIXELS)}
     page.screenshot(path=file, full_page=True, clip=clip)
 
 

@@ -66,6 +66,7 @@ class Editor:
         self.found: dict[str, list[types.Diagnostic]] = {}
         self.shown: list[types.ShowDocumentParams] = []
         self.messages: list[str] = []
+        self.progress: list[tuple[types.ProgressToken, str]] = []
         self.news = asyncio.Condition()
 
     def uri(self, name: str) -> str:
@@ -197,6 +198,14 @@ async def editor(folder: Path, able: types.ClientCapabilities | None = None) -> 
     def message(params: types.ShowMessageParams | types.LogMessageParams) -> None:
         own.messages.append(params.message)
 
+    def create(params: types.WorkDoneProgressCreateParams) -> None:
+        own.progress.append((params.token, "create"))
+
+    async def progress(params: types.ProgressParams) -> None:
+        async with own.news:
+            own.progress.append((params.token, str((params.value or {})["kind"])))
+            own.news.notify_all()
+
     def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
         own.make(params.edit)
         return types.ApplyWorkspaceEditResult(applied=True)
@@ -206,6 +215,8 @@ async def editor(folder: Path, able: types.ClientCapabilities | None = None) -> 
     on(types.WINDOW_SHOW_DOCUMENT)(show)
     on(types.WINDOW_SHOW_MESSAGE)(message)
     on(types.WINDOW_LOG_MESSAGE)(message)
+    on(types.WINDOW_WORK_DONE_PROGRESS_CREATE)(create)
+    on(types.PROGRESS)(progress)
     on(types.WORKSPACE_APPLY_EDIT)(apply)
     stop: Callable[[], Awaitable[None]] = client.stop
     await client.start_io(sys.executable, "-c", _CODE, "lsp", cwd=folder)

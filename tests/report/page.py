@@ -10,31 +10,38 @@ from typing import NamedTuple
 
 VOID = {"br", "input", "link", "meta"}
 INLINE = {"a", "b", "code", "mark", "small", "span", "strong", "tspan"}
-SHAPES = {"circle", "line", "path", "rect"}
+SHAPES = {"circle", "g", "line", "path", "rect", "use"}
 GLOBAL = {"class", "id"}
 _AREA = {"aria-label", "role", "tabindex"}
 PLAIN = (
     "html", "head", "body", "title", "header", "main", "footer", "h1", "h2", "h3", "h4", "p", "b", "strong", "small", "ul",
     "li", "dl", "dt", "dd", "code", "mark", "span", "summary", "figure", "style", "script", "aside", "label", "fieldset",
-    "legend", "caption", "br", "desc", "tspan",
+    "legend", "caption", "figcaption", "tfoot", "br", "desc", "tspan",
 )  # fmt: skip
 ALLOWED: dict[str, set[str]] = {
     **{tag: set() for tag in PLAIN},
     "html": {"lang"}, "meta": {"charset", "http-equiv", "content", "name"}, "section": {"aria-labelledby"},
     "article": {"data-severity", "data-rule", "data-path", "data-clusters", "data-waste"}, "div": _AREA, "nav": {"aria-label"},
-    "details": {"open"}, "pre": {"tabindex"}, "a": {"href", "aria-label"}, "form": {"role", "aria-label", "hidden"},
+    "details": {"open"}, "pre": _AREA, "a": {"href", "aria-label"}, "form": {"role", "aria-label", "hidden"},
     "input": {"type", "name", "value", "checked", "placeholder", "autocomplete"}, "select": set(), "option": {"value"},
-    "optgroup": {"label"}, "output": {"aria-live"}, "button": {"type"}, "table": {"role"}, "thead": {"role"},
-    "tbody": {"role"}, "tr": {"role"}, "th": {"scope", "role", "data-label"}, "td": {"role", "data-label"},
-    "svg": {"width", "height", "role", "aria-labelledby", "x", "y", "overflow", "xmlns", "viewbox"},
+    "optgroup": {"label"}, "output": {"aria-live"}, "button": {"type"}, "table": {"role", "aria-label"}, "thead": {"role"},
+    "tbody": {"role"}, "tr": {"role"}, "th": {"scope", "role", "data-label", "title"}, "td": {"role", "data-label"},
+    "svg": {"width", "height", "role", "aria-labelledby", "x", "y", "overflow", "xmlns", "viewbox", "preserveaspectratio"},
     "text": {"x", "y", "text-anchor"}, "g": set(), "rect": {"x", "y", "width", "height"},
     "line": {"x1", "x2", "y1", "y2"}, "path": {"d", "fill"}, "circle": {"cx", "cy", "r"},
 }  # fmt: skip
 """Every element that kcheck makes, with its attributes beside class and id."""
+_DRAWN = {
+    "fill", "stroke", "stroke-width", "stroke-linecap", "stroke-linejoin", "stroke-dasharray", "stroke-dashoffset",
+    "clip-path", "transform", "font-size", "font-family", "x", "y", "xlink:href",
+}  # fmt: skip
+PLOTTED = ("defs", "clippath", "g", "path", "use", "text", "rect")
+"""Elements of a plot that matplotlib drew."""
 LINK = re.compile(r"#[\w-]+|https://[\w./#?=&%~+:,@-]+")
 VALUES: dict[str, re.Pattern[str]] = {
-    "href": LINK, "class": re.compile(r"[a-z -]+"), "id": re.compile(r"[a-z]+(-[a-z0-9]+)*"), "tabindex": re.compile("0"),
-    "d": re.compile(r"[MLHVZ0-9 .-]+"), "fill": re.compile("none"), "type": re.compile("search|checkbox|reset"),
+    "href": LINK, "class": re.compile(r"[a-z -]+"), "id": re.compile(r"[a-z]+(-[a-z0-9]+)*|[mp][0-9a-f]{10}"), "xlink:href": re.compile(r"#[mp][0-9a-f]{10}"),
+    "clip-path": re.compile(r"url\(#p[0-9a-f]{10}\)"), "tabindex": re.compile("0"),
+    "d": re.compile(r"[MLHVCQZz0-9 .\n-]+"), "fill": re.compile(r"none|var\(--[a-z0-9]+\)"), "type": re.compile("search|checkbox|reset"),
     "role": re.compile(r"[a-z]+"), "http-equiv": re.compile("Content-Security-Policy"),
     **dict.fromkeys(("x", "y", "width", "height", "x1", "x2", "y1", "y2", "cx", "cy", "r"), re.compile(r"-?[\d.]+%?")),
 }  # fmt: skip
@@ -114,11 +121,13 @@ class Page(HTMLParser):
     def foreign(self) -> list[str]:
         """What is in the page that kcheck does not make."""
         found = [*self.faults, *(f"{tag} is not closed" for tag in self.open)]
+        plotted = PLOTTED if self.all("svg", **{"class": "plot"}) else ()
         for tag, attributes in self.elements:
-            if tag not in ALLOWED:
+            if tag not in (*ALLOWED, *plotted):
                 found.append(f"<{tag}>")
                 continue
-            found += [f"<{tag} {name}>" for name in attributes if name not in ALLOWED[tag] | GLOBAL]
+            allowed = ALLOWED.get(tag, set()) | GLOBAL | (_DRAWN if tag in plotted else set())
+            found += [f"<{tag} {name}>" for name in attributes if name not in allowed]
             found += [
                 f"<{tag} {name}={value!r}>"
                 for name, value in attributes.items()

@@ -15,12 +15,15 @@ from msgspec.structs import replace
 from kcheck.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter
+from kcheck.engine.deciding import Bug
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.report.formats import Report, render
 from kcheck.report.html import colors, document
 from kcheck.report.html import findings as cards
 from kcheck.report.html.code import concealed, excerpt, fix_lines
+from kcheck.source.findings import Skipped
+from kcheck.source.text import Source
 from tests.conftest import indented, manifest
 from tests.places import ROOT
 from tests.report import corpus
@@ -106,6 +109,14 @@ def test_several_clusters_are_counted_and_the_worst_is_first(write: Write) -> No
     assert [(one["data-path"], one["data-clusters"]) for one in found] == [("b/main.tf", "2")]
 
 
+def test_clusters_of_one_name_are_told_apart_by_their_roots(write: Write) -> None:
+    module = 'module "this" {\n  source = "../../module"\n}\n'
+    write({"module/main.tf": SUBNET, "envs/a/main.tf": module, "envs/b/main.tf": module})
+    page = Page(printed())
+    for name in ("train in envs/a", "train in envs/b"):
+        assert f"{name} aks, declared at module/main.tf:6" in page.text
+
+
 def test_a_table_stands_for_many_clusters(write: Write) -> None:
     write({f"{number}/main.tf": SUBNET.replace("train", f"train-{number}") for number in range(8)})
     page = Page(printed())
@@ -120,7 +131,7 @@ def test_a_table_stands_for_many_clusters(write: Write) -> None:
 def test_what_is_not_known_is_not_a_number(write: Write) -> None:
     write({"main.tf": SUBNET.replace("= 600", "= var.nodes") + 'variable "nodes" {\n  type = number\n}\n'})
     page = Page(printed())
-    assert page.text.startswith("How far train gets is not known")
+    assert page.text.startswith("train reaches at most 251 nodes, no target known")
     assert "? not known" in page.text
     assert "var.nodes has no value; set it with --var nodes=VALUE" in page.text
     unknown = page.text[page.text.index("Unknown inputs") :]
@@ -146,6 +157,18 @@ def test_suppressed_known_and_undecided_are_counted(write: Write) -> None:
     assert "1 suppressed" in page.text
     assert re.search(r"\d already known", page.text)
     assert "subnet-too-small" not in page.text
+
+
+def test_a_run_that_ended_early_or_failed_in_part_says_so_first(check: Check) -> None:
+    result = check({"main.tf": SUBNET})
+    result.is_late = True
+    result.judged.skipped.insert(0, Skipped(".", "stopped after 4 s (--timeout); 3 of 9 kinds were not checked"))
+    result.bugs.append(Bug("a-rule", "main.tf:1", "<b>it</b> failed"))
+    page = Page(render("html", Report(result)))
+    assert page.foreign() == []
+    head = page.text[: page.text.index("First limit")]
+    assert "Not everything was checked: stopped after 4 s (--timeout); 3 of 9 kinds were not checked." in head
+    assert "a-rule: <b>it</b> failed" in head
 
 
 # --- money
@@ -221,12 +244,33 @@ def test_lines_around_a_place_hold_no_secrets(check: Check) -> None:
         ("  dbPassword: hunter2 # x", "  dbPassword: ..."),
         ('"client_secret": "x",', '"client_secret": ...'),
         ("  name = var.token_name", "  name = var.token_name"),
+        ("{name: DB_PASSWORD, value: hunter2}", "{name: DB_PASSWORD, value: ..."),
+        ("  value: hunter2", "  value: hunter2"),
+        ("url: postgres://user:hunter2@host/db", "url: postgres://...@host/db"),
         ("  password", "  password"),
         ("x" * 50, "..."),
     ],
 )
 def test_values_of_secrets_are_left_out(line: str, shown: str) -> None:
     assert concealed(line) == shown
+
+
+def test_the_value_of_a_secret_stands_below_its_name() -> None:
+    assert concealed("    value: hunter2", "  - name: DB_PASSWORD") == "    value: ..."
+    assert concealed("    value: plain", "  - name: DB_HOST") == "    value: plain"
+
+
+def test_other_objects_of_a_file_are_not_shown(write: Write) -> None:
+    secret = manifest("v1/Secret", "stringData:\n  a: hunter2")
+    job = manifest("batch/Job", "spec:\n  template:\n    spec:\n      containers:\n        - {name: a, image: a/b}")
+    text = f"{secret}---\n{job}"
+    span = Source("a.yaml", text.encode()).span(text.index("apiVersion: batch"), text.index("kind: Job"))
+    assert next(line.before + line.marked for line in excerpt(span)) == "apiVersion: batch/v1"
+
+
+def test_a_place_without_length_is_one_character() -> None:
+    (line, *_) = excerpt(Source("a.tf", b"locals {\n}\n").span(0, 0))
+    assert (line.before, line.marked, line.after) == ("", "l", "ocals {")
 
 
 PLAN = {
@@ -312,7 +356,7 @@ def test_a_page_has_an_end(check: Check, monkeypatch: pytest.MonkeyPatch) -> Non
     shown = [one.attributes["data-severity"] for one in page.all("article") if "data-rule" in one.attributes]
     assert len(shown) == 2
     assert shown[0] == "error"
-    assert f"{every - 2} findings have no room on this page, which shows the worst 2." in page.text
+    assert f"This page shows the worst 2 findings; left out: {every - 2}." in page.text
 
 
 def test_long_lines_are_cut(check: Check) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ET
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -171,7 +171,8 @@ def test_pods_without_an_image_at_the_deadline_never_start(write: Callable[[Mapp
         "train: Job on 200 nodes, 10 min of work: fails at its deadline of 120 min",
         "  100 of 200 pods end; the rest waits for the registry's pull limit",
     ]
-    assert lines[3].startswith("  100 pods on ready nodes wait: Docker Hub")
+    assert lines[3].startswith("  of that idle: ")
+    assert lines[4].startswith("  100 pods on ready nodes wait: Docker Hub")
     [one] = json.loads(run(".", "--format", "json")[1])["runs"]
     assert (one["finished"], one["failed"], one["refused"]) == (False, 100, 100)
     assert one["beyond"]["finished"]
@@ -207,6 +208,7 @@ def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None
     assert one["nodes"] == 64
     assert one["finished"]
     assert sum(one["phases"].values()) == pytest.approx(one["node_hours"] * 3600, rel=0.01)
+    assert sum(one["phase_dollars"].values()) == pytest.approx(one["dollars"], abs=0.05)
     assert one["timeline"][-1]["busy"] == 0
     assert set(one["binding"]) == set(one["phases"])
     assert [saving["rules"] for saving in one["what_if"]]
@@ -245,15 +247,19 @@ def test_batches_are_named_after_the_flag_of_the_version(
     assert results.deciding_factors(outcome)["queue"].startswith(f"10 nodes at a time ({flag})")
 
 
-def test_pictures_are_well_formed(write: Callable[[Mapping[str, str]], Path]) -> None:
-    write({"main.tf": CLUSTER, "job.yaml": JOB})
-    svg = ET.fromstring(run(".", "--format", "svg")[1])  # noqa: S314 - our own
-    assert len(svg.findall("{http://www.w3.org/2000/svg}polygon")) == 3
-    labels = [text for text in svg.itertext() if text.endswith(" min")]
-    assert all(int(label.removesuffix(" min")) % 5 == 0 for label in labels), f"round times, not {labels}"
-    page = run(".", "--format", "html")[1]
-    assert page.startswith("<!doctype html>")
-    assert "http" not in page.replace("http://www.w3.org/2000/svg", ""), "nothing is loaded from elsewhere"
+def test_idle_and_starting_nodes_have_a_cost(write: Callable[[Mapping[str, str]], Path]) -> None:
+    outcome = results.run_scenario(found(write, {"main.tf": CLUSTER, "job.yaml": JOB}))
+    parts = {name: outcome.part(phases) for name, phases in results.PARTS.items()}
+    assert outcome.dollars is not None
+    assert sum(part.dollars.least for part in parts.values() if part.dollars) <= outcome.dollars.least + 0.01
+    assert sum(part.node_hours.most for part in parts.values()) >= outcome.node_hours.most - 0.01
+    assert parts["idle"].node_hours.least > parts["work"].node_hours.most > 10
+    line = next(line for line in run(".")[1].splitlines() if line.startswith("  of that idle: "))
+    assert re.fullmatch(
+        r"  of that idle: [\d.]+( to [\d.]+)? node-hours, \$[\d,]+( to \$[\d,]+)?; "
+        r"starting and waiting: [\d.]+( to [\d.]+)? node-hours, \$[\d,]+( to \$[\d,]+)?",
+        line,
+    )
 
 
 def test_what_if_names_fixes_that_fix_takes(write: Callable[[Mapping[str, str]], Path]) -> None:

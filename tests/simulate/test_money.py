@@ -156,8 +156,10 @@ def test_each_pool_has_its_own_price(write: Callable[[Mapping[str, str]], Path])
     assert [pool.price and pool.price.mills for pool in one.case.pools] == [96, 192]
     summary = simulate(one.case).summary
     assert [use.nodes for use in summary.uses] == [60, 140]
-    assert sum(use.paid for use in summary.uses) == pytest.approx(summary.paid)
-    expected = sum(use.paid * mills for use, mills in zip(summary.uses, (96, 192), strict=True)) / 3_600_000
+    assert sum(sum(use.phases.values()) for use in summary.uses) == pytest.approx(summary.paid)
+    expected = (
+        sum(sum(use.phases.values()) * mills for use, mills in zip(summary.uses, (96, 192), strict=True)) / 3_600_000
+    )
     assert results.cost(one.case, summary) == pytest.approx(expected)
     assert "$0.10 to $0.19 per node-hour" in ran("simulate", ".")
 

@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 
-import { type LogOutputChannel, workspace } from "vscode";
+import type { LogOutputChannel } from "vscode";
 import {
   CloseAction,
   type CloseHandlerResult,
@@ -44,7 +44,6 @@ export class StartError extends Error {
 }
 
 export class Connection {
-  private readonly watcher = workspace.createFileSystemWatcher(FILES);
   private readonly client: QuietClient;
   private readonly written: string[] = [];
   private isStarted = false;
@@ -83,7 +82,6 @@ export class Connection {
 
   async stop(): Promise<void> {
     this.isStopping = true;
-    this.watcher.dispose();
     const process = this.client.serverProcess;
     try {
       await this.client.dispose();
@@ -108,7 +106,6 @@ export class Connection {
       outputChannel: this.launch.channel,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       stdioOptions: { stdout: () => undefined, stderr: (input) => this.log(input) },
-      synchronize: { fileEvents: this.watcher },
     };
   }
 

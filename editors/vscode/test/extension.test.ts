@@ -10,11 +10,28 @@ import { after, afterEach, before, test } from "node:test";
 
 import { URI } from "vscode-uri";
 
-import { Document, Window } from "./vscode";
+import { Document, Window, type WorkspaceEdit } from "./vscode";
 
 interface Extension {
   activate(context: object): void;
   deactivate(): Promise<void>;
+}
+
+interface Hover {
+  readonly contents: readonly { readonly value: string }[];
+}
+
+interface Place {
+  readonly uri: URI;
+}
+
+interface Hint {
+  readonly label: unknown;
+}
+
+interface Action {
+  readonly title: string;
+  readonly edit?: WorkspaceEdit;
 }
 
 interface Manifest {
@@ -33,6 +50,7 @@ const load = loader._load.bind(loader);
 let scratch: string;
 let folder: string;
 let running: Extension | undefined;
+let shown: Window | undefined;
 
 before(() => {
   scratch = mkdtempSync(path.join(tmpdir(), "kcheck-vscode-"));
@@ -50,6 +68,7 @@ after(() => rmSync(scratch, { force: true, recursive: true }));
 
 /** Start the extension in a window; a fresh copy of it, as in a fresh process. */
 function start(window: Window): void {
+  shown = window;
   const api = window.api();
   loader._load = (request, ...rest) => (request === "vscode" ? api : load(request, ...rest));
   const require = createRequire(path.join(HERE, "out", "extension.js"));
@@ -61,7 +80,7 @@ function start(window: Window): void {
 async function until(what: string, condition: () => boolean): Promise<void> {
   const end = Date.now() + PATIENCE;
   while (!condition()) {
-    assert.ok(Date.now() < end, `waited in vain for ${what}`);
+    assert.ok(Date.now() < end, `waited in vain for ${what}\n${shown?.log.slice(-5).join("\n")}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -114,6 +133,51 @@ test("findings of a file are shown, and change as it is typed", async () => {
   await until("one finding less", () => !codes(window, file).includes("single-nat-gateway"));
   assert.ok(codes(window, file).includes("subnet-too-small"));
   assert.deepEqual(window.errors, []);
+});
+
+test("a value has a hover, inlay hints and a definition; a finding has actions", async () => {
+  const window = new Window([folder]);
+  start(window);
+  const [file, eks] = [document("vpc.tf"), document("eks.tf")];
+  window.open(file);
+  window.open(eks);
+  await until("findings", () => codes(window, file).includes("single-nat-gateway"));
+
+  const hover = (await window.ask("registerHoverProvider", "provideHover", file, file.position("10.0.0.0/16"))) as Hover;
+  assert.match(hover.contents.map((one) => one.value).join("\n"), /`vpc_cidr`.*92 of 607 nodes/s);
+
+  const place = (await window.ask("registerDefinitionProvider", "provideDefinition", eks, eks.position("cpu_max_nodes"))) as Place[];
+  assert.equal(path.basename(place[0]?.uri.fsPath ?? ""), "terraform.tfvars");
+
+  const hints = (await window.ask("registerInlayHintsProvider", "provideInlayHints", file, file.all())) as Hint[];
+  assert.ok(hints.some((hint) => JSON.stringify(hint.label).includes("full at 92 of 607 nodes")));
+
+  const found = window.found(file).filter((one) => one.code?.value === "single-nat-gateway");
+  const context = { diagnostics: found, only: undefined, triggerKind: 1 };
+  const offered = (await window.ask("registerCodeActionsProvider", "provideCodeActions", file, found[0]?.range, context)) as Action[];
+  const fix = offered.find((action) => action.title.includes("single_nat_gateway = false"));
+  assert.ok(fix, offered.map((action) => action.title).join("\n"));
+  assert.match(await written(window, fix), /false/);
+  const ignore = offered.find((action) => /ignore single-nat-gateway/i.test(action.title));
+  assert.match(await written(window, ignore), /# kcheck: ignore\[single-nat-gateway\]/);
+});
+
+/** What an action writes. */
+async function written(window: Window, action: Action | undefined): Promise<string> {
+  const whole = (await window.ask("registerCodeActionsProvider", "resolveCodeAction", action)) as Action;
+  return whole.edit?.texts.join("\n") ?? "";
+}
+
+test("a file that changes on disk is checked again", async () => {
+  const window = new Window([folder]);
+  start(window);
+  const file = document("vpc.tf");
+  const text = file.getText();
+  await until("findings", () => codes(window, file).includes("single-nat-gateway"));
+  writeFileSync(file.fileName, text.replace("single_nat_gateway = true", "single_nat_gateway = false"));
+  window.changed(file);
+  await until("one finding less", () => !codes(window, file).includes("single-nat-gateway"));
+  writeFileSync(file.fileName, text);
 });
 
 test("settings pass options, and start the server again", async () => {

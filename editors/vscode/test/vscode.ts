@@ -69,6 +69,36 @@ class CancellationTokenSource {
   dispose(): void {}
 }
 
+class CodeActionKind {
+  static readonly Empty = new CodeActionKind("");
+  constructor(readonly value: string) {}
+  append(part: string): CodeActionKind {
+    return new CodeActionKind(this.value === "" ? part : `${this.value}.${part}`);
+  }
+}
+
+class TextEdit {
+  constructor(
+    readonly range: Range,
+    readonly newText: string,
+  ) {}
+}
+
+class SnippetTextEdit {
+  constructor(
+    readonly range: Range,
+    readonly snippet: { readonly value: string },
+  ) {}
+}
+
+/** What an edit writes, snippets included. */
+export class WorkspaceEdit {
+  readonly texts: string[] = [];
+  set(_uri: URI, edits: readonly (readonly [TextEdit | SnippetTextEdit, unknown])[]): void {
+    this.texts.push(...edits.map(([edit]) => (edit instanceof TextEdit ? edit.newText : edit.snippet.value)));
+  }
+}
+
 interface Filter {
   readonly scheme?: string;
   readonly language?: string;
@@ -97,13 +127,16 @@ export class Document {
     const before = this.text.slice(0, this.text.indexOf(of)).split("\n");
     return new Position(before.length - 1, before.at(-1)?.length ?? 0);
   }
+  all(): Range {
+    return new Range(0, 0, this.lineCount, 0);
+  }
   replace(text: string): void {
     this.text = text;
     this.version += 1;
   }
 }
 
-/** What is asked for by name and is not there: an event that never comes, or a class that only keeps its arguments. */
+/** What is asked for by name and is not there: an event that never comes, or a class whose objects nobody looks into. */
 function madeUp<T extends object>(known: T): T {
   return new Proxy(known, {
     get(target, name) {
@@ -135,6 +168,7 @@ export class Window {
   readonly pages: { readonly title: string; readonly webview: { html: string }; active: boolean }[] = [];
   readonly statusItem: { text: string; tooltip: string; command: string; visible: boolean } & Record<string, unknown>;
   readonly documents: Document[] = [];
+  readonly watchers: { readonly pattern: string; readonly changed: EventEmitter }[] = [];
   /** The button that the user presses in the next message. */
   answer: string | undefined;
   clipboard = "";
@@ -168,10 +202,19 @@ export class Window {
       __esModule: true, // the client imports this object, not a copy of it
       version: "1.91.0",
       CancellationTokenSource,
-      CodeActionKind: { Empty: { append: (value: string) => ({ value }) } },
+      CodeAction: class {
+        constructor(readonly title: string) {}
+      },
+      CodeActionKind,
       CompletionItemKind: { Text: 0 },
       DiagnosticSeverity: { Error: 0, Warning: 1, Information: 2, Hint: 3 },
       DiagnosticTag: { Unnecessary: 1, Deprecated: 2 },
+      DiagnosticRelatedInformation: class {
+        constructor(
+          readonly location: object,
+          readonly message: string,
+        ) {}
+      },
       Disposable,
       EventEmitter,
       Diagnostic: class {
@@ -181,23 +224,44 @@ export class Window {
           readonly severity: number,
         ) {}
       },
+      InlayHint: class {
+        constructor(
+          readonly position: Position,
+          readonly label: unknown,
+        ) {}
+      },
+      Location: class {
+        constructor(
+          readonly uri: URI,
+          readonly range: Range,
+        ) {}
+      },
       LogLevel: { Trace: 1, Info: 3 },
       MarkdownString: class {
-        value = "";
+        constructor(public value = "") {}
         appendCodeblock(text: string): void {
           this.value += text;
         }
       },
       Hover: class {
-        constructor(readonly contents: readonly unknown[]) {}
+        readonly contents: readonly unknown[];
+        constructor(contents: unknown) {
+          this.contents = [contents].flat();
+        }
       },
       Position,
       ProgressLocation: { Notification: 15, Window: 10 },
       Range,
+      SnippetString: class {
+        constructor(readonly value: string) {}
+      },
+      SnippetTextEdit,
       StatusBarAlignment: { Left: 1 },
       SymbolKind: {},
+      TextEdit,
       Uri: Object.assign(URI, { joinPath: (uri: URI, ...names: string[]) => URI.file([uri.fsPath, ...names].join("/")) }),
       ViewColumn: { Active: -1 },
+      WorkspaceEdit,
       commands: madeUp({ executeCommand: this.execute, registerCommand: this.register }),
       env: madeUp({
         appName: "Test",
@@ -242,7 +306,11 @@ export class Window {
         withProgress: (_options: object, task: (...args: unknown[]) => unknown) => task({}, new CancellationTokenSource().token),
       }),
       workspace: madeUp({
-        createFileSystemWatcher: () => madeUp(new Disposable()),
+        createFileSystemWatcher: (pattern: string) => {
+          const changed = new EventEmitter();
+          this.watchers.push({ pattern, changed });
+          return madeUp({ dispose: () => undefined, onDidChange: changed.event });
+        },
         fs: {},
         getConfiguration: (section: string) => ({
           get: (name: string, otherwise: unknown) => this.settings.get(`${section}.${name}`) ?? otherwise,
@@ -275,10 +343,15 @@ export class Window {
 
   /** Type a text in place of what stands there. */
   type(document: Document, text: string): void {
-    const range = new Range(0, 0, document.lineCount, 0);
+    const range = document.all();
     const rangeLength = document.getText().length;
     document.replace(text);
     this.didChange.fire({ document, contentChanges: [{ range, rangeLength, rangeOffset: 0, text }] });
+  }
+
+  /** Tell those who watch a file that it has changed on disk. */
+  changed(document: Document): void {
+    this.watchers.filter((one) => minimatch(document.fileName, one.pattern)).forEach((one) => one.changed.fire(document.uri));
   }
 
   /** The findings in a file. */
@@ -286,13 +359,13 @@ export class Window {
     return this.diagnostics.get(document.uri.toString()) ?? [];
   }
 
-  /** Ask a provider about a document that it is for. */
-  async ask(kind: string, method: string, document: Document, ...args: unknown[]): Promise<unknown> {
+  /** Ask a provider about a document, if it is for such documents, or about something that it gave. */
+  async ask(kind: string, method: string, about: unknown, ...args: unknown[]): Promise<unknown> {
     const found = this.providers.get(kind);
-    if (found === undefined || !matches(found.selector, document)) {
-      throw new Error(`nobody answers ${kind} for ${document.fileName}`);
+    if (found === undefined || (about instanceof Document && !matches(found.selector, about))) {
+      throw new Error(`nobody answers ${kind}`);
     }
-    return found.provider[method]?.(document, ...args, new CancellationTokenSource().token);
+    return found.provider[method]?.(about, ...args, new CancellationTokenSource().token);
   }
 
   readonly execute = (command: string, ...args: unknown[]): unknown => {

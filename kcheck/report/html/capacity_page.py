@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ABOUT = "kcheck capacity: the number of nodes at which each limit is hit, lowest first"
 _MOST = 300
-"""Limits of a cluster."""
+"""Limits of a cluster with a number, and without one."""
 
 
 def as_html(world: World) -> str:
@@ -46,15 +46,17 @@ def _title(number: int) -> str:
 
 
 def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
-    """What is said of the limits of a cluster; if `folded`, the tables are opened by the reader."""
-    groups = [one for one in capacity.grouped_walls(cluster, world) if not capacity.is_account_quota(one[0])]
+    """What is said of the limits of a cluster; if `folded`, the tables are short, and opened by the reader."""
+    each = capacity.grouped_walls(cluster, world) if folded else [[one] for one in walls.find_walls(cluster, world)]
+    groups = [one for one in each if not capacity.is_account_quota(one[0])]
     known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
+    unknown = [one for one in groups if one[0].number is None]
     first, drawn = walls.first(cluster, world), ladder.ladder(cluster, world)
     return document.markup(
         "capacity.html", summary=capacity.summary_sentence(cluster, world),
         move=first.move if first is not None and first.short else "", picture=drawn.svg if drawn else "",
-        rows=[_row(one) for one in known[:_MOST]], left=max(0, len(known) - _MOST),
-        unknown=[(_place(one[0]), capacity.group_name(one), one[0]) for one in groups if one[0].number is None],
+        rows=[_row(one) for one in known[:_MOST]], left=max(0, len(known) - _MOST) + max(0, len(unknown) - _MOST),
+        unknown=[(_place(one[0]), capacity.group_name(one), one[0]) for one in unknown[:_MOST]],
         folded=folded, quotas_title=capacity.quotas_title(cluster, world), quotas=_quotas(cluster, world),
     )  # fmt: skip
 

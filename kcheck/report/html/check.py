@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from kcheck import __version__
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Section
-from kcheck.report.html.findings import MOST, groups, owners
+from kcheck.report.html.findings import groups, owners
 from kcheck.report.html.verdict import MOST_OPEN, STATES, verdicts
 from kcheck.report.rule import CLASSES
-from kcheck.report.text import closing, judged_lines, place_text
+from kcheck.report.text import closing, judged_lines, place_text, sorted_checks
 from kcheck.source.findings import SAFETIES, Severity
 from kcheck.source.units import counted
 
@@ -38,13 +38,13 @@ def render(report: Report) -> str:
     found = list(verdicts(report, of_clusters))
     by_rule = list(groups(report, of_clusters))
     worst = sorted(found, key=lambda one: list(STATES).index(one.state))
+    result = report.result
     head = document.markup(
-        "check.html", verdicts=worst, rows=list(map(_row, worst)), bugs=report.result.bugs,
-        numbers=list(_numbers(report)),
+        "check.html", verdicts=worst, rows=list(map(_row, worst)), bugs=result.bugs, numbers=list(_numbers(report)),
+        late=result.judged.skipped[0].reason if result.is_late else "",
     )  # fmt: skip
-    sections = (
-        [Section("Limits", document.markup("clusters.html", verdicts=worst, most=MOST_OPEN), "limits")] if found else []
-    )
+    limits = document.markup("clusters.html", verdicts=worst, most=MOST_OPEN)
+    sections = [Section("Limits", limits, "limits")] if found else []
     sections.append(Section("Findings", _findings(report, by_rule, found), "findings"))
     sections.append(Section("Not judged", _not_judged(report), "not-judged"))
     lines = [f"kcheck {__version__}", *filter(None, (report.command_line,))]
@@ -56,8 +56,9 @@ def _title(found: Sequence[Verdict], report: Report) -> str:
     states = Counter(one.state for one in found)
     if len(found) == 1:
         one = found[0]
-        texts = {"stops": f"{one.name} reaches {one.reach}", "reaches": f"{one.name} reaches its target, {one.target}"}
-        return texts.get(one.state, f"How far {one.name} gets is not known")
+        if one.reach == "not known":
+            return f"How far {one.name} gets is not known"
+        return f"{one.name} reaches {f'its target, {one.target}' if one.state == 'reaches' else one.reach}"
     if found:
         whose = "reaches its" if states["reaches"] == 1 else "reach their"
         parts = [f"{states['reaches']:,} of {counted(len(found), 'cluster')} {whose} target"]
@@ -68,7 +69,9 @@ def _title(found: Sequence[Verdict], report: Report) -> str:
         return ", ".join(parts)
     counts = Counter(finding.severity for finding in report.findings)
     words = [counted(counts[one], one.word) for one in reversed(Severity) if counts[one]]
-    return ", ".join(words) or "Nothing found"
+    return ", ".join(words) or (
+        "Nothing found" if report.result.judged.is_complete else "Nothing found in what was checked"
+    )
 
 
 def _row(one: Verdict) -> tuple[Markup | str, ...]:
@@ -87,7 +90,8 @@ def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:
             word = counted(counts[severity], severity.word).partition(" ")[2]
             yield f"{counts[severity]:,}", word if is_shown else f"{word} hidden (--info)", severity.word
     fixes = sum(finding.fix is not None for finding in report.findings)
-    others = ((fixes, "with a fix"), (len(result.undecided), "checks undecided"), (result.suppressed, "suppressed"))
+    undecided = counted(len(result.undecided), "undecided check").partition(" ")[2]
+    others = ((fixes, "with a fix"), (len(result.undecided), undecided), (result.suppressed, "suppressed"))
     for number, text in (*others, (result.known, "already known")):
         if number:
             yield f"{number:,}", text, ""
@@ -107,8 +111,8 @@ def _findings(report: Report, by_rule: Sequence[Group], found: Sequence[Verdict]
         folders=_folders(report),
         waste=sum(finding.waste for finding in findings),
         count=len(findings) - left,
+        shown=counted(len(findings) - left, "finding"),
         left=left,
-        most=MOST,
         summary=next(closing(report)),
         classes=[CLASSES[safety] for safety in SAFETIES if safety in classes],
     )
@@ -135,8 +139,9 @@ def _not_judged(report: Report) -> Markup:
         more_inputs=max(0, len(judged.inputs) - _MOST_ROWS),
         skipped=judged.skipped[:_MOST_ROWS],
         more_skipped=max(0, len(judged.skipped) - _MOST_ROWS),
-        undecided=result.undecided[:_MOST_ROWS] if report.undecided else [],
+        undecided=sorted_checks(result)[:_MOST_ROWS] if report.undecided else [],
         count=len(result.undecided),
+        undecided_text=f"{counted(len(result.undecided), 'check')} undecided",
     )
 
 

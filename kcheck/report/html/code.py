@@ -23,11 +23,12 @@ _MOST_CHANGED = 60
 """Lines of a diff."""
 _MOST_BYTES = 1_000_000
 """Of a file whose changes are shown."""
-_SECRET = regex(
-    r"(?i)^(.*(?:passw|passphrase|secret|token|credential|private_?key|api_?key|access_?key|connection_?string|dsn)"
-    r"[\w.\"'\]-]*\s*[:=]\s*)\S.*$"
-)
-_OPAQUE = regex(r"[\w+/=-]{40,}")
+_WORDS = r"(?:passw|passphrase|secret|token|credential|private_?key|api_?key|access_?key|connection_?string|dsn)"
+_SECRET = regex(rf"(?i)^(.*{_WORDS}.*?[:=]\s*)\S.*$")
+_NAME, _VALUE = regex(rf"(?i)\bname\b.*{_WORDS}"), regex(r"^(\W*value\W*[:=]\s*)\S.*$")
+"""A name of a secret, and the line after it that has its value, as in the environment of a container."""
+_OPAQUE = regex(r"[\w+/=-]{40,}|(?<=://)[^/\s@]+(?=@)")
+"""Long words that say nothing, and who opens an address."""
 
 
 class Line(NamedTuple):
@@ -59,13 +60,18 @@ def excerpt(span: Span) -> list[Line]:
     texts = {number: source.line(number).replace("\t", " ") for number in numbers}
     indent = min(len(text) - len(text.lstrip()) for text in texts.values() if text.strip())
     indent = min(indent, begin.column - 1)
-    lines = []
+    lines: list[Line] = []
     for number, text in texts.items():
         if number == begin.line:
             to = end.column - 1 if end.line == begin.line else len(text)
-            lines.append(_marked(number, text[indent:], begin.column - 1 - indent, max(to - indent, 0)))
+            lines.append(_marked(number, text[indent:], begin.column - 1 - indent, max(to, begin.column) - indent))
+        elif text.startswith("---"):  # another object of YAML
+            if number > begin.line:
+                break
+            lines = []
         else:
-            lines.append(Line(number, concealed(text[indent:])))
+            above = source.line(number - 1) if number > 1 else ""
+            lines.append(Line(number, concealed(text[indent:], above)))
     while lines and not lines[-1].before.strip() and not lines[-1].marked:
         lines.pop()
     while lines and not lines[0].before.strip() and not lines[0].marked:
@@ -86,9 +92,14 @@ def _cut(text: str, most: int = _WIDEST) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def concealed(text: str) -> str:
-    """A line that no finding is about, without what may be a secret: values of such names, and long opaque words."""
-    return _cut(_OPAQUE.sub("...", _SECRET.sub(r"\1...", text[: 2 * _WIDEST])))
+def concealed(text: str, above: str = "") -> str:
+    """A line that no finding is about, without what may be a secret: values of such names, and opaque words.
+
+    `above` is the line before it, which may be the name of its value.
+    """
+    text = _SECRET.sub(r"\1...", text[: 2 * _WIDEST])
+    text = _VALUE.sub(r"\1...", text) if _NAME.search(above[:_WIDEST]) else text
+    return _cut(_OPAQUE.sub("...", text))
 
 
 def fix_lines(finding: Finding) -> list[Changed]:
@@ -115,12 +126,18 @@ def _file(source: Source, edits: list[Edit]) -> Iterator[Changed]:
         begin = max(start - _AROUND, end)
         if begin > end or not i:
             yield Changed("place", f"{source.path}:{start + 1}")
-        yield from (Changed("same", concealed(_text(line))) for line in old[begin:start])
+        yield from _same(old, begin, start)
         yield from (Changed("removed", _cut(_text(line))) for line in old[start:stop])
         yield from (Changed("added", _cut(_text(line))) for line in new[to:until])
         following = changes[i + 1][1] if i + 1 < len(changes) else len(old)
         end = min(stop + _AROUND, following)
-        yield from (Changed("same", concealed(_text(line))) for line in old[stop:end])
+        yield from _same(old, stop, end)
+
+
+def _same(lines: list[bytes], start: int, end: int) -> Iterator[Changed]:
+    for number in range(start, end):
+        above = _text(lines[number - 1]) if number else ""
+        yield Changed("same", concealed(_text(lines[number]), above))
 
 
 def _text(line: bytes) -> str:

@@ -106,10 +106,12 @@ def numbers(found: Sequence[Number]) -> Markup | str:
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=FunctionLoader(lambda name: _bundled(f"templates/{name}")), autoescape=True, finalize=_finalized,
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.filters["commas"] = "{:,}".format
+    return environment
 
 
 def _finalized(value: object) -> object:

@@ -142,7 +142,7 @@ def _axis(numbers: Sequence[int], target: int | None) -> Axis:
         return Axis(0, _rounded(max(round(_BEYOND * target), *near, 1)))
     if most <= least * _WIDEST:
         return Axis(0, _rounded(most))
-    return Axis(10 ** (len(str(least)) - 1), 10 ** ceil(log10(most)))
+    return Axis(10 ** max(0, ceil(log10(least)) - 1), 10 ** ceil(log10(most)))
 
 
 def _rounded(number: int) -> int:
@@ -207,7 +207,7 @@ _KEYS = {"before": "hit before target", "after": "not before target", "unclear":
 def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | None) -> list[Key]:
     """What the marks mean, of those that are drawn."""
     kinds = {rung.kind for rung in rungs}
-    texts = [(kind, text) for kind, text in _KEYS.items() if kind in kinds and target is not None]
+    texts = [(kind, text) for kind, text in _KEYS.items() if kind in kinds]
     if any(group[0].nodes is not None and group[0].nodes.exact is None for group in groups):
         texts.append(("range", "in this range"))
     if any(rung.is_beyond for rung in rungs):

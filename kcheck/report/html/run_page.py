@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from kcheck.simulate.results import SimulationResult
 
 _ABOUT = "kcheck simulate: how long the job takes, what it costs, and which setting costs it"
-_GUIDE = f"{HOME}/docs/simulate.md"
+GUIDE = f"{HOME}/docs/simulate.md"
+"""Where it says how accurate the model is."""
 
 
 class Table(NamedTuple):
@@ -57,7 +58,7 @@ def _section(outcome: SimulationResult, savings: list[FixSaving] | None, number:
         charts=[_chart(run, f"run-{number}-{at}") for at, run in enumerate(runs, 1)],
         head=("time", *simulation.PART_NAMES.values(), "all"), phases=_phases(runs[-1]),
         savings=None if savings is None else simulation.savings_table(outcome, savings), assumed=scenario.assumed,
-        notes=simulation.model_notes(scenario), ranges=simulation.RANGES, gaps=simulation.NOT_MODELLED, guide=_GUIDE,
+        notes=simulation.model_notes(scenario), ranges=simulation.RANGES, gaps=simulation.NOT_MODELLED, guide=GUIDE,
     )  # fmt: skip
     return Section(_heading(outcome), body, f"run-{number}")
 

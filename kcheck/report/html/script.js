@@ -19,6 +19,7 @@
       text: "",
     })),
   }));
+  const whole = shown.value;
   const total = groups.reduce((sum, group) => sum + group.cards.length, 0);
   const number = (count) => count.toLocaleString("en-US");
 
@@ -59,7 +60,7 @@
       group.count.textContent = own === group.cards.length ? group.text : `${number(own)} of ${group.text}`;
       sum += own;
     }
-    shown.value = sum === total ? `${number(total)} findings` : `${number(sum)} of ${number(total)} findings`;
+    shown.value = sum === total ? whole : `${number(sum)} of ${whole}`;
   };
 
   const remember = () => {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.engine.rule_words import looked_at
@@ -53,7 +54,6 @@ class Verdict(NamedTuple):
     state: str
     reach: str
     target: str
-    sentence: str
     heading: str
     first: Wall | None
     waste: Waste
@@ -72,20 +72,22 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
     result, world = report.result, report.result.world
     why = {one.cluster.id: one.input for one in result.judged.not_judged}
     lost, folded = _Savings(result), len(world.inventory.clusters) <= MOST_OPEN
+    names = Counter(map(capacity.cluster_name, world.inventory.clusters))
     for number, cluster in enumerate(world.inventory.clusters, 1):
         own = [finding for finding, numbers in zip(report.findings, of_clusters, strict=True) if number in numbers]
         state, reach = _reach(cluster, world)
         target = world.sizes.wanted_interval(cluster).exact
+        name = capacity.cluster_name(cluster)
+        root = f" in {cluster.root}" if names[name] > 1 else ""
         yield Verdict(
             number=number,
-            name=capacity.cluster_name(cluster),
+            name=f"{name}{root}",
             cloud=cluster.cloud,
             place=place_text(cluster.place),
             state=state,
             reach=reach,
             target="" if target is None else counted(target, "node"),
-            sentence=capacity.summary_sentence(cluster, world),
-            heading=capacity.heading(cluster, world),
+            heading=f"{capacity.heading(cluster, world)}{root}",
             first=walls.first(cluster, world),
             waste=lost.waste(cluster, own),
             others=sum(finding.waste and finding.rule not in lost.words for finding in own),
@@ -97,26 +99,29 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
 def _reach(cluster: Cluster, world: World) -> tuple[str, str]:
     """Whether a cluster reaches its target, and how far it gets."""
     target, nodes = world.sizes.wanted_interval(cluster).exact, capacity.reachable_nodes(cluster, world)
-    first = walls.first(cluster, world)
+    first, nearest = walls.first(cluster, world), capacity.earliest(cluster, world)
     high = first.nodes.high if first is not None and first.nodes is not None else None
-    if nodes is not None and target is not None:
-        reaches = nodes >= target
-        return ("reaches" if reaches else "stops"), f"{nodes:,} of {counted(target, 'node')}"
-    if high is not None and target is not None and high < target:
-        return "stops", f"at most {high:,} of {counted(target, 'node')}"
+    low = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
+    if target is None:
+        found = "at most " if nodes is None else ""
+        return "unknown", "not known" if high is None else f"{found}{counted(nodes or high, 'node')}, no target known"
+    of = f"of {counted(target, 'node')}"
     if nodes is not None:
-        return "unknown", f"{counted(nodes, 'node')}; no target is known"
-    return "unknown", "not known"
+        return "reaches" if nodes >= target else "stops", f"{nodes:,} {of}"
+    if high is not None and high < target:
+        return "stops", f"at most {high:,} {of}"
+    if 0 < low < target:
+        return "unknown", f"at least {low:,} {of}"
+    return "unknown", "not known" if high is None else f"{target:,} {of}, as far as is known"
 
 
 def _note(cluster: Cluster, world: World, missing: MissingInput | None) -> str:
-    """What the target is; where it or the reach is not known, what is, and what would decide it."""
-    asked = (
-        "the target is what is asked for" if world.sizes.requested(cluster) else "the target is what its pools may have"
-    )
+    """Where the target comes from; where the reach is not known, what would decide it."""
     if missing is not None:
         return "; ".join(filter(None, (missing.reason, missing.remedy)))
-    return asked
+    if world.sizes.wanted_interval(cluster).exact is None:
+        return ""
+    return f"target: {'the number asked for' if world.sizes.requested(cluster) else 'the maxima of its pools'}"
 
 
 # --- money

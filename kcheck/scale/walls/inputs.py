@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.scale.quotas import needs
 from kcheck.source.values import known
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 ADDRESSES = ("subnet", "pod-subnet", "pod-range")
 """Mechanisms of a subnet or a range that is full."""
+_DISKS = ("ssd", "hyperdisk", "standard_disk")
+"""What quotas of disks count."""
 _INTERFACES = ("interfaces", "address-units")
 _UPGRADED = (*ADDRESSES, "pool-limit", "pool-quota", "outbound-ports")
 """Mechanisms that count the nodes which an upgrade adds."""
@@ -24,7 +27,8 @@ _GROWING = (*_UPGRADED, *_INTERFACES, "autoscaling", "quota", "pods", "maximum")
 
 def inputs(wall: Wall) -> Iterator[Value[object]]:
     """What is written of a wall: the limit itself first, then what grows into it."""
-    yield wall.cause
+    if wall.cause is not wall.cluster.name:  # where nothing in the code makes it
+        yield wall.cause
     mechanism, cni = wall.mechanism, wall.cluster.cni
     if mechanism in ("outbound-ports", "docker-hub"):
         yield from (wall.cluster.outbound_ports, wall.cluster.outbound_ips)
@@ -34,11 +38,31 @@ def inputs(wall: Wall) -> Iterator[Value[object]]:
             yield from (pool.machine.instance_types, pool.machine.efa)
     for pool in wall.pools:
         yield from _of_pool(pool, mechanism)
+    if mechanism == "quota":
+        yield from _of_quota(wall)
 
 
 def _of_cni(cni: Cni) -> Iterator[Value[object]]:
     yield from (cni.prefix_delegation, cni.custom_networking, cni.warm_interfaces, cni.warm_prefixes)
     yield from (cni.warm_ips, cni.minimum_ips)
+
+
+def _of_quota(wall: Wall) -> Iterator[Value[object]]:
+    """What a node counts against a quota."""
+    for need in needs(wall.cluster, list(wall.pools)):
+        if wall.limit != f"quota.{need.quota.key}":
+            continue
+        for pool in need.pools:
+            machine = pool.machine
+            yield pool.market.spot
+            if need.quota.counts in _DISKS:
+                yield from (machine.disk_size, machine.disk_type)
+            else:
+                yield machine.instance_types
+            if need.quota.counts == "gpus":
+                yield from (machine.gpus, machine.accelerator)
+            if need.quota.counts == "local_ssd":
+                yield machine.local_ssd
 
 
 def _of_pool(pool: NodePool, mechanism: str) -> Iterator[Value[object]]:
@@ -55,6 +79,3 @@ def _of_pool(pool: NodePool, mechanism: str) -> Iterator[Value[object]]:
         yield from (addresses.pod_subnets, addresses.pod_addresses, addresses.allocation, addresses.max_pods)
     if mechanism in ("pod-range", "pods"):
         yield addresses.max_pods
-    if mechanism == "quota":
-        yield from (pool.machine.instance_types, pool.machine.accelerator, pool.machine.gpus)
-        yield from (pool.machine.disk_size, pool.market.spot)
