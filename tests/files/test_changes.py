@@ -104,3 +104,13 @@ def test_links_are_followed_once(write: Write, act: Act) -> None:
     watcher = Watcher(["a"])
     act(lambda: write({"far/b.tf": "more"}), nothing)
     assert watcher.wait() == [os.path.join("a", "far", "b.tf")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_links_out_of_the_repository_are_not_followed(write: Write, act: Act) -> None:
+    folder = write({"far/b.tf": "b", "repository/.git/HEAD": "", "repository/a/a.tf": "a", "repository/near/c.tf": "c"})
+    os.symlink(folder / "far", folder / "repository" / "a" / "far")
+    os.symlink(folder / "repository" / "near", folder / "repository" / "a" / "near")
+    watcher = Watcher(["repository/a"])
+    act(lambda: write({"far/b.tf": "more", "repository/near/c.tf": "more"}), nothing)
+    assert watcher.wait() == [os.path.join("repository", "a", "near", "c.tf")]
