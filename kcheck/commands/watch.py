@@ -97,17 +97,17 @@ class _Watch:
 
     def others(self) -> Iterator[str]:
         """The files that matter beside those below the paths: the settings, what they name, and what was read."""
-        from kcheck.files.boundary import contains_path
+        from kcheck.config.config import ConfigError
 
         yield from self._settings_files()
         if self._last is None:
             return
         config, tree, _ = self._last
         yield from (path for _, path in config.paths())
-        yield comparison_options.baseline_path(config, self._wanted.baseline_file)
-        for real in tree.sources():
-            if not any(contains_path(path, real) for path in self._paths or (".",)):
-                yield real
+        with suppress(ConfigError):  # it is not read, either
+            yield comparison_options.baseline_path(config, self._wanted.baseline_file)
+        tops = [os.path.join(system.real_path(path), "") for path in self._paths or (".",)]
+        yield from (real for real in tree.sources() if not any(real.startswith(top) for top in tops))
 
     def _settings_files(self) -> Iterator[str]:
         """The file of the settings, if there is one: also one that makes no sense."""

@@ -248,7 +248,7 @@ class EditRequests:
         server = self._server
         able = client(server.client_capabilities)
         try:
-            future = self._prover.ask(found[0], request, self._is_current())
+            future = self._prover.ask(found[0], request, self._is_current(), chosen=True)
             plan = await asyncio.shield(asyncio.wrap_future(future))  # another request may wait for it, too
             if plan.refusal:
                 self._say(f"Not changed: {_sentence(plan)}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from functools import partial
-from queue import SimpleQueue
+from itertools import count
+from queue import PriorityQueue
 from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,8 +24,9 @@ class OutdatedError(Exception):
 
 
 class _Task(NamedTuple):
-    """What is to be worked out, as long as it `is_current`."""
+    """What is to be worked out, as long as it `is_current`; what has the lowest rank is next."""
 
+    rank: tuple[bool, int]
     snapshot: Snapshot
     request: Request
     is_current: Callable[[], bool]
@@ -35,7 +37,8 @@ class Prover:
     """Works out edits, one after the other; what was worked out for a state of a folder is kept until the next one."""
 
     def __init__(self) -> None:
-        self._queue: SimpleQueue[_Task] = SimpleQueue()
+        self._queue: PriorityQueue[_Task] = PriorityQueue()
+        self._numbers = count()
         self._plans: dict[str, tuple[Snapshot, dict[Request, Future[Plan]]]] = {}
         self._thread: Thread | None = None
 
@@ -44,13 +47,17 @@ class Prover:
         future = self._of(snapshot).get(request)
         return future.result() if future is not None and future.done() and future.exception() is None else None
 
-    def ask(self, snapshot: Snapshot, request: Request, is_current: Callable[[], bool]) -> Future[Plan]:
-        """Work out what an action does, as long as the text `is_current`."""
+    def ask(
+        self, snapshot: Snapshot, request: Request, is_current: Callable[[], bool], *, chosen: bool = False
+    ) -> Future[Plan]:
+        """Work out what an action does, as long as the text `is_current`; what somebody has `chosen` is next."""
         plans = self._of(snapshot)
         future = plans.get(request)
-        if future is None or (future.done() and future.exception() is not None):
+        is_new = future is None or (future.done() and future.exception() is not None)
+        if future is None or is_new:
             future = plans[request] = Future()
-            self._queue.put(_Task(snapshot, request, is_current, future))
+        if is_new or (chosen and not future.done()):
+            self._queue.put(_Task((not chosen, next(self._numbers)), snapshot, request, is_current, future))
         if self._thread is None:
             self._thread = Thread(target=self._work, name="kcheck-edits", daemon=True)
             self._thread.start()
@@ -64,8 +71,10 @@ class Prover:
     def _work(self) -> None:
         while True:
             task = self._queue.get()
-            task.future.set_running_or_notify_cancel()
+            if task.future.done():  # it was chosen before its turn
+                continue
             try:
+                _go_on(task, "")
                 task.future.set_result(actions.work_out(task.snapshot, task.request, partial(_go_on, task)))
             except deadline.CancelledError:
                 task.future.set_exception(OutdatedError())

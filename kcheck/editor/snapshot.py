@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.editor.buffers import moved
-from kcheck.editor.positions import uri
 from kcheck.files import system
 from kcheck.files.boundary import contains_path
 
@@ -70,6 +69,8 @@ class Snapshot:
 
     def address(self, path: str) -> str:
         """The URI of a path, as the editor names what is in the folder."""
+        from kcheck.editor.positions import uri  # with the libraries of the language server, which watch does without
+
         if path not in self._addresses:
             real = system.real_path(path)
             inside = contains_path(self.folder, real)

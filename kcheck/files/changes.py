@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from kcheck.files import folders, system
+from kcheck.files.boundary import around
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,21 +25,30 @@ Stamps = dict[str, "system.Stamp"]
 
 
 class Watcher:
-    """What the files below some paths are, and some others, by their paths."""
+    """What the files below some paths are, and some others, by their paths.
+
+    Links out of the repository are not followed.
+    """
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = paths
+        self._boundary = around(paths)
         self._others: tuple[str, ...] = ()
         self._pause = _PAUSE
+        self._visited: set[str] = set()
         self._seen = self._look()
 
     def watch_others(self, paths: Iterable[str]) -> None:
         """Look at some other files, too, from here on."""
         self._others = tuple(paths)
+        self._boundary = around(self._paths).widened(self._others)
         for path in self._others:
             found: Stamps = {}
-            _add(path, found, set())
-            self._seen = found | self._seen
+            self._add(path, found, set())
+            for name, stamp in found.items():
+                # where a folder was looked at, a file that was not there is new
+                if system.real_path(os.path.dirname(name) or ".") not in self._visited:
+                    self._seen.setdefault(name, stamp)
 
     def wait(self) -> list[str]:
         """Wait for a change, and until no more follow; gives the paths of what was written, is new, or is gone."""
@@ -57,31 +67,30 @@ class Watcher:
     def _look(self) -> Stamps:
         begin = time.monotonic()
         found: Stamps = {}
-        visited: set[str] = set()
+        self._visited = set()
         for path in (*self._paths, *self._others):
-            _add(path, found, visited)
+            self._add(path, found, self._visited)
         self._pause = max(_PAUSE, (time.monotonic() - begin) * _SHARE)
         return found
 
-
-def _add(top: str, found: Stamps, visited: set[str]) -> None:
-    """Add a file, or the files of a folder that are looked into; links are followed, each folder once."""
-    if not system.is_folder(top):
-        _add_file(top, found)
-        return
-    stack = [top]
-    while stack:
-        folder = stack.pop()
-        real = system.real_path(folder)
-        if real in visited:
-            continue
-        visited.add(real)
-        for name, stamp in system.stamps(folder):
-            path = os.path.join(folder, name)
-            if stamp is not None:
-                found[os.path.normpath(path)] = stamp
-            elif folders.is_ours(name):
-                stack.append(path)
+    def _add(self, top: str, found: Stamps, visited: set[str]) -> None:
+        """Add a file, or the files of a folder that are looked into; links are followed, each folder once."""
+        if not system.is_folder(top):
+            _add_file(top, found)
+            return
+        stack = [top]
+        while stack:
+            folder = stack.pop()
+            real = system.real_path(folder)
+            if real in visited or not self._boundary.holds(real):
+                continue
+            visited.add(real)
+            for name, stamp in system.stamps(folder):
+                path = os.path.join(folder, name)
+                if stamp is not None:
+                    found[os.path.normpath(path)] = stamp
+                elif folders.is_ours(name):
+                    stack.append(path)
 
 
 def _add_file(path: str, found: Stamps) -> None:

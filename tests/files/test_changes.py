@@ -86,6 +86,15 @@ def test_files_elsewhere(write: Write, act: Act) -> None:
     assert watcher.wait() == [os.path.join("envs", "prod.tfvars"), "not-there.yaml"]
 
 
+def test_a_file_that_comes_before_it_is_named_is_new(write: Write, act: Act) -> None:
+    write({"a.tf": "a"})
+    watcher = Watcher(["."])
+    write({"kcheck.yaml": "nodes: 1", ".terraform/modules/m/main.tf": "m"})
+    watcher.watch_others(["kcheck.yaml", ".terraform/modules/m/main.tf"])
+    act(nothing, nothing)
+    assert watcher.wait() == ["kcheck.yaml"]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
 def test_links_are_followed_once(write: Write, act: Act) -> None:
     folder = write({"a/a.tf": "a", "far/b.tf": "b"})
@@ -95,3 +104,13 @@ def test_links_are_followed_once(write: Write, act: Act) -> None:
     watcher = Watcher(["a"])
     act(lambda: write({"far/b.tf": "more"}), nothing)
     assert watcher.wait() == [os.path.join("a", "far", "b.tf")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_links_out_of_the_repository_are_not_followed(write: Write, act: Act) -> None:
+    folder = write({"far/b.tf": "b", "repository/.git/HEAD": "", "repository/a/a.tf": "a", "repository/near/c.tf": "c"})
+    os.symlink(folder / "far", folder / "repository" / "a" / "far")
+    os.symlink(folder / "repository" / "near", folder / "repository" / "a" / "near")
+    watcher = Watcher(["repository/a"])
+    act(lambda: write({"far/b.tf": "more", "repository/near/c.tf": "more"}), nothing)
+    assert watcher.wait() == [os.path.join("repository", "a", "near", "c.tf")]
