@@ -127,8 +127,8 @@ def offers_for_all(snapshot: Snapshot, source: Source, uri: str) -> Iterator[Off
         one for one in fixable if one.fix is not None and one.fix.safety == "costs" and _is_within(one, source.path)
     ]
     if costs:
-        both = counted(len(costs) + sum(_is_within(one, source.path) for one in safe), "safe or costs problem")
-        yield Offer(f"Fix {both} in this file ({_COSTS})", COSTS, Request("file-costs", uri, path=source.path))
+        every = counted(len(costs) + sum(_is_within(one, source.path) for one in safe), "problem")
+        yield Offer(f"Fix {every} in this file (costs: {_COSTS})", COSTS, Request("file-costs", uri, path=source.path))
 
 
 def fix_title(finding: Finding) -> str:

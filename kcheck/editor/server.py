@@ -17,9 +17,12 @@ from kcheck.editor.progress import Progress
 from kcheck.editor.worker import Worker
 from kcheck.files import system
 from kcheck.files.boundary import contains_path, repository
+from kcheck.source.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pygls.server import ServerErrors
 
     from kcheck.editor.checker import Settings
     from kcheck.editor.snapshot import Snapshot
@@ -51,6 +54,10 @@ class Server(LanguageServer):
         self._loop: asyncio.AbstractEventLoop | None = None
         self.worker = Worker(self._tell)
         self.positions = Positions()
+
+    def report_server_error(self, error: Exception, source: ServerErrors) -> None:  # noqa: ARG002 - pygls' signature
+        """Log what failed in the server: nobody wants a window for it while typing."""
+        self.window_log_message(types.LogMessageParams(types.MessageType.Error, visible(f"kcheck failed: {error}")))
 
     # --- what is checked
 
