@@ -61,4 +61,7 @@ def test_a_value_that_depends_on_itself_is_still_told(write: Write) -> None:
     (instance,) = module.instances("x_y")
     instance.entry("size")
     module.scope.namespace("local").attribute("a")
-    assert {problem.message for problem in module.problems} == {"local.a refers to itself", "x_y.z.size refers to itself"}
+    assert {problem.message for problem in module.problems} == {
+        "local.a refers to itself",
+        "x_y.z.size refers to itself",
+    }
