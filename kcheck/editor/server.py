@@ -37,6 +37,10 @@ Requests that come before the first check is done wait for it: the editor can ca
 """
 
 
+Diagnostics: TypeAlias = "dict[str, list[types.Diagnostic]]"
+"""By the URI of the file."""
+
+
 class Server(LanguageServer):
     """What kcheck knows of each folder of the editor's workspace."""
 
@@ -45,7 +49,7 @@ class Server(LanguageServer):
         self._settings = settings
         self._checkers: dict[str, Checker] = {}
         self._snapshots: dict[str, Snapshot] = {}
-        self._published: dict[str, dict[str, list[types.Diagnostic]]] = {}
+        self._published: dict[str, Diagnostics] = {}
         self._errors: dict[str, str] = {}
         self._known: dict[str, diagnostics.Known] = {}
         self._asked = self._answered = 0
@@ -123,15 +127,19 @@ class Server(LanguageServer):
     # --- what was found
 
     def _tell(self, answer: Answer) -> None:
+        """Make of an answer what the editor shows of it: in the thread that checks, which alone has all the time."""
+        found: Diagnostics = {}
+        if answer.snapshot is not None:
+            known = self._known.setdefault(answer.folder, {})
+            made = diagnostics.by_file(answer.snapshot, self.positions, known)
+            found = {answer.snapshot.address(name): own for name, own in made.items()}
         if self._loop is not None:
-            asyncio.run_coroutine_threadsafe(self._take(answer), self._loop)
+            asyncio.run_coroutine_threadsafe(self._take(answer, found), self._loop)
 
-    async def _take(self, answer: Answer) -> None:
+    async def _take(self, answer: Answer, found: Diagnostics) -> None:
         if answer.snapshot is not None and answer.folder in self._checkers:
             self._snapshots[answer.folder] = answer.snapshot
-            known = self._known.setdefault(answer.folder, {})
-            found = diagnostics.by_file(answer.snapshot, self.positions, known)
-            self._publish(answer.folder, {answer.snapshot.address(name): own for name, own in found.items()})
+            self._publish(answer.folder, self._named_as_opened(answer.snapshot, found))
         self._tell_error(answer.folder, answer.error)
         if answer.last and answer.request == self._asked:
             self._progress.end()
@@ -145,10 +153,16 @@ class Server(LanguageServer):
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kcheck: {error}"))
         self._errors[folder] = error
 
-    def _publish(self, folder: str, found: dict[str, list[types.Diagnostic]]) -> None:
-        """Send the diagnostics of the files, by their URIs, in which they are others than before."""
-        opened = {system.real_path(path(address)): address for address in self.workspace.text_documents}
-        found = {opened.get(system.real_path(path(address)), address): own for address, own in found.items()}
+    def _named_as_opened(self, snapshot: Snapshot, found: Diagnostics) -> Diagnostics:
+        """The diagnostics of open files by the URIs that the editor has for them."""
+        opened = {snapshot.address(system.real_path(path(own))): own for own in self.workspace.text_documents}
+        return {opened.get(address, address): own for address, own in found.items()}
+
+    def _publish(self, folder: str, found: Diagnostics) -> None:
+        """Send the diagnostics of the files, by their URIs, in which they are others than before.
+
+        Files are not looked at here: the thread that checks would go on at each, and this one wait.
+        """
         before = self._published.get(folder, {})
         for address in before.keys() | found.keys():
             new = found.get(address, [])
