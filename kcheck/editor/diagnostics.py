@@ -10,6 +10,7 @@ from lsprotocol import types
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
 from kcheck.report.text import ALSO, input_text, related_text
+from kcheck.source import deadline
 from kcheck.source.findings import Severity
 from kcheck.source.visible import visible
 
@@ -43,12 +44,16 @@ def by_file(snapshot: Snapshot, positions: Positions, known: Known) -> dict[str,
     """All diagnostics of a folder, by the path of the file as findings print it.
 
     Those of findings that are `known` are taken from there, where this one's are put for the next time.
+
+    Raises:
+        deadline.CancelledError: nobody wants to know any more.
     """
     made = _Diagnostics(snapshot, positions)
     found: dict[str, list[types.Diagnostic]] = {}
     before, kept = dict(known), {} if snapshot.stand_ins else known
     known.clear()
     for finding in snapshot.result.findings:
+        deadline.check_cancelled()
         same = before.get(id(finding)) if kept is known else None
         diagnostic = same[1] if same is not None else made.of_finding(finding)
         kept[id(finding)] = (finding, diagnostic)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from typing import TYPE_CHECKING, TypeAlias
 
 from lsprotocol import types
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from kcheck.source.text import Source
 
 _WATCHED = "**/{*.tf,*.tfvars,*.hcl,*.json,*.yaml,*.yml,*.toml,*.conf,Kustomization}"
+_SWITCH = 0.001
+"""Seconds after which a thread makes way for another one: what is found goes out while the rest is checked."""
 _PATIENCE = 5.0
 """Seconds that a request waits for the check of what was just typed, before it is answered from the one before.
 
@@ -76,6 +79,7 @@ class Server(LanguageServer):
         if self._checkers:
             os.chdir(next(iter(self._checkers)))  # findings name paths from there
         self._watch_files()
+        sys.setswitchinterval(_SWITCH)
         self.worker.start()
         self.recheck()
 

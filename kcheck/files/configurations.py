@@ -81,7 +81,7 @@ def may_be(path: str) -> bool:
 def kind_of(path: str, data: bytes) -> str:
     """The kind of such a file; empty for others."""
     for mark in _MARKS:
-        if mark.path.search(path) and mark.word in data and mark.content.search(data):
+        if mark.word in data and mark.path.search(path) and mark.content.search(data):
             own = mark.kind == SCRIPT and not data.startswith(b"#!") and _OBJECT.search(data)
             return "" if own else mark.kind
     return ""
