@@ -159,7 +159,8 @@ class Server(LanguageServer):
 
     def _named_as_opened(self, snapshot: Snapshot, found: Diagnostics) -> Diagnostics:
         """The diagnostics of open files by the URIs that the editor has for them."""
-        opened = {snapshot.address(system.real_path(path(own))): own for own in self.workspace.text_documents}
+        uris = [document.uri for document in self.workspace.text_documents.values()]
+        opened = {snapshot.address(system.real_path(path(own))): own for own in uris}
         return {opened.get(address, address): own for address, own in found.items()}
 
     def _publish(self, folder: str, found: Diagnostics) -> None:

@@ -83,7 +83,7 @@ def workspace_edit(
     Raises:
         UneditableError: a file is another than the one that was checked, or the editor cannot change it.
     """
-    by_path = {system.real_path(path(address)): document for address, document in documents.items()}
+    by_path = {system.real_path(path(document.uri)): document for document in documents.values()}
     changes: list[DocumentChange] = []
     cursor = None
     for file in plan.files:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
@@ -17,13 +18,19 @@ from kcheck.editor.positions import path as path_of
 from kcheck.editor.positions import uri as uri_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 
     from cattrs import Converter
 
 PATIENCE = 60
 """Seconds after which a test has failed: the machine of a test may be slow."""
 _CODE = "from kcheck.cli import main; main()"
+
+
+def in_thread(session: Coroutine[object, object, None]) -> None:
+    """Run a session to its end, in a thread: another test may have left a loop in this one, as Playwright does."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, session).result()
 
 
 def capabilities(**left_out: bool) -> types.ClientCapabilities:

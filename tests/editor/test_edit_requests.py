@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from lsprotocol import types
 
-from tests.editor.session import capabilities, editor
+from tests.editor.session import capabilities, editor, in_thread
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(folder: Path, story: Callable[[Editor], Awaitable[None]], able: types.Cl
         async with editor(folder, able) as own:
             await story(own)
 
-    asyncio.run(told())
+    in_thread(told())
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ pytest.importorskip("pygls")
 from lsprotocol import types
 
 from kcheck.editor import progress
-from tests.editor.session import PATIENCE, capabilities, editor
+from tests.editor.session import PATIENCE, capabilities, editor, in_thread
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def test_the_first_check_is_shown_where_the_editor_can(tmp_path: Path, *, shows:
             assert [kind for _, kind in own.progress] == (["create", "begin", "end"] if shows else [])
             assert len({token for token, _ in own.progress}) == shows
 
-    asyncio.run(run())
+    in_thread(run())
 
 
 class Server:
@@ -79,4 +79,4 @@ def test_a_short_check_is_not_shown_and_a_long_one_once(monkeypatch: pytest.Monk
         assert server.told == ["kcheck", "end"]
         assert not server.tokens
 
-    asyncio.run(run())
+    in_thread(run())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from lsprotocol import types
 
-from tests.editor.session import PATIENCE, editor
+from tests.editor.session import PATIENCE, editor, in_thread
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def run(folder: Path, story: Callable[[Editor], Awaitable[None]]) -> None:
         async with editor(folder) as own:
             await story(own)
 
-    asyncio.run(told())
+    in_thread(told())
 
 
 @pytest.fixture
