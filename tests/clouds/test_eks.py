@@ -369,6 +369,26 @@ def test_user_data_is_read_as_it_is_or_encoded(written: str, check: Callable[...
         assert ("instance-store-unused" in {finding.rule for finding in result.findings}) == found
 
 
+@pytest.mark.parametrize(
+    ("version", "where"),
+    [
+        ("~> 20.34", "eks_managed_node_groups = {gpu"),
+        ("~> 20.34", "eks_managed_node_group_defaults"),
+        ("~> 21.0", "eks_managed_node_groups = {gpu"),
+    ],
+)
+def test_what_modules_add_to_user_data_is_read(version: str, where: str, check: Callable[..., Result]) -> None:
+    script = '{ cloudinit_pre_nodeadm = [{ content = "localStorage: RAID0" }], instance_types = ["p5.48xlarge"] }'
+    group = '{ gpu = { instance_types = ["p5.48xlarge"] } }'
+    own = f"{where} = {script}}}" if "{" in where else f"{where} = {script}\n  eks_managed_node_groups = {group}"
+    call = f'source = "terraform-aws-modules/eks/aws"\n  version = "{version}"\n  cluster_name = "a"\n  name = "a"'
+    result = check({"main.tf": f'module "eks" {{\n  {call}\n  {own}\n}}\n'})
+    assert result.world.inventory.pools
+    assert "instance-store-unused" not in {finding.rule for finding in result.findings}
+    plain = check({"main.tf": f'module "eks" {{\n  {call}\n  eks_managed_node_groups = {group}\n}}\n'})
+    assert "instance-store-unused" in {finding.rule for finding in plain.findings}
+
+
 REQUIRED = """
 resource "aws_eks_cluster" "a" {
   name = "a"

@@ -147,6 +147,8 @@ resource "aws_launch_template" "this" {
     try(each.value.pre_bootstrap_user_data, var.eks_managed_node_group_defaults.pre_bootstrap_user_data, ""),
     try(each.value.post_bootstrap_user_data, var.eks_managed_node_group_defaults.post_bootstrap_user_data, ""),
     try(each.value.bootstrap_extra_args, var.eks_managed_node_group_defaults.bootstrap_extra_args, ""),
+    try(join("\n", each.value.cloudinit_pre_nodeadm[*].content), join("\n", var.eks_managed_node_group_defaults.cloudinit_pre_nodeadm[*].content), ""),
+    try(join("\n", each.value.cloudinit_post_nodeadm[*].content), join("\n", var.eks_managed_node_group_defaults.cloudinit_post_nodeadm[*].content), ""),
     try(each.value.user_data_template_path, var.eks_managed_node_group_defaults.user_data_template_path, ""),
     try(each.value.enable_bootstrap_user_data, var.eks_managed_node_group_defaults.enable_bootstrap_user_data, false) ? "bootstrap.sh" : "",
   ]))

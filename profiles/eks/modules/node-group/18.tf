@@ -64,6 +64,16 @@ variable "bootstrap_extra_args" {
   default = ""
 }
 
+variable "cloudinit_pre_nodeadm" {
+  type    = list(object({ content = string }))
+  default = []
+}
+
+variable "cloudinit_post_nodeadm" {
+  type    = list(object({ content = string }))
+  default = []
+}
+
 variable "user_data_template_path" {
   type    = string
   default = ""
@@ -177,6 +187,8 @@ resource "aws_launch_template" "this" {
     var.pre_bootstrap_user_data,
     var.post_bootstrap_user_data,
     var.bootstrap_extra_args,
+    join("\n", var.cloudinit_pre_nodeadm[*].content),
+    join("\n", var.cloudinit_post_nodeadm[*].content),
     var.user_data_template_path,
     var.enable_bootstrap_user_data ? "bootstrap.sh" : "",
   ]))
