@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, TypeAlias
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
 from kcheck import __version__
@@ -141,15 +142,20 @@ class Server(LanguageServer):
             asyncio.run_coroutine_threadsafe(self._take(answer, found), self._loop)
 
     async def _take(self, answer: Answer, found: Diagnostics) -> None:
-        if answer.snapshot is not None and answer.folder in self._checkers:
-            self._snapshots[answer.folder] = answer.snapshot
-            self._publish(answer.folder, self._named_as_opened(answer.snapshot, found))
-        self._tell_error(answer.folder, answer.error)
-        if answer.last and answer.request == self._asked:
-            self._progress.end()
-        async with self._news:
-            self._answered = max(self._answered, answer.request)
-            self._news.notify_all()
+        """Show what came of a request; whatever fails, those who wait for it go on."""
+        try:
+            if answer.snapshot is not None and answer.folder in self._checkers:
+                self._snapshots[answer.folder] = answer.snapshot
+                self._publish(answer.folder, self._named_as_opened(answer.snapshot, found))
+            self._tell_error(answer.folder, answer.error)
+        except Exception as error:
+            self.report_server_error(error, JsonRpcInternalError)
+        finally:
+            if answer.last and answer.request == self._asked:
+                self._progress.end()
+            async with self._news:
+                self._answered = max(self._answered, answer.request)
+                self._news.notify_all()
 
     def _tell_error(self, folder: str, error: str) -> None:
         """Say why a folder cannot be checked, once, until another reason keeps it from being checked."""

@@ -80,7 +80,7 @@ function start(window: Window): void {
 async function until(what: string, condition: () => boolean): Promise<void> {
   const end = Date.now() + PATIENCE;
   while (!condition()) {
-    assert.ok(Date.now() < end, `waited in vain for ${what}\n${shown?.log.slice(-5).join("\n")}`);
+    assert.ok(Date.now() < end, `waited in vain for ${what}: ${shown?.statusItem.text}\n${shown?.log.slice(-9).join("\n")}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
