@@ -209,7 +209,7 @@ class _Watch:
         from kcheck.gate.comparison import without_known
 
         if self._checker is not None:
-            *_, last = self._checker.check({})
+            (last,) = self._checker.check({}, in_parts=False)
             config, tree, result = last.config, last.tree, last.result
         else:
             config = self._settings({})

@@ -41,10 +41,11 @@ class Checker:
         self._setting = ""
         self._seconds = 0.0
 
-    def check(self, texts: Mapping[str, bytes]) -> Iterator[Snapshot]:
+    def check(self, texts: Mapping[str, bytes], *, in_parts: bool = True) -> Iterator[Snapshot]:
         """Check the folder with some unsaved texts, by real paths.
 
-        Where a run takes long, the first state has what the changes are about decided anew, and the next one all else.
+        Where a run takes long, the first state has what the changes are about decided anew, and the next one all else;
+        unless it is wanted whole, not `in_parts`.
 
         Raises:
             ConfigError: the settings make no sense.
@@ -60,7 +61,7 @@ class Checker:
         tree = Tree([self.folder], overlay, config.exclude, config.boundary, self._kept.sources)
         linter = Linter(tree, config, kept=self._kept)
         snapshot = partial(Snapshot, self.folder, tree, config, stand_ins=stand_ins, named=self._named)
-        if self._earlier.begin(linter.reading) and self._seconds > _SHORT:
+        if self._earlier.begin(linter.reading) and in_parts and self._seconds > _SHORT:
             yield snapshot(linter.result(earlier=self._earlier), partial=True)
         self._earlier.decide_rest()
         result = linter.result(earlier=self._earlier)

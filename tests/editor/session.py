@@ -244,3 +244,13 @@ async def editor(folder: Path, able: types.ClientCapabilities | None = None) -> 
         raise
     finally:
         await asyncio.wait_for(stop(), PATIENCE)
+
+
+def run(folder: Path, story: Callable[[Editor], Awaitable[None]], able: types.ClientCapabilities | None = None) -> None:
+    """A story of an editor in a folder."""
+
+    async def told() -> None:
+        async with editor(folder, able) as own:
+            await story(own)
+
+    in_thread(told())

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from lsprotocol import types
 
-from tests.editor.session import capabilities, editor, in_thread
+from tests.editor.session import capabilities, run
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from tests.editor.session import Editor
@@ -37,16 +36,6 @@ JOB = """\
   "resources": {"limits": {"nvidia.com/gpu": "8"}}}]}}}}
 """
 ALL = types.Range(types.Position(0, 0), types.Position(10_000, 0))
-
-
-def run(folder: Path, story: Callable[[Editor], Awaitable[None]], able: types.ClientCapabilities | None = None) -> None:
-    """A story of an editor in a folder."""
-
-    async def told() -> None:
-        async with editor(folder, able) as own:
-            await story(own)
-
-    in_thread(told())
 
 
 @pytest.fixture

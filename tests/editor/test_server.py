@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from tests.editor.session import PATIENCE, Editor, editor, in_thread
+from tests.editor.session import PATIENCE, run
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
+
+    from tests.editor.session import Editor
 
 CLUSTER = """\
 resource "azurerm_kubernetes_cluster" "main" {
@@ -23,14 +24,6 @@ resource "azurerm_kubernetes_cluster" "main" {
 }
 """
 RULE = "free-control-plane"
-
-
-def run(folder: Path, story: Callable[[Editor], Awaitable[None]]) -> None:
-    async def told() -> None:
-        async with editor(folder) as own:
-            await story(own)
-
-    in_thread(told())
 
 
 async def until(own: Editor, address: str, line: int) -> None:

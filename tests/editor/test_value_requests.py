@@ -9,22 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from lsprotocol import types
 
-from tests.editor.session import PATIENCE, editor, in_thread
+from tests.editor.session import PATIENCE, run
 from tests.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from tests.editor.session import Editor
-
-
-def run(folder: Path, story: Callable[[Editor], Awaitable[None]]) -> None:
-    async def told() -> None:
-        async with editor(folder) as own:
-            await story(own)
-
-    in_thread(told())
 
 
 @pytest.fixture
