@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from kcheck import __version__
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Section
-from kcheck.report.html.findings import groups, owners
-from kcheck.report.html.verdict import MOST_OPEN, STATES, verdicts
+from kcheck.report.html.findings import groups
+from kcheck.report.html.verdict import MOST_OPEN, verdicts
+from kcheck.report.owners import owners
 from kcheck.report.rule import CLASSES
 from kcheck.report.text import closing, judged_lines, place_text, sorted_checks
+from kcheck.report.verdict import STATES
 from kcheck.source.findings import SAFETIES, Severity
 from kcheck.source.units import counted
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.model import Cluster, Thing
 from kcheck.report.fingerprint import fingerprints
 from kcheck.report.html import document
 from kcheck.report.html.code import excerpt, fix_lines
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
 from kcheck.report.text import ALSO, place_text, related_code
-from kcheck.source.values import Known, known
-from kcheck.words.derive.basics import cluster_of
-from kcheck.words.subjects import SUBJECTS, things
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,15 +19,12 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.report.formats import Report
     from kcheck.report.html.code import Changed, Line
-    from kcheck.scale.world import World
     from kcheck.source.findings import Finding
 
 MOST = 2_000
 _MOST_CHARACTERS = 8_000_000
 """Findings of a page, the worst first, and the characters that they take."""
 _MOST_PLACES, _MOST_DETAILS, _MOST_OTHERS = 12, 30, 12
-_OWNERS = ("cluster", "workload", "template", "autoscaler", "pool", "pools", "workloads", "jobs")
-"""The words that lead from a thing to its cluster, the surest first."""
 
 
 class Place(NamedTuple):
@@ -136,39 +129,3 @@ def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
         safety=finding.fix.safety if finding.fix is not None else "",
         changes=fix_lines(finding) if finding.fix is not None else [],
     )
-
-
-# --- which cluster
-
-
-def owners(findings: Sequence[Finding], world: World) -> list[list[int]]:
-    """The clusters that each finding is about, by their numbers from 1; none where that is not known."""
-    rules = by_name(world)
-    number_of = {cluster.id: number for number, cluster in enumerate(world.inventory.clusters, 1)}
-    subjects: dict[str, set[str]] = {}
-    for finding in findings:
-        subjects.setdefault(rules[finding.rule].subject, set()).update(finding.objects)
-    found: dict[tuple[str, str], set[int]] = {}
-    for subject, wanted in subjects.items():
-        for thing in things(subject, world) if number_of and subject in SUBJECTS else ():
-            if thing.id in wanted:
-                found[subject, thing.id] = {number_of[one.id] for one in _owners(subject, thing, world)}
-    return [
-        sorted(set().union(*(found.get((rules[one.rule].subject, name), ()) for name in one.objects)))
-        for one in findings
-    ]
-
-
-def _owners(subject: str, thing: Thing, world: World) -> list[Cluster]:
-    """The clusters of a thing, found by its words."""
-    if isinstance(thing, Cluster):
-        return [thing]
-    fields = {field.name: field for field in SUBJECTS[subject] if field.kind in ("record", "records")}
-    for name in _OWNERS:
-        value = fields[name].read(thing, world) if name in fields else []
-        single = [value.value] if isinstance(value, Known) else []
-        inner = [one for one in (value if isinstance(value, list) else single) if isinstance(one, Thing)]
-        if inner:
-            return [owner for one in inner for owner in _owners(fields[name].type, one, world)]
-    own = known(cluster_of(thing, world))
-    return [own] if own is not None else []

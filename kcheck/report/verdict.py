@@ -1,0 +1,106 @@
+"""How far a cluster gets, and what a run wastes on it: what every report of clusters says first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.engine.rule_words import looked_at
+from kcheck.report import capacity
+from kcheck.report.places import by_name
+from kcheck.scale import walls
+from kcheck.source.units import between, counted, money, node_hours, readable
+from kcheck.source.values import Known, Unset, known, reason_of
+from kcheck.words.derive import savings
+from kcheck.words.derive.basics import cluster_of
+from kcheck.words.subjects import SUBJECTS, things
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from kcheck.engine.linter import Result
+    from kcheck.model import Cluster, Thing
+    from kcheck.scale.world import World
+    from kcheck.source.findings import Finding
+    from kcheck.words.derive.savings import Saving
+
+STATES = {"stops": "\u2715 stops before its target", "unknown": "? not known", "reaches": "\u2713 reaches its target"}
+"""What a verdict says, in words and not by its colour alone, the worst first."""
+
+
+class Waste(NamedTuple):
+    """What a run wastes: an amount, or that it is not known; and what that rests on.
+
+    `saving` has the numbers; None where there are none, be it that nothing was found (`is_none`) or is not known.
+    """
+
+    amount: str
+    note: str
+    saving: Saving | None = None
+    is_none: bool = False
+
+
+def reach_of(cluster: Cluster, world: World) -> tuple[str, str]:
+    """Whether a cluster reaches its target, as a key of `STATES`, and how far it gets."""
+    target, nodes = world.sizes.wanted_interval(cluster).exact, capacity.reachable_nodes(cluster, world)
+    first, nearest = walls.first(cluster, world), capacity.earliest(cluster, world)
+    high = first.nodes.high if first is not None and first.nodes is not None else None
+    low = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
+    if target is None:
+        found = "at most " if nodes is None else ""
+        return "unknown", "not known" if high is None else f"{found}{counted(nodes or high, 'node')}, no target known"
+    of = f"of {counted(target, 'node')}"
+    if nodes is not None:
+        return "reaches" if nodes >= target else "stops", f"{nodes:,} {of}"
+    if high is not None and high < target:
+        return "stops", f"at most {high:,} {of}"
+    if 0 < low < target:
+        return "unknown", f"at least {low:,} {of}"
+    return "unknown", "not known" if high is None else f"{target:,} {of}, as far as is known"
+
+
+# --- money
+
+
+class Savings:
+    """What a run of a cluster loses to settings that findings are about."""
+
+    def __init__(self, result: Result) -> None:
+        self.world = result.world
+        self.undecided = result.undecided
+        self.words: dict[str, list[str]] = {}
+        self.subjects: dict[str, str] = {}
+        for name, rule in by_name(self.world).items():
+            wanted = [field.name for field in SUBJECTS.get(rule.subject, ()) if field.type == "saving"]
+            if wanted and (words := [word for word in wanted if word in looked_at(rule)]):
+                self.words[name], self.subjects[name] = words, rule.subject
+
+    def waste(self, cluster: Cluster, findings: Iterable[Finding]) -> Waste:
+        """What the changes that findings ask for save of a run, all together."""
+        objects = {(finding.rule, name) for finding in findings for name in finding.objects}
+        changes = [(word, thing) for name, thing in self._things(cluster, objects) for word in self.words[name]]
+        found = savings.together(cluster, self.world, dict.fromkeys(changes))
+        if isinstance(found, Known):
+            return _amount(found.value)
+        if not isinstance(found, Unset):
+            return Waste("not known", reason_of(found))
+        waiting = {(check.rule, check.object): check.missing for check in self.undecided}
+        for name, thing in self._things(cluster, waiting):
+            return Waste("not known", f"{name} is undecided: {'; '.join(waiting[name, thing.id])}")
+        return Waste("nothing found", "by the settings that were judged", is_none=True)
+
+    def _things(self, cluster: Cluster, wanted: Collection[tuple[str, str]]) -> Iterator[tuple[str, Thing]]:
+        """The things of a cluster among some, each given by a rule and an id."""
+        for name in sorted({rule for rule, _ in wanted} & self.words.keys()):
+            for thing in things(self.subjects[name], self.world):
+                if (name, thing.id) in wanted and known(cluster_of(thing, self.world)) == cluster:
+                    yield name, thing
+
+
+def _amount(saving: Saving) -> Waste:
+    found = saving.found
+    hours = between(node_hours(found.node_time.least), node_hours(found.node_time.most))
+    run = f"of a {readable(saving.run_time)} run on {counted(saving.nodes, 'node')} (simulated)"
+    if found.money is None:
+        return Waste(hours, f"{run}; no price of these nodes is known: set --price", saving)
+    part = f", without {counted(saving.unpriced, 'node')} that have no list price" if saving.unpriced else ""
+    return Waste(between(money(found.money.least), money(found.money.most)), f"{hours} {run}{part}", saving)
