@@ -134,15 +134,16 @@ def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, Any]) -> So
     Raises:
         ConfigError: there is nothing to be read, or the settings make no sense.
     """
+    from kcheck.config import effective
     from kcheck.config.config import ConfigError
     from kcheck.generate.intent_from_code import Source
 
     if not paths:
-        unused = [options.flag(name) for name, value in {"cluster": cluster, **reading}.items() if value]
+        unused = [effective.flag(name) for name, value in {"cluster": cluster, **reading}.items() if value]
         if unused:
             raise ConfigError(f"{unused[0]} needs --from")
         return None
-    return Source(paths, options.effective_config(paths, None, reading), cluster)
+    return Source(paths, effective.effective_config(paths, None, reading), cluster)
 
 
 def _intent(cloud: str | None, nodes: int | None, file: str | None, code: Source | None) -> Intent:

@@ -17,7 +17,7 @@ from kcheck.commands.first_look import THRESHOLDS
 from kcheck.files import system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Finding
 
 T = TypeVar("T")
-_FLAGS = {
-    "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",
-    "module_dirs": "module-dir", "outside": "allow-outside",
-}  # fmt: skip
-"""Settings whose flag has another name."""
-_PATHS = ("var_files", "helm_values", "module_dirs", "rules", "usage")
-"""Flags that name files and folders, which may be outside the repository."""
-
-
-def flag(name: str) -> str:
-    """The flag of a setting."""
-    return f"--{_FLAGS.get(name, name)}"
 
 
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
@@ -165,6 +153,7 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
         helm_values: tuple[str, ...], module_dirs: tuple[str, ...], outside: tuple[str, ...],
         timeout: float | None = None, hook: bool = False, usage: str | None = None, **rest: object,
     ) -> None:  # fmt: skip
+        from kcheck.config import effective
         from kcheck.source import deadline
 
         flags = {
@@ -178,7 +167,7 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
                 deadline.start(timeout)
             touched = {path for path in paths if hook and not system.is_folder(path)}
             paths = tuple(path for path in paths if path not in touched)
-            settings = partial(effective_config, file=file, flags=flags)
+            settings = partial(effective.effective_config, file=file, flags=flags)
             click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
             if not needs_config:
                 command(paths=paths, **rest)
@@ -216,65 +205,15 @@ class Run(NamedTuple):
 
 def _canonical(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) -> tuple[str, ...]:
     """The paths and flags of a run, those aside that only choose rules."""
+    from kcheck.config import effective
+
     chosen = [f"--config={file}"] if file else []
     for name, value in sorted(flags.items()):
-        flag = _FLAGS.get(name, name)
         if value is True:
-            chosen.append(f"--{flag}")
+            chosen.append(effective.flag(name))
         elif value and name != "ignore":
-            chosen += [f"--{flag}={each}" for each in (value if isinstance(value, tuple) else (value,))]
+            chosen += [f"{effective.flag(name)}={each}" for each in (value if isinstance(value, tuple) else (value,))]
     return (*sorted({os.path.normpath(path) for path in paths} or {"."}), *chosen)
-
-
-def effective_config(
-    paths: tuple[str, ...], file: str | None, flags: dict[str, Any], overlay: Mapping[str, bytes | None] | None = None
-) -> Config:
-    """The settings of the closest file, with what the flags say instead; `overlay` stands in for some files.
-
-    Raises:
-        ConfigError: the file or a flag makes no sense.
-    """
-    from msgspec.structs import replace
-
-    from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
-    from kcheck.config.locations import find_file
-    from kcheck.files.boundary import around
-    from kcheck.files.disk import Disk
-
-    given = {name: value for name, value in flags.items() if value}
-    own = [path for name in _PATHS for path in given.get(name, ())]
-    boundary = around(paths or (".",), given.pop("outside", ())).widened(own)
-    disk = Disk(overlay, boundary)
-    config = Config(boundary=boundary)
-    if found := file or find_file(paths, disk):
-        from kcheck.config import settings  # with JSON and the schemas: 8 ms
-
-        config = settings.load_file(found, disk, boundary, is_named=file is not None)
-    places = config.places | {name: flag(name) for name in given}
-    nodes = parse_nodes(given.pop("nodes", ()))
-    variables = parse_variables(given.pop("variables", ()))
-    price = parse_price(given.pop("price", None))
-    measured = config.usage
-    if recordings := given.pop("usage", ()):
-        measured = replace(measured, recording=recordings[0])
-    if "helm_values" in given and not given.get("render", config.render):
-        raise ConfigError("--helm-values needs --render helm")
-    environments = config.environments
-    if "" in nodes:
-        environments = tuple(replace(environment, nodes=None) for environment in environments)
-    if price is not None:
-        environments = tuple(replace(environment, price=None) for environment in environments)
-    return replace(
-        config,
-        nodes=config.nodes | nodes,
-        variables=variables,
-        price=config.price if price is None else price,
-        environments=environments,
-        usage=measured,
-        places=places,
-        render_refused=config.render_refused and "render" not in given,
-        **given,
-    )
 
 
 def rule_folders(given: tuple[str, ...]) -> tuple[str, ...]:

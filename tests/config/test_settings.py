@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.cli import cli
-from kcheck.commands.options import effective_config
 from kcheck.config import settings
 from kcheck.config.config import Config, ConfigError
+from kcheck.config.effective import effective_config
 from kcheck.engine import linter
 from kcheck.files.patterns import matches
 from kcheck.files.tree import Tree

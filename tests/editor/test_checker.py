@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.commands.options import effective_config
+from kcheck.config.effective import effective_config
 from kcheck.editor import checker
 from kcheck.editor.checker import Checker
 from tests.places import ROOT

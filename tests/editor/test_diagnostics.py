@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("pygls")
 
-from kcheck.commands.options import effective_config
+from kcheck.config.effective import effective_config
 from kcheck.editor import diagnostics
 from kcheck.editor.checker import Checker
 from kcheck.editor.positions import Positions

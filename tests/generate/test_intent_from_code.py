@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcheck.cli import cli
-from kcheck.commands import options
+from kcheck.config import effective
 from kcheck.config.config import ConfigError
 from kcheck.generate import intent, intent_from_code
 from kcheck.generate.assembly import generate
@@ -48,7 +48,7 @@ resource "google_container_node_pool" "a" {{
 
 def source(*paths: str | Path, cluster: str = "") -> Source:
     names = tuple(map(str, paths))
-    return Source(names, options.effective_config(names, None, {}), cluster)
+    return Source(names, effective.effective_config(names, None, {}), cluster)
 
 
 def read(*paths: str | Path, **fields: object) -> Intent:

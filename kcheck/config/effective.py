@@ -1,0 +1,72 @@
+"""The settings of a run: of the closest file, and what flags say instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
+from kcheck.config.locations import find_file
+from kcheck.files.boundary import around
+from kcheck.files.disk import Disk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_FLAGS = {
+    "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",
+    "module_dirs": "module-dir", "outside": "allow-outside",
+}  # fmt: skip
+"""Settings whose flag has another name."""
+_PATHS = ("var_files", "helm_values", "module_dirs", "rules", "usage")
+"""Flags that name files and folders, which may be outside the repository."""
+
+
+def flag(name: str) -> str:
+    """The flag of a setting."""
+    return f"--{_FLAGS.get(name, name)}"
+
+
+def effective_config(
+    paths: tuple[str, ...], file: str | None, flags: dict[str, Any], overlay: Mapping[str, bytes | None] | None = None
+) -> Config:
+    """The settings of the closest file, with what the flags say instead; `overlay` stands in for some files.
+
+    Raises:
+        ConfigError: the file or a flag makes no sense.
+    """
+    given = {name: value for name, value in flags.items() if value}
+    own = [path for name in _PATHS for path in given.get(name, ())]
+    boundary = around(paths or (".",), given.pop("outside", ())).widened(own)
+    disk = Disk(overlay, boundary)
+    config = Config(boundary=boundary)
+    if found := file or find_file(paths, disk):
+        from kcheck.config import settings  # with JSON and the schemas: 8 ms
+
+        config = settings.load_file(found, disk, boundary, is_named=file is not None)
+    places = config.places | {name: flag(name) for name in given}
+    nodes = parse_nodes(given.pop("nodes", ()))
+    variables = parse_variables(given.pop("variables", ()))
+    price = parse_price(given.pop("price", None))
+    measured = config.usage
+    if recordings := given.pop("usage", ()):
+        measured = replace(measured, recording=recordings[0])
+    if "helm_values" in given and not given.get("render", config.render):
+        raise ConfigError("--helm-values needs --render helm")
+    environments = config.environments
+    if "" in nodes:
+        environments = tuple(replace(environment, nodes=None) for environment in environments)
+    if price is not None:
+        environments = tuple(replace(environment, price=None) for environment in environments)
+    return replace(
+        config,
+        nodes=config.nodes | nodes,
+        variables=variables,
+        price=config.price if price is None else price,
+        environments=environments,
+        usage=measured,
+        places=places,
+        render_refused=config.render_refused and "render" not in given,
+        **given,
+    )
