@@ -29,6 +29,7 @@ COMMANDS = {
     "rules": "List the rules.",
     "simulate": "Simulate a job: how long it takes, what it costs, and which settings cost it.",
     "usage": "Report what a cluster did: GPU-hours, utilisation, money.",
+    "fleet": "Check many repositories, and report which clusters break first.",
     "generate": "Generate a cluster for N nodes, each number with its reason.",
     "lsp": "Serve an editor over stdin and stdout: findings, fixes, values and their origins.",
     "export": "Export rules as policies for the API server of Kubernetes.",

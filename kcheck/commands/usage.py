@@ -10,6 +10,7 @@ import click
 
 from kcheck.commands import options, printing
 from kcheck.commands.prometheus_options import Failure, Network, client, question, recording_of, with_network
+from kcheck.commands.subcommands import PathsOrSubcommand
 from kcheck.files import system
 
 if TYPE_CHECKING:
@@ -26,22 +27,8 @@ _SHARE = 20
 """How many times longer the work takes than saving it may."""
 
 
-class _Paths(click.Group):
-    """A command that takes paths and has subcommands: a first word that is the name of one is no path."""
-
-    allow_interspersed_args = True
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
-    ) -> click.Context:
-        """Read the command line, of the subcommand if one is named."""
-        if args and args[0] in self.commands:
-            return self.commands[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
-
-
 @click.group(
-    "usage", cls=_Paths, invoke_without_command=True, subcommand_metavar="",
+    "usage", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="",
     short_help="Report what a cluster did: GPU-hours, utilisation, money.",
 )  # fmt: skip
 @options.with_config

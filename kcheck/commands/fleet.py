@@ -1,0 +1,115 @@
+"""kcheck fleet."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck import __version__
+from kcheck.commands import options, printing
+from kcheck.commands.progress import show_progress
+from kcheck.commands.subcommands import PathsOrSubcommand
+from kcheck.source.regex import regex
+
+if TYPE_CHECKING:
+    from kcheck.fleet.run import Done, Ended
+
+_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
+_BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
+_LEAST = 64 * 1024**2
+
+
+def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
+    """An amount of memory.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    found = _BYTES.fullmatch(text)
+    amount = int(found[1]) * _UNITS[found[2]] if found else 0
+    if amount < _LEAST:
+        raise click.BadParameter("expected bytes such as 4GiB, at least 64MiB")
+    return amount
+
+
+folder = click.option(
+    "-o", "--output", default="kcheck-fleet", show_default=True, metavar="DIR",
+    help="Folder of the results of all runs; the next run takes from it what has not changed.",
+)  # fmt: skip
+
+
+@click.group(
+    "fleet", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="",
+    short_help="Check many repositories, and report which clusters break first.",
+)  # fmt: skip
+@click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(), required=True)
+@folder
+@click.option(
+    "--jobs", type=click.IntRange(1), default=None, envvar="KCHECK_JOBS", metavar="N",
+    help="Repositories checked at a time on this machine.  [default: KCHECK_JOBS, else one per core]",
+)  # fmt: skip
+@click.option(
+    "--timeout", type=click.FloatRange(1, 86_400), default=600, show_default=True, metavar="SECONDS",
+    help="Time for each repository.",
+)  # fmt: skip
+@click.option(
+    "--memory", callback=_bytes, default="4GiB", show_default=True, metavar="BYTES",
+    help="Memory for each repository; held on Linux only.",
+)  # fmt: skip
+@click.option(
+    "--retries", type=click.IntRange(0, 10), default=1, show_default=True, metavar="N",
+    help="How often a repository whose process died is tried again.",
+)  # fmt: skip
+@click.option("--fresh", is_flag=True, help="Check again what has not changed since the last run, too.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but the summary.")
+def command(
+    paths: tuple[str, ...], output: str, jobs: int | None, timeout: float, memory: int, retries: int, fresh: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Check many repositories side by side: folders, patterns such as 'checkouts/*', or a list (.yaml).
+
+    A repository that fails, hangs or needs too much memory is a row with its reason. A run that was stopped goes on
+    where it was. Exits with 0 when all is done, or with 2 on wrong usage.
+    """
+    from kcheck.fleet import results
+    from kcheck.fleet.kept import Kept
+    from kcheck.fleet.listing import repositories
+    from kcheck.fleet.local import LocalEngine
+    from kcheck.fleet.run import Order, run
+    from kcheck.fleet.tables import RunRow
+    from kcheck.fleet.task import Bounds
+
+    found = options.with_usage_errors(lambda: repositories(paths))
+    begin = datetime.datetime.now(datetime.UTC)
+    kept = Kept(output)
+    order = Order(Bounds(timeout, memory), retries, fresh)
+    with show_progress(quiet=quiet) as tell, LocalEngine(jobs or os.cpu_count() or 1) as engine:
+        ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
+    row = RunRow(
+        run=f"{begin:%Y%m%dT%H%M%SZ}",
+        started=begin.isoformat(timespec="seconds"),
+        seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(),
+        version=__version__,
+        engine=engine.name,
+        workers=engine.jobs,
+        repositories=len(ended),
+        unchanged=sum(one.outcome.is_unchanged for one in ended),
+        failed=sum(one.outcome.status == "failed" for one in ended),
+    )
+    results.write(output, row, ended, kept)
+    for one in ended:
+        if one.outcome.reason:
+            printing.note(f"{one.repository.name}: {one.outcome.status}: {one.outcome.reason}")
+    printing.note(_summary(ended))
+
+
+def _progress(done: Done) -> str:
+    failed = f", {done.failed:,} failed" if done.failed else ""
+    return f"{done.ended:,} of {done.repositories:,} repositories, {done.rate:.1f}/s{failed}, {done.left:.0f} s left"
+
+
+def _summary(ended: list[Ended]) -> str:
+    return f"{len(ended):,} repositories"

@@ -1,0 +1,178 @@
+"""A process that is ready to check: it has the rules in memory, and each repository gets a process of its own from it.
+
+Where the system can fork, that takes a hundredth of starting Python, and whatever a repository does to its process, the
+next one begins as fresh. It is no daemon of anybody: it ends when nobody writes to it any more, and so does its child.
+
+Run as `python -m kcheck.fleet.station`: tasks come on stdin, outcomes go to stdout, each with its length before it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
+
+import msgspec
+from msgspec.structs import replace
+
+from kcheck.fleet.frames import read_frame, write_frame
+from kcheck.fleet.task import Outcome, Task, encoded, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GRACE = 10.0
+"""Seconds after its time that a repository may take to say what it found."""
+
+
+def main() -> None:
+    """Answer tasks until there are no more."""
+    tasks, outcomes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    silent = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1):  # nothing that a check prints is taken for an outcome
+        os.dup2(silent, stream)
+    for number in (signal.SIGINT, signal.SIGTERM):  # who is asked to end by these is the one that waits for outcomes
+        signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
+    _warm()
+    answer = _in_a_fork if hasattr(os, "fork") else _here
+    while (data := read_frame(tasks)) is not None:
+        task = msgspec.msgpack.decode(data, type=Task)
+        write_frame(outcomes, encoded(answer(task, tasks)))
+
+
+def _warm() -> None:
+    """Have in memory what every check needs."""
+    from kcheck.config.config import Config
+    from kcheck.engine import rules
+    from kcheck.fleet import check
+
+    rules.selected(Config())
+    check.code()
+    gc.collect()
+    gc.freeze()  # forked processes share it as long as nobody writes to it
+
+
+def _attempt(task: Task) -> Outcome:
+    """Check; whatever fails is an outcome."""
+    from kcheck.fleet.check import check
+
+    gc.disable()
+    try:
+        return check(task)
+    except MemoryError:
+        return failed("it needs more memory than it may have (--memory)", can_retry=True)
+    except Exception as error:
+        from kcheck.source.bugs import description
+
+        return failed(f"a bug in kcheck: {description(error)}")
+
+
+def _here(task: Task, _tasks: BinaryIO) -> Outcome:
+    return _attempt(task)
+
+
+# --- in a process of its own
+
+
+def _in_a_fork(task: Task, tasks: BinaryIO) -> Outcome:
+    """Check in a forked process, which is ended when its time is over, or when nobody waits for it any more."""
+    output, own = os.pipe()
+    process = os.fork()
+    if not process:
+        os.close(output)
+        _leave(lambda: _send(own, task))
+    os.close(own)
+    with os.fdopen(output, "rb") as pipe:
+        data = _received(pipe, tasks, time.monotonic() + task.bounds.seconds + GRACE)
+    if data is None:
+        os.kill(process, signal.SIGKILL)
+    _, status, usage = os.wait4(process, 0)
+    if data is None:
+        outcome = failed(f"it did not end within {task.bounds.seconds:g} s (--timeout)")
+    elif not data:
+        outcome = failed(_ended(os.waitstatus_to_exitcode(status)), can_retry=True)
+    else:
+        outcome = msgspec.msgpack.decode(data, type=Outcome)
+    return replace(outcome, memory=usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+
+
+def _leave(action: Callable[[], None]) -> NoReturn:
+    """Run an action as the last one of this process."""
+    try:
+        action()
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _send(own: int, task: Task) -> None:
+    """Check in this process, and send the outcome."""
+    from kcheck.source import deadline
+
+    station = os.getppid()
+    _limit_memory(task.bounds.memory)
+    found: list[Outcome] = []
+    try:
+        deadline.run_until(lambda: os.getppid() != station, lambda: found.append(_attempt(task)))
+    finally:
+        _limit_memory(None)
+    with os.fdopen(own, "wb") as pipe:
+        write_frame(pipe, encoded(found[0]))
+
+
+def _limit_memory(most: int | None) -> None:
+    """Let this process have so many bytes more than it has, or as many as it may. Only Linux counts them."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if most is None:
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+        return
+    with open("/proc/self/statm", encoding="ascii") as file:
+        pages = int(file.read().split()[5])
+    wanted = pages * resource.getpagesize() + most
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def _received(pipe: BinaryIO, tasks: BinaryIO, end: float) -> bytes | None:
+    """What the child sends, empty if it ended without; None if its time is over. Ends this process with its client."""
+    parts: list[bytes] = []
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    poll.register(tasks, select.POLLHUP)
+    while (left := end - time.monotonic()) > 0:
+        for stream, event in poll.poll(left * 1000):
+            if stream == tasks.fileno():
+                raise SystemExit(1)
+            if event & (select.POLLIN | select.POLLHUP):
+                part = os.read(pipe.fileno(), 1 << 20)
+                if not part:
+                    return _whole(b"".join(parts))
+                parts.append(part)
+    return None
+
+
+def _whole(data: bytes) -> bytes:
+    """The content of a frame; empty if it is not whole."""
+    import io
+
+    return read_frame(io.BytesIO(data)) or b""
+
+
+def _ended(status: int) -> str:
+    """How a process ended that brought no outcome."""
+    if status >= 0:
+        return f"its process ended with {status}"
+    name = signal.Signals(-status).name
+    memory = ": out of memory, or a bug in a library" if name in ("SIGKILL", "SIGABRT", "SIGSEGV") else ""
+    return f"its process was ended by {name}{memory}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+"""What to report of an error that nobody expected."""
+
+from __future__ import annotations
+
+import traceback
+
+
+def description(error: BaseException) -> str:
+    """The error, and the last lines of the stack: these name places in kcheck, nothing of the user's files."""
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    places = " < ".join(f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in reversed(frames))
+    return f"{type(error).__name__}: {error} ({places})"
