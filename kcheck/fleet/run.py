@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from kcheck.fleet.listing import Repository
 
 
+class EngineError(Exception):
+    """There is nothing to check repositories with, or not any more."""
+
+
 class Engine(Protocol):
     """What checks repositories: `jobs` at a time. `name` is local, or the address of a scheduler."""
 
