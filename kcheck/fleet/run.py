@@ -24,8 +24,12 @@ class EngineError(Exception):
 class Engine(Protocol):
     """What checks repositories: `jobs` at a time. `name` is local, or the address of a scheduler."""
 
-    jobs: int
     name: str
+
+    @property
+    def jobs(self) -> int:
+        """Repositories checked at a time."""
+        ...
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
         """What becomes of each task, in the order in which they end; tasks are taken when there is room for them."""
