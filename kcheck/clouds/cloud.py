@@ -98,6 +98,8 @@ class Cloud(Protocol):
     """Whether clusters of one network may leave through one gateway."""
     extended_plan: str = ""
     """The support plan by which versions of Kubernetes are supported for longer."""
+    reserves_by_machine: bool = False
+    """Whether pools name a group of reservations, of which each is for one machine type."""
     zones_of_pools: str = "subnets"
     """What spreads a pool: its `subnets`, the zones of its `region`, or those that are `listed`."""
 
@@ -105,6 +107,10 @@ class Cloud(Protocol):
     def generator(self) -> str:
         """The module that generates clusters of it."""
         return f"kcheck.generate.{self.name}"
+
+    def region(self, location: str) -> str:
+        """The region of a location of clusters."""
+        return location
 
     def gpu_family(self, family: str) -> str:
         """What the machine families with the same GPUs as this one have in common."""

@@ -46,9 +46,13 @@ class Eks(Cloud):
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
+        from kcheck.clouds import reservations
         from kcheck.clouds.eks import reader
 
         reader.read(roots, inventory)
+        reservations.read(
+            self.name, ("aws_ec2_capacity_reservation", "aws_ec2_capacity_block_reservation"), roots, inventory
+        )
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read eksctl's configurations."""

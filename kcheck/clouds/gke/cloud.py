@@ -46,11 +46,19 @@ class Gke(Cloud):
     shares_gateways = True
     zones_of_pools = "region"
 
+    def region(self, location: str) -> str:
+        """The region that a zone is in."""
+        from kcheck.clouds.gke import location as where
+
+        return where.region(location)
+
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
+        from kcheck.clouds import reservations
         from kcheck.clouds.gke import reader
 
         reader.read(roots, inventory)
+        reservations.read(self.name, ("google_compute_reservation",), roots, inventory)
 
     def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
         """The blueprints of the Cluster Toolkit."""
