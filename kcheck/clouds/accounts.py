@@ -41,6 +41,13 @@ def first(place: Span, why: str, *values: Value[str]) -> Value[str]:
     return Unknown(why, Origin((place,)))
 
 
+def proper(value: Value[str], pattern: re.Pattern[str]) -> Value[str]:
+    """The value, if the cloud can have such: examples have placeholders in its place."""
+    if isinstance(value, Known) and not pattern.fullmatch(value.value):
+        return Unknown(f"`{value.value}` is a placeholder", value.origin)
+    return value
+
+
 def of_role(role: Value[str], pattern: re.Pattern[str]) -> Value[str]:
     """The account in the name of a role, of which other parts may be unknown; the first group of the pattern."""
     found = pattern.match(text_of(role) or "")

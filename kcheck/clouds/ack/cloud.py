@@ -27,6 +27,7 @@ class Ack(Cloud):
     """Alibaba Cloud Container Service for Kubernetes."""
 
     name = "ack"
+    reservation_ids = r"eap-\w+"
     node_ids = "alicloud://"
     gpu_labels = ("aliyun.accelerator/",)
     resources = ("alicloud_cs_",)

@@ -23,6 +23,7 @@ class Aks(Cloud):
     """Azure Kubernetes Service."""
 
     name = "aks"
+    reservation_ids = r"/subscriptions/.+"
     resources = ("azurerm_kubernetes_", "azapi_resource")
     beside = ("azurerm_virtual_network", "azurerm_subnet")
     extended_plan = "AKSLongTermSupport"
@@ -49,6 +50,10 @@ class Aks(Cloud):
         from kcheck.clouds.aks import location as where
 
         return where.region(location)
+
+    def has_own_addresses(self, cluster: Cluster) -> bool:
+        """Whether AKS makes the load balancer or NAT gateway by which it goes out."""
+        return known(cluster.outbound_type) in ("loadBalancer", "managedNATGateway")
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""

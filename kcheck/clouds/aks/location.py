@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SUBSCRIPTION = regex(r"/subscriptions/([\w-]+)(?:/|$)", re.IGNORECASE)
 _GROUP = regex(r"/resourceGroups/([^/$]+)", re.IGNORECASE)
+_ID = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NO_SUBSCRIPTION = "the provider has no subscription_id in this code"
 _NO_REGION = "location is not set"
 
@@ -28,7 +29,7 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields) -> Place:
     written: list[Value[str]] = [_part(parent, _SUBSCRIPTION)] if parent is not None else []
     written += [own.text("subscription")] if own is not None else []
     return {
-        "account": mapped(accounts.first(instance.span, _NO_SUBSCRIPTION, *written), str.lower),
+        "account": accounts.proper(mapped(accounts.first(instance.span, _NO_SUBSCRIPTION, *written), str.lower), _ID),
         "region": mapped(accounts.first(instance.span, _NO_REGION, fields.text("location")), region),
         "group": mapped(fields.text("group") if parent is None else _part(parent, _GROUP), str.lower),
     }

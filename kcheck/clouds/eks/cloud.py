@@ -22,6 +22,7 @@ class Eks(Cloud):
     """Amazon Elastic Kubernetes Service."""
 
     name = "eks"
+    reservation_ids = r"cr-[0-9a-f]+|arn:.+"
     resources = ("aws_eks_",)
     beside = ("aws_vpc", "aws_subnet", "aws_autoscaling_group")
     objects = ("ClusterConfig",)

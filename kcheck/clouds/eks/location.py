@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from kcheck.terraform.resource import Instance
 
 _ROLE = regex(r"arn:aws[a-z-]*:iam::(\d{12}):")
+_ACCOUNT = regex(r"\d{12}")
+_REGION = regex(r"[a-z]{2,}(?:-[a-z]+)+-\d+")
+_VPC = regex(r"vpc-[0-9a-f]+")
+_NO_ROLE = "eksctl does not say the account, but by iam.serviceRoleARN"
 _NO_ACCOUNT = "the aws provider does not say its account (allowed_account_ids, assume_role)"
 _NO_REGION = "the aws provider has no region in this code"
 _NO_NETWORK = "the VPC is not in this root module"
@@ -31,8 +35,8 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, networks: Map
     own = accounts.provider(reader, instance)
     regions = [fields.text("region"), *([own.text("region")] if own is not None else ())]
     return {
-        "account": _account(own, fields, instance.span),
-        "region": accounts.first(instance.span, _NO_REGION, *regions),
+        "account": accounts.proper(_account(own, fields, instance.span), _ACCOUNT),
+        "region": accounts.proper(accounts.first(instance.span, _NO_REGION, *regions), _REGION),
         "network_id": _network(reader.root, instance, fields, networks),
     }
 
@@ -43,9 +47,9 @@ def of_config(fields: Fields, place: Span, network: str) -> Place:
     has_subnets = isinstance(outer, Unknown) or any(one.blocks("subnets") for one in outer)
     made: Value[str] = Unset(place) if has_subnets else Known(network, Origin((place,)))
     return {
-        "account": accounts.first(place, _NO_ACCOUNT, accounts.of_role(fields.text("role"), _ROLE)),
-        "region": accounts.first(place, "metadata.region is not set", fields.text("region")),
-        "network_id": accounts.first(place, _NO_NETWORK, vpc, made),
+        "account": accounts.first(place, _NO_ROLE, accounts.of_role(fields.text("role"), _ROLE)),
+        "region": accounts.proper(accounts.first(place, "metadata.region is not set", fields.text("region")), _REGION),
+        "network_id": accounts.first(place, _NO_NETWORK, accounts.proper(vpc, _VPC), made),
     }
 
 
@@ -79,7 +83,7 @@ def _network(root: Module, instance: Instance, fields: Fields, networks: Mapping
     place = Origin((instance.span,))
     for datum in _vpcs(root, fields):
         if isinstance(datum, Known) and isinstance(datum.value, str):
-            return Known(datum.value, datum.origin)
+            return accounts.proper(Known(datum.value, datum.origin), _VPC)
         symbol = datum.symbol if isinstance(datum, Unknown) else None
         if symbol is not None and symbol.address in networks:
             return Known(networks[symbol.address].id, datum.origin or place)

@@ -25,6 +25,7 @@ class Gke(Cloud):
     """Google Kubernetes Engine."""
 
     name = "gke"
+    reservation_ids = r"projects/.+"
     resources = ("google_container_",)
     beside = ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat")
     extended_plan = "EXTENDED"

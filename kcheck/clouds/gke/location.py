@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kcheck.terraform.resource import Instance
 
 _ZONE = regex(r"-[a-z]$")
+_PROJECT = regex(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
+"""https://docs.cloud.google.com/resource-manager/docs/creating-managing-projects; older ones begin with a domain."""
 _NO_PROJECT = "project is not set, and the google provider has none in this code"
 
 
@@ -23,7 +25,7 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Val
     own = accounts.provider(reader, instance)
     projects = [fields.text("project"), *([own.text("project")] if own is not None else ())]
     return {
-        "account": mapped(accounts.first(instance.span, _NO_PROJECT, *projects), _project),
+        "account": accounts.proper(mapped(accounts.first(instance.span, _NO_PROJECT, *projects), _project), _PROJECT),
         "region": mapped(location, region),
         "group": location,
     }
