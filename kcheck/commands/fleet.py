@@ -15,6 +15,8 @@ from kcheck.commands.subcommands import PathsOrSubcommand
 from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.fleet.run import Done, Ended
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
@@ -74,7 +76,7 @@ def command(
     A repository that fails, hangs or needs too much memory is a row with its reason. A run that was stopped goes on
     where it was. Exits with 0 when all is done, or with 2 on wrong usage.
     """
-    from kcheck.fleet import results
+    from kcheck.fleet import database, results
     from kcheck.fleet.kept import Kept
     from kcheck.fleet.listing import repositories
     from kcheck.fleet.local import LocalEngine
@@ -82,14 +84,16 @@ def command(
     from kcheck.fleet.tables import RunRow
     from kcheck.fleet.task import Bounds
 
+    _with_results(database.require)
     found = options.with_usage_errors(lambda: repositories(paths))
     begin = datetime.datetime.now(datetime.UTC)
     kept = Kept(output)
+    run_id = results.run_id(output, begin)
     order = Order(Bounds(timeout, memory), retries, fresh)
     with show_progress(quiet=quiet) as tell, LocalEngine(jobs or os.cpu_count() or 1) as engine:
         ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
     row = RunRow(
-        run=f"{begin:%Y%m%dT%H%M%SZ}",
+        run=run_id,
         started=begin.isoformat(timespec="seconds"),
         seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(),
         version=__version__,
@@ -99,11 +103,25 @@ def command(
         unchanged=sum(one.outcome.is_unchanged for one in ended),
         failed=sum(one.outcome.status == "failed" for one in ended),
     )
-    results.write(output, row, ended, kept)
+    _with_results(lambda: results.write(output, row, ended, kept))
     for one in ended:
         if one.outcome.reason:
             printing.note(f"{one.repository.name}: {one.outcome.status}: {one.outcome.reason}")
     printing.note(_summary(ended))
+
+
+def _with_results(action: Callable[[], None]) -> None:
+    """Run an action on the tables.
+
+    Raises:
+        Failure: they cannot be written or read.
+    """
+    from kcheck.fleet.database import ResultsError
+
+    try:
+        action()
+    except ResultsError as error:
+        raise options.Failure(str(error)) from error
 
 
 def _progress(done: Done) -> str:

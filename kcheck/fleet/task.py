@@ -87,14 +87,15 @@ def encoded(outcome: Outcome) -> bytes:
         return msgspec.msgpack.encode(outcome)
     except UnicodeEncodeError:
         own = msgspec.structs.replace(outcome, past=None)  # its answers are no longer those of the system
-        return msgspec.msgpack.encode(_escaped(msgspec.to_builtins(own)))
+        return msgspec.msgpack.encode(escaped(msgspec.to_builtins(own)))
 
 
-def _escaped(data: object) -> object:
+def escaped(data: object) -> object:
+    """Data of lists and dicts, whose text has half characters as escapes."""
     if isinstance(data, str):
         return data.encode("utf-8", "backslashreplace").decode()
     if isinstance(data, list | tuple):
-        return [_escaped(item) for item in data]
+        return [escaped(item) for item in data]
     if isinstance(data, dict):
-        return {_escaped(key): _escaped(item) for key, item in data.items()}
+        return {escaped(key): escaped(item) for key, item in data.items()}
     return data
