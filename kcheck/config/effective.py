@@ -29,19 +29,26 @@ def flag(name: str) -> str:
 
 
 def effective_config(
-    paths: tuple[str, ...], file: str | None, flags: dict[str, Any], overlay: Mapping[str, bytes | None] | None = None
+    paths: tuple[str, ...],
+    file: str | None,
+    flags: dict[str, Any],
+    overlay: Mapping[str, bytes | None] | None = None,
+    top: str | None = None,
 ) -> Config:
     """The settings of the closest file, with what the flags say instead; `overlay` stands in for some files.
+
+    With a `top`, that folder is the repository of the paths, whether or not git knows it.
 
     Raises:
         ConfigError: the file or a flag makes no sense.
     """
     given = {name: value for name, value in flags.items() if value}
     own = [path for name in _PATHS for path in given.get(name, ())]
-    boundary = around(paths or (".",), given.pop("outside", ())).widened(own)
+    outside = given.pop("outside", ())
+    boundary = (around(paths or (".",), outside) if top is None else around((), (top, *outside))).widened(own)
     disk = Disk(overlay, boundary)
     config = Config(boundary=boundary)
-    if found := file or find_file(paths, disk):
+    if found := file or find_file(paths, disk, top):
         from kcheck.config import settings  # with JSON and the schemas: 8 ms
 
         config = settings.load_file(found, disk, boundary, is_named=file is not None)

@@ -21,14 +21,16 @@ TABLE = "tool.kcheck"
 BASELINE = "kcheck-baseline.json"
 
 
-def find_file(paths: Iterable[str], disk: Disk) -> str | None:
+def find_file(paths: Iterable[str], disk: Disk, top: str | None = None) -> str | None:
     """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository.
+
+    That ends at `top`, else where git says so.
 
     Raises:
         ConfigError: it is a link that leads out of the repository.
     """
     real = [system.real_path(path) for path in paths] or [os.getcwd()]
-    folder = os.path.commonpath(real)
+    folder, last = os.path.commonpath(real), system.real_path(top) if top is not None else None
     if not system.is_folder(folder):
         folder = os.path.dirname(folder)
     while True:
@@ -42,7 +44,7 @@ def find_file(paths: Iterable[str], disk: Disk) -> str | None:
         ):
             return os.path.relpath(project)
         above = os.path.dirname(folder)
-        if above == folder or system.exists(os.path.join(folder, ".git")):
+        if folder in (above, last) or system.exists(os.path.join(folder, ".git")):
             return None
         folder = above
 

@@ -100,7 +100,7 @@ def _config(settings: Settings) -> Config:
         ConfigError: they make no sense.
     """
     flags = {"nodes": settings.nodes, "price": settings.price, "var_files": settings.var_files}
-    config = effective_config(settings.roots, None, flags)
+    config = effective_config(settings.roots, None, flags, top=".")
     return replace(config, environments=settings.environments) if settings.environments else config
 
 

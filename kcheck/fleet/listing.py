@@ -125,6 +125,8 @@ def _listed(path: str) -> Iterator[Repository]:
     data = schemas.document(source)
     schemas.check(data, "fleet", "key", "the list of a fleet")
     entries: list[_Entry] = plain(data)["repositories"]
+    if not entries:
+        raise ConfigError(f"{path}: it lists no repository")
     for entry in entries:
         matched = list(_matched(os.path.join(os.path.dirname(path), entry["path"])))
         if len(matched) > 1 and "name" in entry:

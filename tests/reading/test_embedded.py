@@ -11,6 +11,7 @@ from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.report import model
+from kcheck.source.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -320,3 +321,22 @@ def test_nonsense_is_survived(text: str, write: Callable[[Mapping[str, str]], Pa
     write({"main.tf": CLUSTER + text, "m/main.tf": ""})
     result = linter.run(Tree(["."]), Config())
     assert not result.bugs
+
+
+def test_blocks_that_are_perhaps_there_are_not_known(write: Callable[[Mapping[str, str]], Path]) -> None:
+    volume = """
+        dynamic "volume" {
+          for_each = var.nowhere == null ? [] : [1]
+          content {
+            name = "certificates"
+            empty_dir {}
+          }
+        }"""
+    container = 'container {\n name = "x"\n image = "x:1"\n }'
+    spec = f'metadata {{\n labels = {{ app = "x" }}\n }}\n spec {{\n {volume}\n {container}\n }}'
+    text = f'resource "kubernetes_deployment" "x" {{\n metadata {{\n name = "x"\n }}\n spec {{\n template {{\n {spec}\n }}\n }}\n}}\n'
+    write({"main.tf": CLUSTER + text})
+    result = linter.run(Tree(["."]), Config())
+    assert not result.bugs
+    (workload,) = result.world.inventory.workloads
+    assert type(workload.templates[0].volumes) is Unknown

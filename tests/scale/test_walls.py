@@ -223,6 +223,11 @@ def test_walls_come_in_order_and_the_sentence_names_the_first(capacity: Callable
     assert first["source"].startswith("https://")
 
 
+def test_a_range_in_which_no_node_fits_says_what_one_takes(capacity: Callable[..., dict[str, Any]]) -> None:
+    first = capacity(eks(prefix=26, types='["p5.48xlarge"]'))["walls"][0]
+    assert (first["nodes"], first["arithmetic"]) == (0, "10.0.0.0/26 has 59 usable addresses, a node takes 100")
+
+
 def test_the_text_fits_a_terminal() -> None:
     text = CliRunner().invoke(cli, ["capacity", str(EXAMPLES / "gke-training")]).output
     assert "control plane of the cluster" in text

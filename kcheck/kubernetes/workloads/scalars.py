@@ -166,7 +166,9 @@ def gap(node: yaml.Node, *path: str) -> Unknown | None:
     """Why a path or a parent is unknown; None if known or absent."""
     found = _reached(node, path)
     value = value_of(found) if isinstance(found, yaml.Computed) else found
-    return value if isinstance(value, Unknown) else None
+    if not isinstance(value, Unknown):
+        return None
+    return Unknown(value.reason, value.origin, value.symbol)  # what it may be is not read, as what it is would be
 
 
 def _typed(node: yaml.Node, path: tuple[str, ...], kind: type[T], why: str) -> Value[T]:

@@ -119,7 +119,8 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     sizes = numbers(nodes, finder)
     if sizes is not None:
         at = [d._replace(nodes=sizes.get(p.id, d.nodes)) for p, d in zip(found.pools, found.low, strict=True)]
-        return f"{begin}; {demands.arithmetic([demand for demand in at if demand.nodes])}"
+        if taken := [demand for demand in at if demand.nodes]:
+            return f"{begin}; {demands.arithmetic(taken)}"
     low = min(_each(found, found.low))
     high = None if found.high is None else max(_each(found, found.high))
     each = f"{low:,}" if low == high else f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
