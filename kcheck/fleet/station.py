@@ -46,12 +46,10 @@ def main() -> None:
 
 def _warm() -> None:
     """Have in memory what every check needs."""
-    from kcheck.config.config import Config
-    from kcheck.engine import rules
-    from kcheck.fleet import check
+    from kcheck.fleet.warm import warm
 
-    rules.selected(Config())
-    check.code()
+    gc.disable()
+    warm()
     gc.collect()
     gc.freeze()  # forked processes share it as long as nobody writes to it
 
