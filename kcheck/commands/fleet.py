@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +16,9 @@ from kcheck.commands.subcommands import PathsOrSubcommand
 from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
-    from kcheck.fleet.run import Done, Ended
+    from collections.abc import Callable, Iterator
+
+    from kcheck.fleet.run import Done, Ended, Engine
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
@@ -63,33 +66,39 @@ folder = click.option(
     "--retries", type=click.IntRange(0, 10), default=1, show_default=True, metavar="N",
     help="How often a repository whose process died is tried again.",
 )  # fmt: skip
+@click.option(
+    "--scheduler", metavar="ADDRESS", default=None,
+    help="Check on the workers of this Dask scheduler, tcp://HOST:PORT; local: on a Dask cluster of this machine.",
+)  # fmt: skip
+@click.option("--pack", is_flag=True, help="Send each repository to its worker, which need not see the folder.")
 @click.option("--fresh", is_flag=True, help="Check again what has not changed since the last run, too.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but the summary.")
 def command(
-    paths: tuple[str, ...], output: str, jobs: int | None, timeout: float, memory: int, retries: int, fresh: bool,
-    quiet: bool,
+    paths: tuple[str, ...], output: str, jobs: int | None, timeout: float, memory: int, retries: int,
+    scheduler: str | None, pack: bool, fresh: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Check many repositories side by side: folders, patterns such as 'checkouts/*', or a list (.yaml).
 
     A repository that fails, hangs or needs too much memory is a row with its reason. A run that was stopped goes on
     where it was. Exits with 0 when all is done, or with 2 on wrong usage.
     """
-    from kcheck.fleet import results
+    from kcheck.fleet import database, results
     from kcheck.fleet.kept import Kept
     from kcheck.fleet.listing import repositories
-    from kcheck.fleet.local import LocalEngine
     from kcheck.fleet.run import Order, run
     from kcheck.fleet.tables import RunRow
     from kcheck.fleet.task import Bounds
 
+    _with_results(database.require)
     found = options.with_usage_errors(lambda: repositories(paths))
     begin = datetime.datetime.now(datetime.UTC)
     kept = Kept(output)
+    run_id = results.run_id(output, begin)
     order = Order(Bounds(timeout, memory), retries, fresh)
-    with show_progress(quiet=quiet) as tell, LocalEngine(jobs or os.cpu_count() or 1) as engine:
+    with show_progress(quiet=quiet) as tell, _engine(scheduler, jobs or os.cpu_count() or 1, pack) as engine:
         ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
     row = RunRow(
-        run=f"{begin:%Y%m%dT%H%M%SZ}",
+        run=run_id,
         started=begin.isoformat(timespec="seconds"),
         seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(),
         version=__version__,
@@ -99,11 +108,52 @@ def command(
         unchanged=sum(one.outcome.is_unchanged for one in ended),
         failed=sum(one.outcome.status == "failed" for one in ended),
     )
-    results.write(output, row, ended, kept)
+    _with_results(lambda: results.write(output, row, ended, kept))
     for one in ended:
         if one.outcome.reason:
             printing.note(f"{one.repository.name}: {one.outcome.status}: {one.outcome.reason}")
     printing.note(_summary(ended))
+
+
+@contextmanager
+def _engine(scheduler: str | None, jobs: int, pack: bool) -> Iterator[Engine]:
+    """What checks: this machine, or the workers of a scheduler.
+
+    Raises:
+        click.UsageError: it cannot be had, or was lost.
+    """
+    from kcheck.fleet.local import LocalEngine
+    from kcheck.fleet.run import EngineError
+
+    if scheduler is None:
+        if pack:
+            raise click.UsageError("--pack is for --scheduler: on this machine, folders are read where they are")
+        with LocalEngine(jobs) as engine:
+            yield engine
+        return
+    try:
+        from kcheck.fleet.dask_engine import dask_engine
+    except ModuleNotFoundError as error:
+        raise click.UsageError("--scheduler needs its library: pip install 'kcheck[fleet]'") from error
+    try:
+        with dask_engine(scheduler, jobs, pack=pack) as remote:
+            yield remote
+    except EngineError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _with_results(action: Callable[[], None]) -> None:
+    """Run an action on the tables.
+
+    Raises:
+        Failure: they cannot be written or read.
+    """
+    from kcheck.fleet.database import ResultsError
+
+    try:
+        action()
+    except ResultsError as error:
+        raise options.Failure(str(error)) from error
 
 
 def _progress(done: Done) -> str:

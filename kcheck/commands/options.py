@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class Failure(click.ClickException):
+    """What went wrong outside of the command line: status 2, without the usage of the command."""
+
+    exit_code = 2
+
+
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """Names of groups and rules, for the shell. The names of the files, as reading all rules takes a second."""
     from kcheck.source.bundled import RULES

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kcheck.commands import printing
+from kcheck.commands import options, printing
 from kcheck.files import system
 from kcheck.source.regex import regex
 
@@ -33,12 +33,6 @@ _LATE = 180
 
 _STEPS = range(10, 3601)
 _MATCHER = regex(r'\s*[a-zA-Z_][a-zA-Z0-9_]*\s*(=~|!~|!=|=)\s*"([^"\\\n]|\\.)*"\s*')
-
-
-class Failure(click.ClickException):
-    """What went wrong outside of the command line: status 2, without the usage of the command."""
-
-    exit_code = 2
 
 
 class Network(NamedTuple):
@@ -152,7 +146,7 @@ def recording_of(file: str | None, network: Network, window: str) -> Recording:
     try:
         return recording.read(file) if file is not None else _recorded(network, window)
     except recording.RecordingError as error:
-        raise Failure(str(error)) from error
+        raise options.Failure(str(error)) from error
 
 
 def _recorded(network: Network, window: str) -> Recording:

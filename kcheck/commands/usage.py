@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options, printing
-from kcheck.commands.prometheus_options import Failure, Network, client, question, recording_of, with_network
+from kcheck.commands.prometheus_options import Network, client, question, recording_of, with_network
 from kcheck.commands.subcommands import PathsOrSubcommand
 from kcheck.files import system
 
@@ -70,7 +70,7 @@ def command(
     try:
         older = None if previous is None else read(previous)
     except RecordingError as error:
-        raise Failure(f"--previous: {error}") from error
+        raise options.Failure(f"--previous: {error}") from error
     world = options.with_usage_errors(lambda: _world(paths, config))
     before = None if older is None else joining.joined(older, world)
     made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
@@ -117,9 +117,9 @@ def record(output: str, network: Network) -> None:
         save.write(output, data)
         save.remove(part)
     except RecordingError as error:
-        raise Failure(str(error)) from error
+        raise options.Failure(str(error)) from error
     except OSError as error:
-        raise Failure(f"{error.filename or output}: {error.strerror or error}") from error
+        raise options.Failure(f"{error.filename or output}: {error.strerror or error}") from error
     printing.note(f"kcheck: wrote {output}, {max(1, len(data) >> 10):,} KiB")
     _say(recorder.recording)
 

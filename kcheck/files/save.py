@@ -222,6 +222,19 @@ def write(path: str, data: bytes) -> None:
         there.write(data)
 
 
+def replace(file: str, place: str) -> None:
+    """Move a finished file to its place, on the same disk: readers see what was there before, or all of it.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    system.cannot_repeat()
+    with open(file, "rb+") as finished:
+        os.fsync(finished.fileno())
+    os.replace(file, place)
+    _settle(os.path.dirname(place))
+
+
 def remove(path: str) -> None:
     """Remove a file that an earlier run has written, if it is there.
 

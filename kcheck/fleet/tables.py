@@ -26,8 +26,8 @@ _CLUSTER = _is("the cluster, as in clusters.cluster; empty where it is of none, 
 class RunRow(Struct, frozen=True):
     """A run of `kcheck fleet`."""
 
-    run: Annotated[str, _is("when it began, in UTC: 20261123T200500Z")]
-    started: Annotated[str, _is("the same as ISO 8601")]
+    run: Annotated[str, _is("its id, which is later than those of all before: when it began, as 20261123T200500Z")]
+    started: Annotated[str, Meta(description="when it began, in UTC", extra_json_schema={"format": "date-time"})]
     seconds: Annotated[float, _is("how long it took")]
     version: Annotated[str, _is("of kcheck")]
     engine: Annotated[str, _is("local, or the address of the scheduler")]

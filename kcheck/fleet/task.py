@@ -8,6 +8,8 @@ from kcheck.fleet.tables import Rows
 
 CHECKED, PARTLY, FAILED = "checked", "partly", "failed"
 """What becomes of a repository: judged, judged until its time was over, or not judged at all."""
+PACKED = "packed"
+"""What becomes of one that is to be checked elsewhere."""
 
 SECONDS, MEMORY = 600.0, 4 * 1024**3
 """The time and the memory (bytes) that a repository may take, unless the user says otherwise."""
@@ -46,7 +48,10 @@ class Past(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """A repository to check: a folder that the worker sees, or its files as an archive. `past` is of its last check."""
+    """A repository to check: a folder that the worker sees, or its files as an archive. `past` is of its last check.
+
+    `is_packing` asks for its archive instead, unless it is unchanged.
+    """
 
     name: str
     folder: str
@@ -54,13 +59,14 @@ class Task(Struct, frozen=True):
     bounds: Bounds = Bounds()
     past: Past | None = None
     archive: bytes = b""
+    is_packing: bool = False
 
 
 class Outcome(Struct, frozen=True):
     """What became of a task. `rows` is None where it failed, or where it `is_unchanged`.
 
     `seconds` and `cpu_seconds` are what its check took, `memory` the most bytes it had. `past` is None where the next
-    run cannot take it over.
+    run cannot take it over. `code` is that of the kcheck that answers, `archive` what was asked for with `is_packing`.
     """
 
     status: str
@@ -74,6 +80,8 @@ class Outcome(Struct, frozen=True):
     cpu_seconds: float = 0.0
     memory: int = 0
     files: int = 0
+    code: str = ""
+    archive: bytes = b""
 
 
 def failed(reason: str, *, can_retry: bool = False) -> Outcome:
@@ -87,14 +95,15 @@ def encoded(outcome: Outcome) -> bytes:
         return msgspec.msgpack.encode(outcome)
     except UnicodeEncodeError:
         own = msgspec.structs.replace(outcome, past=None)  # its answers are no longer those of the system
-        return msgspec.msgpack.encode(_escaped(msgspec.to_builtins(own)))
+        return msgspec.msgpack.encode(escaped(msgspec.to_builtins(own)))
 
 
-def _escaped(data: object) -> object:
+def escaped(data: object) -> object:
+    """Data of lists and dicts, whose text has half characters as escapes."""
     if isinstance(data, str):
         return data.encode("utf-8", "backslashreplace").decode()
     if isinstance(data, list | tuple):
-        return [_escaped(item) for item in data]
+        return [escaped(item) for item in data]
     if isinstance(data, dict):
-        return {_escaped(key): _escaped(item) for key, item in data.items()}
+        return {escaped(key): escaped(item) for key, item in data.items()}
     return data

@@ -7,7 +7,8 @@ import importlib
 import os
 import pkgutil
 
-from kcheck.fleet.check import check, code
+from kcheck.fleet.check import check
+from kcheck.fleet.code import code
 from kcheck.fleet.task import Outcome, Task
 from kcheck.numbers.clouds import CLOUDS
 from kcheck.source.bundled import EXAMPLES
