@@ -79,12 +79,10 @@ def _next(tasks: BinaryIO) -> bytes | None:
 
 def _warm() -> None:
     """Have in memory what every check needs."""
-    from kcheck.config.config import Config
-    from kcheck.engine import rules
-    from kcheck.fleet import check  # noqa: F401
+    from kcheck.fleet.warm import warm
 
-    rules.selected(Config())
-    code()
+    gc.disable()
+    warm()
     gc.collect()
     gc.freeze()  # forked processes share it as long as nobody writes to it
 
