@@ -89,13 +89,14 @@ def command(
     """
     from kcheck.fleet import results
     from kcheck.fleet.kept import Kept
-    from kcheck.fleet.listing import repositories
+    from kcheck.fleet.listing import fleet
     from kcheck.fleet.local import LocalEngine
     from kcheck.fleet.run import Order, run
+    from kcheck.fleet.shared import OVER, of_run, sentence
     from kcheck.fleet.tables import RunRow
     from kcheck.fleet.task import Bounds
 
-    found = options.with_usage_errors(lambda: repositories(paths))
+    found, limits = options.with_usage_errors(lambda: fleet(paths))
     order = Order(Bounds(timeout, memory), retries, fresh)
     with _result_errors(), results.of_one_run(output) as run_id:
         kept = Kept(output)
@@ -113,10 +114,14 @@ def command(
             unchanged=sum(one.outcome.is_unchanged for one in ended),
             failed=sum(one.outcome.status == "failed" for one in ended),
         )
-        results.write(output, row, ended, kept, keep=keep)
+        shared = of_run(ended, kept, limits)
+        results.write(output, row, ended, kept, shared, keep=keep)
     for one in ended:
         if one.outcome.reason:
             printing.note(f"{one.repository.name}: {one.outcome.status}: {one.outcome.reason}")
+    for limit in shared:
+        if limit.state == OVER:
+            printing.note(sentence(limit))
     printing.note(_summary(ended))
 
 
