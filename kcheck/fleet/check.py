@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck import __version__
 from kcheck.config.config import ConfigError
 from kcheck.config.effective import effective_config
 from kcheck.engine import linter
 from kcheck.files import system
 from kcheck.files.tree import PathError, Tree
+from kcheck.fleet import archive
+from kcheck.fleet.archive import ArchiveError
+from kcheck.fleet.code import code
 from kcheck.fleet.revision import revision
 from kcheck.fleet.rows import rows_of
-from kcheck.fleet.task import CHECKED, PARTLY, Outcome, Past, failed
+from kcheck.fleet.task import CHECKED, PACKED, PARTLY, Outcome, Past, failed
 from kcheck.source import deadline
-from kcheck.source.bundled import PROFILES, RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,12 +35,18 @@ def check(task: Task) -> Outcome:
     """Check the repository of a task, which the process is moved to; whatever it has, there is an outcome."""
     begin, cpu = time.monotonic(), time.process_time()
     try:
+        if task.archive:
+            archive.unpack(task.archive, task.folder)
         os.chdir(task.folder)
+    except ArchiveError as error:
+        return failed(str(error))
     except OSError as error:
-        return failed(f"{task.folder}: {error.strerror}")
+        return failed(f"{task.folder}: {error.strerror}", can_retry=bool(task.archive))
     here = os.getcwd()
     if task.past is not None and is_same(task.past, task.settings, here):
         return Outcome(CHECKED, past=task.past, is_unchanged=True, revision=revision())
+    if task.is_packing:
+        return _packed(task)
     recording = system.record()
     try:
         outcome = _checked(task)
@@ -62,6 +68,18 @@ def check(task: Task) -> Outcome:
         seconds=time.monotonic() - begin,
         cpu_seconds=time.process_time() - cpu,
     )
+
+
+def _packed(task: Task) -> Outcome:
+    deadline.start(task.bounds.seconds)
+    try:
+        return Outcome(PACKED, archive=archive.packed())
+    except ArchiveError as error:
+        return failed(str(error))
+    except deadline.DeadlineError:
+        return failed(deadline.reason())
+    finally:
+        deadline.stop()
 
 
 def is_same(past: Past, settings: Settings, here: str) -> bool:
@@ -107,19 +125,3 @@ def _config(settings: Settings) -> Config:
 def _replaced(answers: Iterable[tuple[str, str, str]], old: str, new: str) -> Iterable[tuple[str, str, str]]:
     for question, about, answer in answers:
         yield question, about.replace(old, new), answer.replace(old, new)
-
-
-@cache
-def code() -> str:
-    """What tells this kcheck, with its rules and numbers, from any other, on whatever machine."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    todo = [("", package), *((name, path) for name, path in (("rules", RULES), ("profiles", PROFILES)))]
-    found = []
-    while todo:
-        name, folder = todo.pop()
-        for entry in os.scandir(folder):
-            if entry.is_dir():
-                todo += [] if entry.name == "__pycache__" else [(f"{name}/{entry.name}", entry.path)]
-            elif not entry.name.endswith(".pyc"):
-                found.append(f"{name}/{entry.name} {system.digest(system.read(entry.path))}")
-    return system.digest("\n".join([__version__, *sorted(found)]).encode())

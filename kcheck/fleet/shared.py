@@ -198,11 +198,11 @@ def _notes(
             yield f"not added to others: write {' and '.join(gaps)} of its repository or environment into the list"
         elif group.alone:
             yield f"not added to others: write {_MISSING[use.kind]}"
-        least, most = limits
+        (least, most), where = limits, _where(group, counting[0])
         if least is None:
-            yield f"the limit is not known: write {_where(group, counting[0])} into the list"
+            yield f"the limit is not known: write {where} into the list"
         elif least != most:
-            yield f"repositories give limits from {least:,} to {most:,}: write {_where(group, counting[0])} into the list"
+            yield f"repositories give limits from {least:,} to {most:,}: write {where} into the list"
         if not all(share.use.is_exact for share in counting):
             yield "some of its clusters may need more, as parts of their code are not known"
     if copies:
