@@ -132,7 +132,9 @@ def _dollars(least: float, most: float) -> str:
 
 
 def _hours(least: float, most: float) -> str:
-    return between(*(node_hours(3600 * rough(hours) if hours >= 10 else round(3600 * hours)) for hours in (least, most)))
+    return between(
+        *(node_hours(3600 * rough(hours) if hours >= 10 else round(3600 * hours)) for hours in (least, most))
+    )
 
 
 # --- what has changed
@@ -171,7 +173,9 @@ def _some(number: int, word: str, what: str) -> str:
 
 def _severities(what: str, errors: int, warnings: int, infos: int) -> str:
     """How many findings of each severity are new, or gone: 3 errors and 1 info new."""
-    words = [counted(number, word) for number, word in ((errors, "error"), (warnings, "warning"), (infos, "info")) if number]
+    words = [
+        counted(number, word) for number, word in ((errors, "error"), (warnings, "warning"), (infos, "info")) if number
+    ]
     return f"{_and(words)} {what}" if words else ""
 
 
@@ -282,7 +286,9 @@ def _money(found: Overview, most: int) -> Part:
         Column(by), Column("clusters", is_number=True), Column("wasted per run", is_number=True),
         Column("without a price", is_number=True), Column("clusters not known", is_number=True),
     )  # fmt: skip
-    lines = [] if found.money.total else ["No waste was found in any cluster."] if found.now.clusters else ["No cluster."]
+    lines = (
+        [] if found.money.total else ["No waste was found in any cluster."] if found.now.clusters else ["No cluster."]
+    )
     if found.money.total:
         lines = ["Sums over one simulated run on each cluster; clusters that are not known are in no sum."]
     table = _table("Money", columns, map(_money_row, found.money.rows), found.money, most, "money-by-owner")
@@ -409,7 +415,9 @@ def _run(found: Overview) -> Part:
         f"Of {of}, {now.unchanged:,} had not changed since an earlier run and were not checked again.",
     ]
     columns = (Column("repository"), *(Column(name, is_number=True) for name in ("time", "memory", "files")))
-    rows = [(one.repository, _seconds(one.seconds), f"{size(one.memory)}B", f"{one.files:,}") for one in found.slow.rows]
+    rows = [
+        (one.repository, _seconds(one.seconds), f"{size(one.memory)}B", f"{one.files:,}") for one in found.slow.rows
+    ]
     table = _table("Slowest", columns, rows, found.slow, min(most, _MOST_SLOW), "failed-or-slow")
     return Part("How the run went", "run", lines, [table])
 
