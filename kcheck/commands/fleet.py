@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from kcheck.fleet.run import Done, Ended
 
+_T = TypeVar("_T")
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
 _LEAST = 64 * 1024**2
@@ -110,8 +111,31 @@ def command(
     printing.note(_summary(ended))
 
 
-def _with_results(action: Callable[[], None]) -> None:
-    """Run an action on the tables.
+@command.command("report", short_help="Report which clusters break first, what is wasted, and what has changed.")
+@folder
+@click.option(
+    "--format", "form", type=click.Choice(["text", "markdown", "html"]), default="text", show_default=True,
+    help="Output format.",
+)  # fmt: skip
+@click.option("--owner", default="", metavar="TEAM", help="Only repositories of this owner, as the list names it.")
+@click.option("--run", default="", metavar="RUN", help="The run to report, by its id.  [default: the last one]")
+def report(output: str, form: str, owner: str, run: str) -> None:
+    """Report on all clusters of a fleet: which break first, what is wasted, what has changed since the run before.
+
+    Reads the results of `kcheck fleet`, and checks nothing. Exits with 0, or with 2 on wrong usage.
+    """
+    from importlib import import_module
+
+    from kcheck.fleet.report import answer
+    from kcheck.fleet.report.numbers import ask
+
+    found = options.with_usage_errors(lambda: _with_results(lambda: ask(output, owner, run)))
+    module = import_module(f"kcheck.fleet.report.{form}")
+    printing.page(module.render(answer.report(found, module.MOST)))
+
+
+def _with_results(action: Callable[[], _T]) -> _T:
+    """The result of an action on the tables.
 
     Raises:
         Failure: they cannot be written or read.
@@ -119,7 +143,7 @@ def _with_results(action: Callable[[], None]) -> None:
     from kcheck.fleet.database import ResultsError
 
     try:
-        action()
+        return action()
     except ResultsError as error:
         raise options.Failure(str(error)) from error
 
