@@ -16,8 +16,9 @@ import msgspec
 from msgspec import Struct
 
 from kcheck.files import save, system
+from kcheck.files.lock import LockedError, locked
 from kcheck.fleet.columns import columns
-from kcheck.fleet.database import DATABASE, connected, failures, quoted
+from kcheck.fleet.database import DATABASE, ResultsError, connected, failures, quoted
 from kcheck.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
 from kcheck.fleet.task import FAILED, escaped
 
@@ -39,6 +40,26 @@ _STORAGE = "v1.3.0"
 """The oldest DuckDB that can read the file."""
 _LEAST_LINE = 16 * 1024**2
 """Bytes of a line of JSON for which DuckDB has room in any case."""
+
+
+@contextlib.contextmanager
+def of_one_run(folder: str) -> Iterator[str]:
+    """Keep a folder, made where it is missing, for one run until the end; its id is that of no other.
+
+    Raises:
+        ResultsError: another run is going on there, or there can be no tables.
+    """
+    with contextlib.ExitStack() as stack:
+        with failures(folder):
+            os.makedirs(folder, exist_ok=True)
+            try:
+                stack.enter_context(locked(folder))
+            except LockedError as error:
+                raise ResultsError(
+                    f"{folder}: another `kcheck fleet` writes its results there; wait for its end"
+                ) from error
+            run = run_id(folder, datetime.now(UTC))
+        yield run
 
 
 def run_id(folder: str, begin: datetime) -> str:

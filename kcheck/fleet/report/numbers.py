@@ -66,7 +66,8 @@ SELECT missing, remedy, sum(clusters) AS clusters, sum(checks) AS checks, sum(re
 FROM query_undecided GROUP BY missing, remedy
 ORDER BY clusters DESC, repositories DESC, checks DESC, missing, remedy"""
 _RULES = """
-SELECT *, strftime(oldest_first_seen::TIMESTAMP, '%Y-%m-%d') AS oldest FROM query_rules WHERE worst_severity <> 'info'"""
+SELECT *, strftime(oldest_first_seen::TIMESTAMP, '%Y-%m-%d') AS oldest
+FROM query_rules WHERE worst_severity <> 'info'"""
 _FIXABLE = """
 SELECT fix, sum(findings) AS findings FROM query_fixable GROUP BY fix
 ORDER BY list_position(['safe', 'costs', 'unsafe'], fix)"""

@@ -86,9 +86,9 @@ class Changes(NamedTuple):
 
 
 class Stop(Struct, frozen=True):
-    """A cluster that stops before its target, with the share of it that it reaches; so many `clusters` of a repository do.
+    """A cluster that stops before its target, with the share of it that it reaches.
 
-    `place` is where the first of them is declared.
+    A repository makes so many `clusters` alike; `place` is where the first of them is declared.
     """
 
     cluster: str

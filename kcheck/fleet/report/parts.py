@@ -33,7 +33,7 @@ _KINDS = 5
 
 _STOPS = (
     Column("reached", is_number=True), Column("nodes"), Column("clusters", is_number=True), Column("cluster"),
-    Column("owner"), Column("repository"), Column("first limit", is_below=True), Column("to move it", is_below=True),
+    Column("owner"), Column("first limit", is_below=True), Column("to move it", is_below=True),
     Column("declared at", is_below=True),
 )  # fmt: skip
 
@@ -54,9 +54,9 @@ def stops(found: Overview, most: int) -> Part:
 def _stop(one: Stop) -> Sequence[str]:
     share = "?" if one.share is None else f"{int(100 * one.share)} %"
     name = f"{one.cluster} in {one.environment}" if one.environment else one.cluster
-    place = f"{one.place}{f' and {one.clusters - 1:,} more like it' if one.clusters > 1 else ''}"
+    place = f"{one.repository}: {one.place}{f' and {one.clusters - 1:,} more like it' if one.clusters > 1 else ''}"
     count = number(one.clusters) if one.clusters > 1 else ""
-    return share, one.reach, count, name, one.owner, one.repository, one.first_limit, one.move, place
+    return share, one.reach, count, name, one.owner, one.first_limit, one.move, place
 
 
 _SHARED = (
@@ -162,7 +162,7 @@ def rules(found: Overview, most: int) -> Part:
         lines = [f"{counted(now.errors, 'error')} and {counted(now.warnings, 'warning')}{infos}."]
     if found.fixable:
         total = sum(one.findings for one in found.fixable)
-        classes = listed([f"{one.findings:,} {one.fix}" for one in found.fixable])
+        classes = listed([f"{one.findings:,} ({one.fix})" for one in found.fixable])
         lines.append(f"`kcheck fix` has fixes for {counted(total, 'finding')} of all severities: {classes}.")
     has_past = found.changes is not None
     shown = table("Rules", _RULES, Rows((_rule(one, has_past) for one in rows.rows), rows.total), most, "rules")
@@ -240,16 +240,14 @@ def _unchecked(one: Check) -> Sequence[str]:
 def run(found: Overview) -> Part:
     """How long the run took, and what took longest."""
     now = found.now
-    took = (
-        f"The run took {time(now.seconds)} with {counted(now.workers, 'worker')} ({now.engine}), kcheck {now.version}."
-    )
-    of = f"{repositories(now.repositories)}{f' of {found.owner}' if found.owner else ''}"
-    unchanged = (
-        f"Of {of}, {now.unchanged:,} had not changed and {'was' if now.unchanged == 1 else 'were'} not checked again."
-    )
+    by = f"{counted(now.workers, 'worker')} ({now.engine})"
+    lines = [f"The run took {time(now.seconds)} with {by}, kcheck {now.version}."]
+    if now.unchanged:
+        of = f"{repositories(now.repositories)}{f' of {found.owner}' if found.owner else ''}"
+        lines.append(f"Taken over from an earlier run, as nothing there has changed: {now.unchanged:,} of {of}.")
     slow = [one for one in found.slow.rows if one.seconds is not None][:_MOST_SLOW]
     shown = Table("Slowest when last checked", _SLOW, [_slow(one) for one in slow])
-    return Part("How the run went", "run", [took, unchanged], [shown])
+    return Part("How the run went", "run", lines, [shown])
 
 
 def _slow(one: Check) -> Sequence[str]:

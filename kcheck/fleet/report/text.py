@@ -62,12 +62,13 @@ def _widths(rows: Sequence[Sequence[str]], is_number: Sequence[bool]) -> list[in
     columns = list(zip(*rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     least = [
-        max(len(cell) for cell in column[1:]) if number else _NARROWEST
-        for column, number in zip(columns, is_number, strict=True)
+        max(*map(len, cells), *map(len, title.split())) if number else _NARROWEST
+        for (title, *cells), number in zip(columns, is_number, strict=True)
     ]
     room = _WIDTH - 2 - _GAP * (len(widths) - 1)
     while sum(widths) > room:
-        widest = max(range(len(widths)), key=lambda at: (widths[at] > least[at], widths[at]))
+        # titles of numbers lose nothing in several lines
+        widest = max(range(len(widths)), key=lambda at: (widths[at] > least[at], is_number[at], widths[at]))
         widths[widest] -= 1
     return widths
 

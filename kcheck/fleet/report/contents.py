@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.fleet.report.overview import Changed, Changes, Overview, Run
 
 
-def report(found: Overview, most: int) -> Report:
+def contents(found: Overview, most: int) -> Report:
     """What is said, with so many rows of each table; where most is not known, that comes first."""
     now = found.now
     unknown = parts.unknown(found, most)
@@ -64,6 +64,9 @@ def _waste(now: Run) -> str:
     if now.waste_unknown:
         begin = "" if said else "What a run wastes is "
         said.append(f"{begin}not known for {counted(now.waste_unknown, 'cluster')}")
+    nothing = now.clusters - now.priced - now.unpriced - now.waste_unknown
+    if said and nothing:
+        said.append(f"nothing found on {counted(nothing, 'cluster')}")
     return f"{'; '.join(said)}." if said else "No waste was found in any cluster."
 
 
@@ -71,7 +74,7 @@ def _numbers(found: Overview) -> Iterator[Number]:
     """What a reader must see first."""
     now = found.now
     if now.clusters:
-        stops, reaches = ("stops", "reaches its") if now.stops == 1 else ("stop", "reach their")
+        stops = "stops" if now.stops == 1 else "stop"
         yield Number(f"{now.stops:,}", f"{stops} before the target", is_bad=now.stops > 0)
         yield Number(f"{now.reaches:,}", f"{'reaches' if now.reaches == 1 else 'reach'} the target")
         yield Number(f"{now.unknown:,}", "not known how far")
@@ -132,8 +135,7 @@ def _cluster(one: Changed) -> Sequence[str]:
 def _findings(title: str, change: str, changes: Changes, most: int) -> Table:
     """The errors and warnings that are new, or gone."""
     rows = changes.rows[change].rows if change in changes.rows else []
-    cells = [
-        (one.severity, one.subject, one.repository, one.now or one.before) for one in rows if one.severity != "info"
-    ]
+    shown = [one for one in rows if one.severity != "info"]
+    cells = [(one.severity, one.subject, one.repository, one.now or one.before) for one in shown]
     total = sum(one.number for one in changes.counts if one.change == change and one.severity != "info")
     return table(title, _FINDING, Rows(cells, total), most, "changes")
