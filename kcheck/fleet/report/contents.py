@@ -44,7 +44,7 @@ def _lines(now: Run) -> Iterator[str]:
     if now.clusters:
         yield _waste(now)
     if 0 < now.failed < now.repositories:
-        yield f"{repositories(now.failed)} could not be checked: their clusters are not counted."
+        yield f"Not counted: clusters of {repositories(now.failed)} that could not be checked."
     if now.partly:
         yield f"{repositories(now.partly)} could be checked in part only."
 
@@ -105,7 +105,7 @@ def _changes(found: Overview, most: int) -> Part:
         return Part("Changes", "changes", [f"{begin}; the next one says what has changed."])
     lines = [_summary(changes)]
     if any(one.change == "repository not fully checked" for one in changes.counts):
-        lines.append("What is not fully checked now is compared as far as it was: nothing there counts as gone.")
+        lines.append("What is not fully checked now may be there still: nothing of it counts as gone.")
     if found.now.version != changes.before.version:
         was = changes.before.version
         lines.append(f"kcheck {was} was updated to {found.now.version}: some changes may come from its rules.")
@@ -117,15 +117,14 @@ def _changes(found: Overview, most: int) -> Part:
 
 
 def _summary(changes: Changes) -> str:
-    """How many of what have changed, in the order of the query."""
-    said = []
-    for change in changes.rows:
-        counts = [one for one in changes.counts if one.change == change]
-        what, _, how = change.partition(" ")
-        plural = {"repository": "repositories"}.get(what, "")
-        words = [counted(one.number, one.severity or what, "" if one.severity else plural) for one in counts]
-        said.append(f"{listed(words)} {how}")
-    return f"{'; '.join(said)}." if said else "No cluster and no finding has changed."
+    """How many clusters, findings and repositories have changed, and how."""
+    said: dict[str, list[str]] = {"cluster": [], "finding": [], "repository": []}
+    for one in changes.counts:
+        what, _, how = one.change.partition(" ")
+        words = repositories(one.number) if what == "repository" else counted(one.number, one.severity or what)
+        said[what].append(f"{words} {how}")
+    each = "; ".join(", ".join(words) for words in said.values() if words)
+    return f"{each}." if each else "No cluster and no finding has changed."
 
 
 def _cluster(one: Changed) -> Sequence[str]:

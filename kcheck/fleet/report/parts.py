@@ -69,9 +69,12 @@ _SHARED = (
 def shared(found: Overview, most: int) -> Part:
     """The limits that clusters share, and that are exceeded when all reach their targets."""
     rows, unknown = found.shared, found.shared_unknown
-    lines = [] if rows.total else ["No limit that clusters share is known to be exceeded."]
+    if rows.total:
+        lines = [f"{counted(rows.total, 'limit')} would be exceeded if all clusters reached their targets."]
+    else:
+        lines = ["No limit that clusters share is known to be exceeded."]
     if unknown:
-        lines.append(f"Whether {counted(unknown, 'shared limit')} hold{'s' * (unknown == 1)} is not known.")
+        lines.append(f"Whether {counted(unknown, 'other')} would be is not known.")
     shown = table("Limits", _SHARED, Rows(map(_over, rows.rows), rows.total), most, "shared")
     return Part("Shared limits that are exceeded", "shared", lines, [shown])
 
@@ -193,11 +196,9 @@ def trend(found: Overview) -> Iterator[Part]:
             ("clusters that stop", first.stops, last.stops), ("clusters not known", first.unknown, last.unknown),
             ("errors", first.errors, last.errors), ("warnings", first.warnings, last.warnings),
         )  # fmt: skip
-        each = ", ".join(
-            f"{name} {before:,}, now {now:,}" if before != now else f"{name} {now:,} as before"
-            for name, before, now in pairs
-        )
-        lines.append(f"Since {points[0].started}, in {repositories(last.repositories)} checked then and now: {each}.")
+        each = ", ".join(f"{name} {before:,} then and {now:,} now" for name, before, now in pairs if before != now)
+        same = f"{repositories(last.repositories)} checked on {points[0].started} and now"
+        lines.append(f"In {same}: {each or 'as many clusters stop, and as many errors and warnings'}.")
     if any(one.clusters_not_seen for one in points):
         lines.append("Not seen: clusters of repositories that the run could not check, as of their last check.")
     shown = table("Runs", _TREND, Rows(map(_point, points), len(points)), len(points), "trend")
@@ -234,7 +235,12 @@ def unchecked(found: Overview, most: int) -> Part:
 def _unchecked(one: Check) -> Sequence[str]:
     status = "in part" if one.status == "partly" else one.status
     reason = f"{one.reason}{f' (tried {one.attempts} times)' if one.attempts > 1 else ''}"
-    return one.repository, one.owner, status, one.last_checked, reason
+    return one.repository, one.owner, status, _day(one.last_checked), reason
+
+
+def _day(run: str) -> str:
+    """The day of a run: 2026-11-23; other words as they are."""
+    return f"{run[:4]}-{run[4:6]}-{run[6:8]}" if run[:8].isdecimal() else run
 
 
 def run(found: Overview) -> Part:
