@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
 _LEAST = 64 * 1024**2
+_MOST_LIMITS = 10
+"""Of those that clusters share and exceed, in the summary."""
 
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
@@ -94,12 +96,13 @@ def command(
     """
     from kcheck.fleet import results
     from kcheck.fleet.kept import Kept
-    from kcheck.fleet.listing import repositories
+    from kcheck.fleet.listing import fleet
     from kcheck.fleet.run import Order, run
+    from kcheck.fleet.shared import OVER, of_run, sentence
     from kcheck.fleet.tables import RunRow
     from kcheck.fleet.task import Bounds
 
-    found = options.with_usage_errors(lambda: repositories(paths))
+    found, limits = options.with_usage_errors(lambda: fleet(paths))
     order = Order(Bounds(timeout, memory), retries, fresh)
     with _result_errors(), results.of_one_run(output) as run_id:
         kept = Kept(output)
@@ -117,11 +120,41 @@ def command(
             unchanged=sum(one.outcome.is_unchanged for one in ended),
             failed=sum(one.outcome.status == "failed" for one in ended),
         )
-        results.write(output, row, ended, kept, keep=keep)
+        shared = of_run(ended, kept, limits)
+        results.write(output, row, ended, kept, shared, keep=keep)
     for one in ended:
         if one.outcome.reason:
             printing.note(f"{one.repository.name}: {one.outcome.status}: {one.outcome.reason}")
+    over = [sentence(limit) for limit in shared if limit.state == OVER]
+    for line in over[:_MOST_LIMITS]:
+        printing.note(line)
+    if len(over) > _MOST_LIMITS:
+        printing.note(f"{len(over) - _MOST_LIMITS:,} more shared limits are exceeded: kcheck fleet query shared")
     printing.note(_summary(ended))
+
+
+@command.command("report", short_help="Report which clusters break first, what is wasted, and what has changed.")
+@folder
+@click.option(
+    "--format", "form", type=click.Choice(["text", "markdown", "html"]), default="text", show_default=True,
+    help="Output format.",
+)  # fmt: skip
+@click.option("--owner", default="", metavar="TEAM", help="Only repositories of this owner, as the list names it.")
+@click.option("--run", default="", metavar="RUN", help="The run to report, by its id.  [default: the last one]")
+def report(output: str, form: str, owner: str, run: str) -> None:
+    """Report on all clusters of a fleet: which break first, what is wasted, what has changed since the run before.
+
+    Reads the results of `kcheck fleet`, and checks nothing. Exits with 0, or with 2 on wrong usage.
+    """
+    from importlib import import_module
+
+    from kcheck.fleet.report.contents import contents
+    from kcheck.fleet.report.numbers import ask
+
+    with _result_errors():
+        found = options.with_usage_errors(lambda: ask(output, owner, run))
+    module = import_module(f"kcheck.fleet.report.{form}")
+    printing.page(module.render(contents(found, module.MOST)))
 
 
 @command.command("query", short_help="Answer a question about all repositories from the results, in SQL.")

@@ -68,6 +68,7 @@ def _cluster(
     return ClusterRow(
         cluster=cluster.id,
         name=capacity.cluster_name(cluster),
+        is_named=bool(known(cluster.name)),
         cloud=cluster.cloud,
         root=cluster.root,
         environment=cluster.environment,

@@ -63,6 +63,7 @@ class ClusterRow(Struct, frozen=True):
 
     cluster: Annotated[str, _is("its id in the repository")]
     name: Annotated[str, _is("what people call it")]
+    is_named: Annotated[bool, _is("whether that is its name in the cloud; else it is its address in the code")]
     cloud: Annotated[str, _is("eks, gke, aks, ack or selfmanaged")]
     root: Annotated[str, _is("the root module that makes it")]
     environment: Annotated[str, _is("the environment of the settings that it is of; empty if there is none")]
@@ -202,3 +203,16 @@ class Rows(Struct, frozen=True):
     undecided: list[UndecidedRow] = []
     uses: list[UseRow] = []
     suppressed: int = 0
+
+
+class Uses(Struct, frozen=True):
+    """Of these rows, clusters and what they take of shared limits."""
+
+    clusters: list[ClusterRow] = []
+    uses: list[UseRow] = []
+
+
+class Found(Struct, frozen=True):
+    """An outcome, of which only these rows are read."""
+
+    rows: Uses | None = None
