@@ -97,7 +97,7 @@ def _attempt(task: Task) -> Outcome:
     try:
         return check(task)
     except MemoryError:
-        return failed("it needs more memory than it may have (--memory)", can_retry=True)
+        return failed("it needs more memory than it may have (--memory)")
     except Exception as error:
         from kcheck.source.bugs import description
 
