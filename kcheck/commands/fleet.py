@@ -16,13 +16,15 @@ from kcheck.commands.subcommands import PathsOrSubcommand
 from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from kcheck.fleet.run import Done, Ended, Engine
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
 _LEAST = 64 * 1024**2
+_MOST_LIMITS = 10
+"""Of those that clusters share and exceed, in the summary."""
 
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
@@ -36,6 +38,12 @@ def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> i
     if amount < _LEAST:
         raise click.BadParameter("expected bytes such as 4GiB, at least 64MiB")
     return amount
+
+
+def _complete_questions(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    from kcheck.fleet.questions import QUESTIONS
+
+    return [name for name in QUESTIONS if name.startswith(incomplete)]
 
 
 folder = click.option(
@@ -67,6 +75,10 @@ folder = click.option(
     help="How often a repository whose process died is tried again.",
 )  # fmt: skip
 @click.option(
+    "--keep", type=click.IntRange(1), default=100, show_default=True, metavar="N",
+    help="How many runs the results keep; older ones are deleted.",
+)  # fmt: skip
+@click.option(
     "--scheduler", metavar="ADDRESS", default=None,
     help="Check on the workers of this Dask scheduler, tcp://HOST:PORT; local: on a Dask cluster of this machine.",
 )  # fmt: skip
@@ -75,44 +87,108 @@ folder = click.option(
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but the summary.")
 def command(
     paths: tuple[str, ...], output: str, jobs: int | None, timeout: float, memory: int, retries: int,
-    scheduler: str | None, pack: bool, fresh: bool, quiet: bool,
+    keep: int, scheduler: str | None, pack: bool, fresh: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Check many repositories side by side: folders, patterns such as 'checkouts/*', or a list (.yaml).
 
     A repository that fails, hangs or needs too much memory is a row with its reason. A run that was stopped goes on
     where it was. Exits with 0 when all is done, or with 2 on wrong usage.
     """
-    from kcheck.fleet import database, results
+    from kcheck.fleet import results
     from kcheck.fleet.kept import Kept
-    from kcheck.fleet.listing import repositories
+    from kcheck.fleet.listing import fleet
     from kcheck.fleet.run import Order, run
+    from kcheck.fleet.shared import OVER, of_run, sentence
     from kcheck.fleet.tables import RunRow
     from kcheck.fleet.task import Bounds
 
-    _with_results(database.require)
-    found = options.with_usage_errors(lambda: repositories(paths))
-    begin = datetime.datetime.now(datetime.UTC)
-    kept = Kept(output)
-    run_id = results.run_id(output, begin)
+    found, limits = options.with_usage_errors(lambda: fleet(paths))
     order = Order(Bounds(timeout, memory), retries, fresh)
-    with show_progress(quiet=quiet) as tell, _engine(scheduler, jobs or os.cpu_count() or 1, pack) as engine:
-        ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
-    row = RunRow(
-        run=run_id,
-        started=begin.isoformat(timespec="seconds"),
-        seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(),
-        version=__version__,
-        engine=engine.name,
-        workers=engine.jobs,
-        repositories=len(ended),
-        unchanged=sum(one.outcome.is_unchanged for one in ended),
-        failed=sum(one.outcome.status == "failed" for one in ended),
-    )
-    _with_results(lambda: results.write(output, row, ended, kept))
+    with _result_errors(), results.of_one_run(output) as run_id:
+        kept = Kept(output)
+        begin = datetime.datetime.now(datetime.UTC)
+        with show_progress(quiet=quiet) as tell, _engine(scheduler, jobs or os.cpu_count() or 1, pack) as engine:
+            ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
+        row = RunRow(
+            run=run_id,
+            started=begin.isoformat(timespec="seconds"),
+            seconds=(datetime.datetime.now(datetime.UTC) - begin).total_seconds(),
+            version=__version__,
+            engine=engine.name,
+            workers=engine.jobs,
+            repositories=len(ended),
+            unchanged=sum(one.outcome.is_unchanged for one in ended),
+            failed=sum(one.outcome.status == "failed" for one in ended),
+        )
+        shared = of_run(ended, kept, limits)
+        results.write(output, row, ended, kept, shared, keep=keep)
     for one in ended:
         if one.outcome.reason:
             printing.note(f"{one.repository.name}: {one.outcome.status}: {one.outcome.reason}")
+    over = [sentence(limit) for limit in shared if limit.state == OVER]
+    for line in over[:_MOST_LIMITS]:
+        printing.note(line)
+    if len(over) > _MOST_LIMITS:
+        printing.note(f"{len(over) - _MOST_LIMITS:,} more shared limits are exceeded: kcheck fleet query shared")
     printing.note(_summary(ended))
+
+
+@command.command("report", short_help="Report which clusters break first, what is wasted, and what has changed.")
+@folder
+@click.option(
+    "--format", "form", type=click.Choice(["text", "markdown", "html"]), default="text", show_default=True,
+    help="Output format.",
+)  # fmt: skip
+@click.option("--owner", default="", metavar="TEAM", help="Only repositories of this owner, as the list names it.")
+@click.option("--run", default="", metavar="RUN", help="The run to report, by its id.  [default: the last one]")
+def report(output: str, form: str, owner: str, run: str) -> None:
+    """Report on all clusters of a fleet: which break first, what is wasted, what has changed since the run before.
+
+    Reads the results of `kcheck fleet`, and checks nothing. Exits with 0, or with 2 on wrong usage.
+    """
+    from importlib import import_module
+
+    from kcheck.fleet.report.contents import contents
+    from kcheck.fleet.report.numbers import ask
+
+    with _result_errors():
+        found = options.with_usage_errors(lambda: ask(output, owner, run))
+    module = import_module(f"kcheck.fleet.report.{form}")
+    printing.page(module.render(contents(found, module.MOST)))
+
+
+@command.command("query", short_help="Answer a question about all repositories from the results, in SQL.")
+@click.argument("name", required=False, metavar="[QUESTION]", shell_complete=_complete_questions)
+@folder
+@click.option(
+    "--format", "form", type=click.Choice(["text", "csv", "json", "markdown"]), default="text", show_default=True,
+    help="Output format.",
+)  # fmt: skip
+@click.option("--sql", is_flag=True, help="Print the query itself, for DuckDB.")
+def query(name: str | None, output: str, form: str, *, sql: bool) -> None:
+    """Answer a QUESTION about all repositories, of the last run or of all runs; without one list the questions.
+
+    The answers are queries to DIR/fleet.duckdb, which any DuckDB can ask, too. Nothing is written.
+    """
+    from kcheck.fleet.questions import QUESTIONS, ask, question
+    from kcheck.report import answer
+
+    if name is None:
+        width = max(map(len, QUESTIONS))
+        printing.page("".join(f"{one:{width}}  {question(one).sentence}\n" for one in QUESTIONS))
+        return
+    if name not in QUESTIONS:
+        raise click.UsageError(f"no such question: {name}; there are {', '.join(QUESTIONS)}")
+    asked = question(name).sql
+    if sql:
+        printing.page(asked)
+        return
+    with _result_errors():
+        made = answer.FORMATS[form](ask(output, asked))
+    if form == "csv":
+        printing.table(made)
+    else:
+        printing.page(made)
 
 
 @contextmanager
@@ -142,16 +218,17 @@ def _engine(scheduler: str | None, jobs: int, pack: bool) -> Iterator[Engine]:
         raise click.UsageError(str(error)) from error
 
 
-def _with_results(action: Callable[[], None]) -> None:
-    """Run an action on the tables.
+@contextmanager
+def _result_errors() -> Iterator[None]:
+    """Say what is wrong with the tables, or that another run writes them.
 
     Raises:
-        Failure: they cannot be written or read.
+        Failure: that is so.
     """
     from kcheck.fleet.database import ResultsError
 
     try:
-        action()
+        yield
     except ResultsError as error:
         raise options.Failure(str(error)) from error
 

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.files import save, system
+from kcheck.files.lock import LockedError, locked
 from kcheck.fleet.columns import columns
-from kcheck.fleet.database import DATABASE, connected, failures, quoted
+from kcheck.fleet.database import DATABASE, ResultsError, connected, failures, quoted
+from kcheck.fleet.shared import placed
 from kcheck.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
 from kcheck.fleet.task import FAILED, escaped
 
@@ -39,6 +42,26 @@ _STORAGE = "v1.3.0"
 """The oldest DuckDB that can read the file."""
 _LEAST_LINE = 16 * 1024**2
 """Bytes of a line of JSON for which DuckDB has room in any case."""
+
+
+@contextlib.contextmanager
+def of_one_run(folder: str) -> Iterator[str]:
+    """Keep a folder, made where it is missing, for one run until the end; its id is that of no other.
+
+    Raises:
+        ResultsError: another run is going on there, or there can be no tables.
+    """
+    with contextlib.ExitStack() as stack:
+        with failures(folder):
+            os.makedirs(folder, exist_ok=True)
+            try:
+                stack.enter_context(locked(folder))
+            except LockedError as error:
+                raise ResultsError(
+                    f"{folder}: another `kcheck fleet` writes its results there; wait for its end"
+                ) from error
+            run = run_id(folder, datetime.now(UTC))
+        yield run
 
 
 def run_id(folder: str, begin: datetime) -> str:
@@ -136,6 +159,8 @@ def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
     outcome = one.outcome
     last = kept.outcome(one.repository.name) if outcome.status != FAILED else None
     rows = last.rows if last is not None else None
+    if rows is not None:
+        rows = replace(rows, clusters=[placed(cluster, one.repository) for cluster in rows.clusters])
     is_lost = rows is None and outcome.status != FAILED
     found = rows or Rows()
     severities = [finding.severity for finding in found.findings]
