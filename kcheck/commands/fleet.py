@@ -133,6 +133,30 @@ def command(
     printing.note(_summary(ended))
 
 
+@command.command("report", short_help="Report which clusters break first, what is wasted, and what has changed.")
+@folder
+@click.option(
+    "--format", "form", type=click.Choice(["text", "markdown", "html"]), default="text", show_default=True,
+    help="Output format.",
+)  # fmt: skip
+@click.option("--owner", default="", metavar="TEAM", help="Only repositories of this owner, as the list names it.")
+@click.option("--run", default="", metavar="RUN", help="The run to report, by its id.  [default: the last one]")
+def report(output: str, form: str, owner: str, run: str) -> None:
+    """Report on all clusters of a fleet: which break first, what is wasted, what has changed since the run before.
+
+    Reads the results of `kcheck fleet`, and checks nothing. Exits with 0, or with 2 on wrong usage.
+    """
+    from importlib import import_module
+
+    from kcheck.fleet.report.contents import contents
+    from kcheck.fleet.report.numbers import ask
+
+    with _result_errors():
+        found = options.with_usage_errors(lambda: ask(output, owner, run))
+    module = import_module(f"kcheck.fleet.report.{form}")
+    printing.page(module.render(contents(found, module.MOST)))
+
+
 @command.command("query", short_help="Answer a question about all repositories from the results, in SQL.")
 @click.argument("name", required=False, metavar="[QUESTION]", shell_complete=_complete_questions)
 @folder

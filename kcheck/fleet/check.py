@@ -13,40 +13,25 @@ from kcheck.config.effective import effective_config
 from kcheck.engine import linter
 from kcheck.files import system
 from kcheck.files.tree import PathError, Tree
-from kcheck.fleet import archive
-from kcheck.fleet.archive import ArchiveError
 from kcheck.fleet.code import code
+from kcheck.fleet.quick import FOLDER, quick_outcome, replaced
 from kcheck.fleet.revision import revision
 from kcheck.fleet.rows import rows_of
-from kcheck.fleet.task import CHECKED, PACKED, PARTLY, Outcome, Past, failed
+from kcheck.fleet.task import CHECKED, PARTLY, Outcome, Past, failed
 from kcheck.source import deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kcheck.config.config import Config
     from kcheck.fleet.task import Settings, Task
-
-FOLDER = "\0folder\0"
-"""Stands for the folder of a repository: no path has it."""
 
 
 def check(task: Task) -> Outcome:
     """Check the repository of a task, which the process is moved to; whatever it has, there is an outcome."""
     begin, cpu = time.monotonic(), time.process_time()
-    try:
-        if task.archive:
-            archive.unpack(task.archive, task.folder)
-        os.chdir(task.folder)
-    except ArchiveError as error:
-        return failed(str(error))
-    except OSError as error:
-        return failed(f"{task.folder}: {error.strerror}", can_retry=bool(task.archive))
+    quick = quick_outcome(task)
+    if quick is not None:
+        return quick
     here = os.getcwd()
-    if task.past is not None and is_same(task.past, task.settings, here):
-        return Outcome(CHECKED, past=task.past, is_unchanged=True, revision=revision())
-    if task.is_packing:
-        return _packed(task)
     recording = system.record()
     try:
         outcome = _checked(task)
@@ -60,7 +45,7 @@ def check(task: Task) -> Outcome:
     past = None
     if recording.is_complete and outcome.status == CHECKED:
         answers = [(question, about, answer) for (question, about), answer in recording.answers.items()]
-        past = Past(code(), task.settings, list(_replaced(answers, here, FOLDER)))
+        past = Past(code(), task.settings, list(replaced(answers, here, FOLDER)))
     return replace(
         outcome,
         past=past,
@@ -68,23 +53,6 @@ def check(task: Task) -> Outcome:
         seconds=time.monotonic() - begin,
         cpu_seconds=time.process_time() - cpu,
     )
-
-
-def _packed(task: Task) -> Outcome:
-    deadline.start(task.bounds.seconds)
-    try:
-        return Outcome(PACKED, archive=archive.packed())
-    except ArchiveError as error:
-        return failed(str(error))
-    except deadline.DeadlineError:
-        return failed(deadline.reason())
-    finally:
-        deadline.stop()
-
-
-def is_same(past: Past, settings: Settings, here: str) -> bool:
-    """Whether a check in the current folder, called `here`, would find what the one of the past has found."""
-    return past.code == code() and past.settings == settings and system.is_same(_replaced(past.answers, FOLDER, here))
 
 
 def _checked(task: Task) -> Outcome:
@@ -120,8 +88,3 @@ def _config(settings: Settings) -> Config:
     flags = {"nodes": settings.nodes, "price": settings.price, "var_files": settings.var_files}
     config = effective_config(settings.roots, None, flags, top=".")
     return replace(config, environments=settings.environments) if settings.environments else config
-
-
-def _replaced(answers: Iterable[tuple[str, str, str]], old: str, new: str) -> Iterable[tuple[str, str, str]]:
-    for question, about, answer in answers:
-        yield question, about.replace(old, new), answer.replace(old, new)

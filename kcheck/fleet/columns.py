@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from inspect import getdoc
 from types import NoneType
 from typing import Annotated, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -40,6 +41,11 @@ def columns(table: str) -> tuple[Column, ...]:
     before = [RUN, REPOSITORY] if of_repository else [RUN]
     names = {column.name for column in own}
     return (*(Column(name, "VARCHAR", _MEANINGS[name]) for name in before if name not in names), *own)
+
+
+def meaning(table: str) -> str:
+    """What a row of a table is."""
+    return getdoc(TABLES[table].row) or ""
 
 
 def _column(name: str, hint: object) -> Column:

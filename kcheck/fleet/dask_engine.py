@@ -19,11 +19,13 @@ from distributed import Client, KilledWorker, LocalCluster
 from msgspec.structs import replace
 
 from kcheck import __version__
+from kcheck.fleet import worker
 from kcheck.fleet.code import code
 from kcheck.fleet.local import LocalEngine
 from kcheck.fleet.run import EngineError
 from kcheck.fleet.task import PACKED, Outcome, Task, failed
 from kcheck.fleet.worker import identity, work
+from kcheck.source.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 LOCAL = "local"
 """In place of the address of a scheduler: a cluster of this machine's for one run."""
+_ADDRESS = regex(r"(?:tcp|tls|wss?|ucxx?)://[^/]+:\d{1,5}")
 _CONNECT = 10.0
 """Seconds for a scheduler to answer."""
 _WORKERS = 30.0
@@ -59,8 +62,11 @@ def dask_engine(scheduler: str, jobs: int, *, pack: bool) -> Iterator[DaskEngine
     with ExitStack() as stack:
         stack.enter_context(_silence())
         is_local = scheduler == LOCAL
+        if not is_local and not _ADDRESS.fullmatch(scheduler):
+            raise EngineError(f"{scheduler} is no scheduler; expected tcp://HOST:PORT, tls://HOST:PORT or {LOCAL}")
         if is_local:
             scheduler = stack.enter_context(_cluster(jobs)).scheduler_address
+            stack.callback(worker.close)
         try:
             client = stack.enter_context(Client(scheduler, timeout=_CONNECT, set_as_default=False))
         except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
@@ -83,9 +89,14 @@ def _silence() -> Iterator[None]:
 
 
 def _cluster(jobs: int) -> LocalCluster:
-    """Workers of this machine, one thread each; their memory is bounded where they check."""
+    """Workers of this machine, one thread each. All are in this process: what they check is in others anyway."""
     return LocalCluster(
-        n_workers=jobs, threads_per_worker=1, memory_limit=0, dashboard_address=None, silence_logs=logging.CRITICAL
+        n_workers=jobs,
+        threads_per_worker=1,
+        processes=False,
+        memory_limit=0,
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,
     )
 
 
@@ -159,22 +170,22 @@ class _Cluster:
         """See the workers, and ask new ones for their kcheck: what is wrong with the last that has another one."""
         try:
             threads: dict[str, int] = self.client.nthreads()
-            new = [worker for worker in threads if worker not in self._seen]
+            new = [address for address in threads if address not in self._seen]
             answers = self.client.run(identity, workers=new, on_error="return") if new else {}
         except (OSError, RuntimeError) as error:
             raise self.lost() from error
         wrong = ""
-        for worker, answer in answers.items():
+        for address, answer in answers.items():
             if isinstance(answer, OSError):  # it is gone already, or asked again
                 continue
-            self._seen.add(worker)
+            self._seen.add(address)
             if answer == identity():
-                self.good.add(worker)
+                self.good.add(address)
             else:
-                wrong = f"worker {worker} {_difference(answer)}"
+                wrong = f"worker {address} {_difference(answer)}"
         self.good.intersection_update(threads)
         self._seen.intersection_update(threads)
-        self.threads = sum(count for worker, count in threads.items() if worker in self.good)
+        self.threads = sum(count for address, count in threads.items() if address in self.good)
         self.most = max(self.most, self.threads)
         return wrong
 

@@ -1,7 +1,8 @@
 """A process that is ready to check: it has the rules in memory, and each repository gets a process of its own from it.
 
 Where the system can fork, that takes a hundredth of starting Python, and whatever a repository does to its process, the
-next one begins as fresh. It is no daemon of anybody: it ends when nobody writes to it any more, and so does its child.
+next one begins as fresh. The rules come into memory with the first repository that has changed. It is no daemon of
+anybody: it ends when nobody writes to it any more, and so does its child.
 
 Run as `python -m kcheck.fleet.station`: tasks come on stdin, outcomes go to stdout, each with its length before it.
 """
@@ -22,10 +23,14 @@ from msgspec.structs import replace
 
 from kcheck.fleet.code import code
 from kcheck.fleet.frames import read_frame, write_frame
-from kcheck.fleet.task import Outcome, Task, encoded, failed
+from kcheck.fleet.quick import may_be_quick, quick_outcome
+from kcheck.fleet.task import CHANGED, Outcome, Task, encoded, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
+
+    Action: TypeAlias = Callable[[Task], Outcome]
 
 GRACE = 10.0
 """Seconds after its time that a repository may take to say what it found."""
@@ -54,11 +59,16 @@ def main() -> None:
         os.dup2(silent, stream)
     for number in (signal.SIGINT, signal.SIGTERM):  # who is asked to end by these is the one that waits for outcomes
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
-    _warm()
+    is_warm = False
     try:
         while (data := _next(tasks)) is not None:
             task = msgspec.msgpack.decode(data, type=Task)
-            outcome = _in_a_fork(task, tasks, outcomes) if hasattr(os, "fork") else _here(task)
+            outcome = None
+            if not is_warm and may_be_quick(task):
+                outcome = _answer(task, _quick, tasks, outcomes)
+            if outcome is None or outcome.status == CHANGED:
+                is_warm = is_warm or _warm()
+                outcome = _answer(task, _checked, tasks, outcomes)
             write_frame(outcomes, encoded(replace(outcome, code=code())))
     except OSError:  # nobody waits for outcomes any more
         sys.exit(1)
@@ -77,23 +87,32 @@ def _next(tasks: BinaryIO) -> bytes | None:
     return read_frame(tasks)
 
 
-def _warm() -> None:
-    """Have in memory what every check needs."""
+def _warm() -> bool:
+    """Have in memory what every check needs; that takes as long as checking several small repositories."""
     from kcheck.fleet.warm import warm
 
     gc.disable()
     warm()
     gc.collect()
     gc.freeze()  # forked processes share it as long as nobody writes to it
+    return True
 
 
-def _attempt(task: Task) -> Outcome:
-    """Check; whatever fails is an outcome."""
+def _checked(task: Task) -> Outcome:
     from kcheck.fleet.check import check
 
+    return check(task)
+
+
+def _quick(task: Task) -> Outcome:
+    return quick_outcome(task) or Outcome(CHANGED)
+
+
+def _attempt(task: Task, action: Action) -> Outcome:
+    """Check, or look whether that is needed; whatever fails is an outcome."""
     gc.disable()
     try:
-        return check(task)
+        return action(task)
     except MemoryError:
         return failed("it needs more memory than it may have (--memory)", can_retry=True)
     except Exception as error:
@@ -102,11 +121,20 @@ def _attempt(task: Task) -> Outcome:
         return failed(f"a bug in kcheck: {description(error)}")
 
 
-def _here(task: Task) -> Outcome:
+def _answer(task: Task, action: Action, tasks: BinaryIO, outcomes: BinaryIO) -> Outcome:
+    """What comes of an action, in a process of its own where the system can fork.
+
+    Raises:
+        _AloneError: nobody waits for it any more.
+    """
+    return _in_a_fork(task, action, tasks, outcomes) if hasattr(os, "fork") else _here(task, action)
+
+
+def _here(task: Task, action: Action) -> Outcome:
     """Check in this process, which leaves the folder afterwards: Windows removes none that a process is in."""
     here = os.getcwd()
     try:
-        return _attempt(task)
+        return _attempt(task, action)
     finally:
         os.chdir(here)
 
@@ -114,7 +142,7 @@ def _here(task: Task) -> Outcome:
 # --- in a process of its own
 
 
-def _in_a_fork(task: Task, tasks: BinaryIO, outcomes: BinaryIO) -> Outcome:
+def _in_a_fork(task: Task, action: Action, tasks: BinaryIO, outcomes: BinaryIO) -> Outcome:
     """Check in a forked process, which is ended when its time is over, or when nobody waits for it any more.
 
     Raises:
@@ -130,7 +158,7 @@ def _in_a_fork(task: Task, tasks: BinaryIO, outcomes: BinaryIO) -> Outcome:
     if not process:
         # what it has of its parent's pipes would keep them open for whoever waits for that one to end
         others = (output, held, tasks.fileno(), outcomes.fileno())
-        _leave(lambda: _send(task, own, alive, others))
+        _leave(lambda: _send(task, action, own, alive, others))
     os.close(own)
     os.close(alive)
     data = None
@@ -160,8 +188,8 @@ def _leave(action: Callable[[], None]) -> NoReturn:
         os._exit(1)
 
 
-def _send(task: Task, own: int, alive: int, others: tuple[int, ...]) -> None:
-    """Check in this process, which is a child of the station, and send the outcome."""
+def _send(task: Task, action: Action, own: int, alive: int, others: tuple[int, ...]) -> None:
+    """Act in this process, which is a child of the station, and send the outcome."""
     from kcheck.source import deadline
 
     for end in others:
@@ -172,7 +200,7 @@ def _send(task: Task, own: int, alive: int, others: tuple[int, ...]) -> None:
     _limit_memory(task.bounds.memory)
     found: list[Outcome] = []
     try:
-        deadline.run_until(lambda: os.getppid() != station, lambda: found.append(_attempt(task)))
+        deadline.run_until(lambda: os.getppid() != station, lambda: found.append(_attempt(task, action)))
     finally:
         _limit_memory(None)
     with os.fdopen(own, "wb") as pipe:

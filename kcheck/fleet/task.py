@@ -8,8 +8,8 @@ from kcheck.fleet.tables import Rows
 
 CHECKED, PARTLY, FAILED = "checked", "partly", "failed"
 """What becomes of a repository: judged, judged until its time was over, or not judged at all."""
-PACKED = "packed"
-"""What becomes of one that is to be checked elsewhere."""
+PACKED, CHANGED = "packed", "changed"
+"""What becomes of one that is to be checked elsewhere, or has to be checked; both within a run only."""
 
 SECONDS, MEMORY = 600.0, 4 * 1024**3
 """The time and the memory (bytes) that a repository may take, unless the user says otherwise."""
@@ -66,7 +66,8 @@ class Outcome(Struct, frozen=True):
     """What became of a task. `rows` is None where it failed, or where it `is_unchanged`.
 
     `seconds` and `cpu_seconds` are what its check took, `memory` the most bytes it had. `past` is None where the next
-    run cannot take it over. `code` is that of the kcheck that answers, `archive` what was asked for with `is_packing`.
+    run cannot take it over, and where that of the last one still holds. `code` is that of the kcheck that answers,
+    `archive` what was asked for with `is_packing`.
     """
 
     status: str

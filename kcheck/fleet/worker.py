@@ -10,6 +10,7 @@ from kcheck.fleet.code import code
 from kcheck.fleet.local import Station
 from kcheck.fleet.task import Task, encoded
 
+_all: list[Station] = []
 _free: list[Station] = []
 """Of this process: as many as its threads have used at a time. One that is not used for long ends by itself."""
 
@@ -17,6 +18,13 @@ _free: list[Station] = []
 def identity() -> tuple[str, str]:
     """The version of kcheck here, and its code."""
     return __version__, code()
+
+
+def close() -> None:
+    """End the checks of this process, and those processes: for one that goes on without workers."""
+    _free.clear()
+    while _all:
+        _all.pop().close()
 
 
 def work(data: bytes) -> bytes:
@@ -30,8 +38,10 @@ def work(data: bytes) -> bytes:
         station = _free.pop()  # a thread takes what no other one has
     except IndexError:
         station = Station()
+        _all.append(station)
     try:
         outcome = station.outcome(task)
     finally:
-        _free.append(station)
+        if not station.is_closed:
+            _free.append(station)
     return encoded(replace(outcome, code=outcome.code or code()))

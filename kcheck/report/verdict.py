@@ -58,6 +58,18 @@ def reach_of(cluster: Cluster, world: World) -> tuple[str, str]:
     return "unknown", "not known" if high is None else f"{target:,} {of}, as far as is known"
 
 
+def states_text(reaches: int, stops: int, unknown: int) -> str:
+    """How many clusters are in each state, as a sentence without its full stop; first what is true of most."""
+    total = reaches + stops + unknown
+    whose = "reaches its" if reaches == 1 else "reach their"
+    parts = [f"{stops:,} {'stops' if stops == 1 else 'stop'} before it"] * bool(stops)
+    if 2 * unknown > total:
+        reached = [f"{reaches:,} {whose} target"] * bool(reaches or stops)
+        return ", ".join([f"How far {unknown:,} of {counted(total, 'cluster')} get is not known", *reached, *parts])
+    parts += [f"{unknown:,} not known"] * bool(unknown)
+    return ", ".join([f"{reaches:,} of {counted(total, 'cluster')} {whose} target", *parts])
+
+
 # --- money
 
 

@@ -109,3 +109,29 @@ def test_a_check_knows_nothing_of_the_ones_before(station: Station, write: Calla
         outcome = station.outcome(Task(name, str(top / name)))
         assert outcome.rows is not None, outcome.reason
         assert [(row.name, row.target) for row in outcome.rows.clusters] == [(name, nodes)]
+
+
+def test_what_is_unchanged_needs_no_rules(tmp_path: Path) -> None:
+    code = "import sys, kcheck.fleet.station; print(*(name for name in sys.modules if name.startswith('kcheck.')))"
+    run = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "kcheck.fleet.quick" in run.stdout.split()
+    assert not {"kcheck.engine.rules", "kcheck.fleet.check", "kcheck.files.tree"} & set(run.stdout.split())
+
+
+def test_a_process_is_asked_for_changed_and_unchanged_ones_in_turn(
+    station: Station, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    top = write({f"{name}/main.tf": TWINS.format(name=name, nodes=4) for name in "ab"})
+    first = {name: station.outcome(Task(name, str(top / name))) for name in "ab"}
+    station.close()
+    again = Station()
+    try:
+        (top / "b" / "main.tf").write_text(TWINS.format(name="b", nodes=9))
+        for name, is_unchanged in (("a", True), ("b", False), ("a", True)):
+            outcome = again.outcome(Task(name, str(top / name), past=first[name].past))
+            assert (outcome.status, outcome.is_unchanged) == ("checked", is_unchanged), outcome.reason
+            assert (outcome.rows is None) == is_unchanged
+        gone = again.outcome(Task("c", str(top / "c"), past=first["a"].past))
+        assert (gone.status, gone.can_retry) == ("failed", False)
+    finally:
+        again.close()

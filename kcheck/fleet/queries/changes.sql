@@ -35,9 +35,7 @@ compared AS (
     LEFT JOIN bases AS b USING (repository)
 ),
 reached AS (
-    SELECT *, reaches / nullif(target, 0) AS share
-    FROM clusters
-    QUALIFY row_number() OVER (PARTITION BY run, repository, cluster ORDER BY share NULLS FIRST) = 1
+    SELECT *, reaches / nullif(target, 0) AS share FROM clusters
 ),
 new_clusters AS (
     SELECT p.owner, p.repository, p.status, p.since, c.cluster, c.name, c.environment, c.state, c.reach, c.share

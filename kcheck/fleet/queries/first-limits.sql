@@ -6,7 +6,6 @@ stopped AS (
     FROM clusters AS c
     JOIN last USING (run)
     WHERE c.state = 'stops'
-    QUALIFY row_number() OVER (PARTITION BY c.repository, c.cluster ORDER BY c.reaches) = 1
 ),
 firsts AS (
     SELECT s.*, l.mechanism, l.kind, l.move, coalesce(l.nodes, l.at_most) AS nodes_at

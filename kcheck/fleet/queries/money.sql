@@ -17,13 +17,13 @@ own AS (
 SELECT
     owner,
     count(cluster) AS clusters,
-    round(sum(waste_least) FILTER (waste_state = 'known'), 2) AS wasted_dollars_at_least,
-    round(sum(waste_most) FILTER (waste_state = 'known'), 2) AS wasted_dollars_at_most,
+    round(sum(CASE waste_state WHEN 'known' THEN waste_least WHEN 'nothing' THEN 0 END), 2) AS wasted_dollars_at_least,
+    round(sum(CASE waste_state WHEN 'known' THEN waste_most WHEN 'nothing' THEN 0 END), 2) AS wasted_dollars_at_most,
     count(*) FILTER (waste_state = 'known') AS clusters_with_dollars,
     count(*) FILTER (waste_state = 'nothing') AS clusters_without_waste,
     count(*) FILTER (waste_state = 'unpriced') AS clusters_without_price,
-    round(sum(waste_hours_least) FILTER (waste_state = 'unpriced'), 1) AS unpriced_node_hours_at_least,
-    round(sum(waste_hours_most) FILTER (waste_state = 'unpriced'), 1) AS unpriced_node_hours_at_most,
+    coalesce(round(sum(waste_hours_least) FILTER (waste_state = 'unpriced'), 1), 0) AS unpriced_node_hours_at_least,
+    coalesce(round(sum(waste_hours_most) FILTER (waste_state = 'unpriced'), 1), 0) AS unpriced_node_hours_at_most,
     count(*) FILTER (waste_state = 'unknown') AS clusters_unknown,
     count(*) FILTER (is_twice) AS clusters_perhaps_counted_twice,
     count(DISTINCT repository) FILTER (status <> 'checked') AS repositories_not_fully_checked

@@ -18,7 +18,8 @@ class Run(Struct, frozen=True):
     """A run, with what it says of the repositories that are asked for; `started` is in UTC, to the minute.
 
     Money is what one simulated run on each cluster wastes: dollars of the `priced` clusters, node-hours of the
-    `unpriced` ones; of `waste_unknown` clusters it is not known.
+    `unpriced` ones; of `waste_unknown` clusters it is not known. Of the `unknown` clusters, no input is named for the
+    `unexplained` ones.
     """
 
     run: str
@@ -39,6 +40,7 @@ class Run(Struct, frozen=True):
     reaches: int
     stops: int
     unknown: int
+    unexplained: int
     waste_least: float
     waste_most: float
     priced: int
@@ -48,149 +50,146 @@ class Run(Struct, frozen=True):
     waste_unknown: int
 
 
-class Compared(Struct, frozen=True):
-    """Repositories of two runs: those that both have checked, and others, which say nothing of changes.
+class Before(Struct, frozen=True):
+    """The run before."""
 
-    `excluded` failed or were checked in part in one of them; `added` and `removed` are in the list of one only.
-    """
-
-    same: int
-    excluded: int
-    added: int
-    removed: int
-
-
-class ChangedFindings(Struct, frozen=True):
-    """How many findings are new, and how many are gone."""
-
-    new_errors: int
-    new_warnings: int
-    new_infos: int
-    gone_errors: int
-    gone_warnings: int
-    gone_infos: int
-
-
-class ChangedClusters(Struct, frozen=True):
-    """How many clusters get less far or farther, in shares of their targets; `decided` ones were not known before."""
-
-    worse: int
-    better: int
-    decided: int
-    undecided: int
-    added: int
-    removed: int
-
-
-class Moved(Struct, frozen=True):
-    """A cluster that changed: worse, better, or decided or added, if it stops before its target."""
-
-    change: str
-    cluster: str
-    environment: str
-    repository: str
-    owner: str
-    before: str | None
-    now: str
-    first_limit: str
-    move: str
+    started: str
+    version: str
 
 
 class Changed(Struct, frozen=True):
-    """A finding that is new, or gone."""
+    """A change since the last check of a repository, as the query `changes` has it."""
 
+    change: str
     severity: str
-    rule: str
-    message: str
+    owner: str
     repository: str
-    path: str
-    line: int
+    subject: str
+    before: str
+    now: str
+
+
+class ChangeCount(Struct, frozen=True):
+    """How many changes of a kind there are; `severity` is empty where they are not of findings."""
+
+    change: str
+    severity: str
+    number: int
 
 
 class Changes(NamedTuple):
-    """What is different from the run before."""
+    """What is different from the run before; `rows` are those of each kind of change."""
 
-    before: Run
-    compared: Compared
-    findings: ChangedFindings
-    clusters: ChangedClusters
-    moved: Listed[Moved]
-    new: Listed[Changed]
-    gone: Listed[Changed]
+    before: Before
+    counts: list[ChangeCount]
+    rows: dict[str, Listed[Changed]]
 
 
 class Stop(Struct, frozen=True):
-    """A cluster that stops before its target, and the share of it that it reaches."""
+    """A cluster that stops before its target, with the share of it that it reaches.
+
+    A repository makes so many `clusters` alike; `place` is where the first of them is declared.
+    """
 
     cluster: str
     environment: str
-    cloud: str
     repository: str
     owner: str
     reach: str
     share: float | None
     first_limit: str
     move: str
-    path: str
-    line: int
+    clusters: int
+    place: str
+
+
+class FirstLimit(Struct, frozen=True):
+    """A kind of limit that stops clusters first."""
+
+    mechanism: str
+    clusters: int
 
 
 class Shared(Struct, frozen=True):
-    """A limit that clusters share, and of which they need more than there is."""
+    """A limit that clusters share, as the query `shared` has it."""
 
-    kind: str
+    state: str
+    name: str
     account: str
     region: str
-    key: str
-    name: str
-    unit: str
     needed: int
-    is_exact: bool
-    limit: int | None
-    clusters: list[str]
+    needed_is_exact: bool
+    available: int | None
+    unit: str
+    percent: float | None
+    clusters: int
+    takes_most: str
     note: str
 
 
 class Money(Struct, frozen=True):
-    """What one simulated run on each cluster of an owner or of a repository wastes, counted as for a run."""
+    """What one simulated run on each cluster of an owner, or of a repository, wastes, as the query `money` has it."""
 
-    name: str
+    owner: str
     clusters: int
-    waste_least: float
-    waste_most: float
-    priced: int
-    unpriced: int
-    hours_least: float
-    hours_most: float
-    nothing: int
-    unknown: int
+    wasted_dollars_at_least: float | None
+    wasted_dollars_at_most: float | None
+    unpriced_node_hours_at_least: float | None
+    unpriced_node_hours_at_most: float | None
+    clusters_with_dollars: int
+    clusters_without_price: int
+    clusters_unknown: int
+    clusters_perhaps_counted_twice: int
 
 
 class Missing(Struct, frozen=True):
-    """An input without which it is not known how far clusters get; `names` are the first of its repositories."""
+    """An input that checks and clusters wait for, with a place where one of them is."""
 
     missing: str
     remedy: str
     clusters: int
+    checks: int
     repositories: int
-    names: list[str]
+    example: str
 
 
 class RuleCount(Struct, frozen=True):
-    """The findings of a rule. `old` ones were first seen 30 days ago, or earlier; `since` is when the first was.
-
-    `is_since_first`: that was when its repository was first checked, so it is perhaps older.
-    """
+    """The findings of a rule, as the query `rules` has them; `oldest` is the day when the first was first seen."""
 
     rule: str
-    severity: str
+    worst_severity: str
     findings: int
     repositories: int
-    new: int
-    fixable: int
-    old: int
-    since: str
-    is_since_first: bool
+    with_fix: int
+    oldest: str
+    oldest_days: int
+    median_days: int
+
+
+class Fixable(Struct, frozen=True):
+    """How many findings fixes of a class would remove."""
+
+    fix: str
+    findings: int
+
+
+class Point(Struct, frozen=True):
+    """A run of a trend, as the query `trend` has it; `started` is in UTC, to the minute."""
+
+    run: str
+    started: str
+    repositories: int
+    failed: int
+    clusters: int
+    clusters_not_seen: int
+    clusters_that_stop: int
+    clusters_that_reach: int
+    clusters_unknown: int
+    errors: int
+    warnings: int
+    wasted_dollars_at_least: float | None
+    wasted_dollars_at_most: float | None
+    clusters_with_unknown_waste: int
 
 
 class Totals(Struct, frozen=True):
@@ -206,28 +205,23 @@ class Totals(Struct, frozen=True):
 class Trend(NamedTuple):
     """The last runs, the oldest first, and what the first and the last of them say of the same repositories."""
 
-    runs: list[Run]
+    points: list[Point]
     first: Totals | None = None
     last: Totals | None = None
 
 
-class Unchecked(Struct, frozen=True):
-    """A repository that was not checked, or in part."""
+class Check(Struct, frozen=True):
+    """A repository that was not checked or in part, or whose check took long, as the query `repositories` has it."""
 
-    repository: str
-    owner: str
     status: str
+    owner: str
+    repository: str
     reason: str
     attempts: int
-
-
-class Slow(Struct, frozen=True):
-    """A repository whose check took long: seconds, and the most bytes that it had."""
-
-    repository: str
-    seconds: float
-    memory: int
+    seconds: float | None
+    mebibytes: int | None
     files: int
+    last_checked: str
 
 
 class Overview(NamedTuple):
@@ -237,12 +231,14 @@ class Overview(NamedTuple):
     now: Run
     changes: Changes | None
     stops: Listed[Stop]
+    first_limits: list[FirstLimit]
     shared: Listed[Shared]
     shared_unknown: int
     money: Listed[Money]
     is_by_owner: bool
     missing: Listed[Missing]
     rules: Listed[RuleCount]
+    fixable: list[Fixable]
     trend: Trend
-    unchecked: Listed[Unchecked]
-    slow: Listed[Slow]
+    unchecked: Listed[Check]
+    slow: Listed[Check]

@@ -13,7 +13,7 @@ from kcheck.report.html.verdict import MOST_OPEN, verdicts
 from kcheck.report.owners import owners
 from kcheck.report.rule import CLASSES
 from kcheck.report.text import closing, judged_lines, place_text, sorted_checks
-from kcheck.report.verdict import STATES
+from kcheck.report.verdict import STATES, states_text
 from kcheck.source.findings import SAFETIES, Severity
 from kcheck.source.units import counted
 
@@ -62,13 +62,7 @@ def _title(found: Sequence[Verdict], report: Report) -> str:
             return f"How far {one.name} gets is not known"
         return f"{one.name} reaches {f'its target, {one.target}' if one.state == 'reaches' else one.reach}"
     if found:
-        whose = "reaches its" if states["reaches"] == 1 else "reach their"
-        parts = [f"{states['reaches']:,} of {counted(len(found), 'cluster')} {whose} target"]
-        parts += [f"{states['stops']:,} {'stops' if states['stops'] == 1 else 'stop'} before it"] * bool(
-            states["stops"]
-        )
-        parts += [f"{states['unknown']:,} not known"] * bool(states["unknown"])
-        return ", ".join(parts)
+        return states_text(states["reaches"], states["stops"], states["unknown"])
     counts = Counter(finding.severity for finding in report.findings)
     words = [counted(counts[one], one.word) for one in reversed(Severity) if counts[one]]
     return ", ".join(words) or (

@@ -130,7 +130,7 @@ def _levels(outcome: SimulationResult, peak: float) -> tuple[list[Level], int]:
     if case.ceiling is not None:
         others = f", {case.system_nodes:,} of them in other pools" if case.system_nodes else ""
         lines.append(("wall", case.ceiling - case.system_nodes, f"wall: {counted(case.ceiling, 'node')}{others}"))
-    step = _round_step(max(peak, *(number for _, number, _ in lines)) / 5)
+    step = round_step(max(peak, *(number for _, number, _ in lines)) / 5)
     most = step * ceil(max(peak, *(number for _, number, _ in lines)) / step + 0.1)
     found = [Level(kind, text, _y(number, most)) for kind, number, text in lines]
     for number in range(step, most + 1, step):
@@ -144,7 +144,7 @@ def _y(nodes: float, most: int) -> int:
     return round(_HEIGHT * (1 - nodes / most))
 
 
-def _round_step(least: float) -> int:
+def round_step(least: float) -> int:
     """The smallest round number that is not less."""
     size = 1
     while True:
@@ -169,7 +169,7 @@ def _moments(outcome: SimulationResult, total: float, y: int) -> list[Moment]:
 
 
 def _ticks(total: float) -> list[Tick]:
-    step = _round_step(total / 60 / 6)
+    step = round_step(total / 60 / 6)
     times = range(0, int(total / 60) + 1, step)
     return [Tick(f"{time:,}", round(6000 * time / total, 2), "middle" if time else "start") for time in times]
 

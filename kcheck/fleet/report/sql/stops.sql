@@ -1,7 +1,12 @@
--- Clusters that stop before their target, the smallest share of it first.
+-- Clusters that stop before their target, the smallest share of it first; those that a repository makes alike, in several
+-- root modules, are one row.
+WITH last AS (SELECT max(run) AS run FROM runs)
 SELECT
-  clusters.name AS cluster, environment, cloud, clusters.repository, owner, reach, first_limit, move, clusters.path, line,
-  share(state, reaches, first_limit_at, target) AS share
-FROM clusters JOIN repositories USING (run, repository)
-WHERE run = getvariable('now') AND state = 'stops'
-ORDER BY share, target DESC, clusters.repository, cluster, environment
+  c.name AS cluster, c.environment, c.repository, r.owner, c.reach, c.first_limit, c.move,
+  coalesce(c.reaches, c.first_limit_at) / nullif(c.target, 0) AS share,
+  count(*) AS clusters,
+  min(c.path || ':' || c.line) AS place
+FROM clusters AS c JOIN last USING (run) JOIN repositories AS r USING (run, repository)
+WHERE c.state = 'stops'
+GROUP BY ALL
+ORDER BY share, clusters DESC, c.repository, cluster, c.environment, c.first_limit
