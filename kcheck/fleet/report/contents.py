@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.fleet.report import parts
-from kcheck.fleet.report.layout import Column, Part, Report, Rows, Table, dollars, hours, listed, repositories, table
+from kcheck.fleet.report.layout import Column, Part, Report, Rows, Table, dollars, hours, repositories, table
 from kcheck.report.html.document import Number
 from kcheck.report.verdict import states_text
 from kcheck.source.units import counted
