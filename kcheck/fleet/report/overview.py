@@ -51,10 +51,11 @@ class Run(Struct, frozen=True):
 
 
 class Before(Struct, frozen=True):
-    """The run before."""
+    """The run before; `is_older`: some repositories are compared with an older one, as it did not check them."""
 
     started: str
     version: str
+    is_older: bool
 
 
 class Changed(Struct, frozen=True):

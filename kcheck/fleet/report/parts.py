@@ -166,7 +166,7 @@ def rules(found: Overview, most: int) -> Part:
     if found.fixable:
         total = sum(one.findings for one in found.fixable)
         classes = listed([f"{one.findings:,} ({one.fix})" for one in found.fixable])
-        lines.append(f"`kcheck fix` has fixes for {counted(total, 'finding')} of all severities: {classes}.")
+        lines.append(f"kcheck fix has fixes for {counted(total, 'finding')} of all severities: {classes}.")
     has_past = found.changes is not None
     shown = table("Rules", _RULES, Rows((_rule(one, has_past) for one in rows.rows), rows.total), most, "rules")
     return Part("Rules", "rules", lines, [shown])
@@ -181,7 +181,7 @@ _TREND = (
     Column("run (UTC)"), Column("repositories", is_number=True), Column("failed", is_number=True),
     Column("clusters", is_number=True), Column("not seen", is_number=True), Column("stop", is_number=True),
     Column("not known", is_number=True), Column("errors", is_number=True), Column("warnings", is_number=True),
-    Column("wasted per run", is_number=True),
+    Column("wasted per run", is_number=True), Column("waste not known", is_number=True),
 )  # fmt: skip
 
 
@@ -201,17 +201,24 @@ def trend(found: Overview) -> Iterator[Part]:
         lines.append(f"In {same}: {each or 'as many clusters stop, and as many errors and warnings'}.")
     if any(one.clusters_not_seen for one in points):
         lines.append("Not seen: clusters of repositories that the run could not check, as of their last check.")
-    shown = table("Runs", _TREND, Rows(map(_point, points), len(points)), len(points), "trend")
+    cells = [(day, *_point(one)) for day, one in zip(days(points), points, strict=True)]
+    shown = table("Runs", _TREND, Rows(cells, len(cells)), len(cells), "trend")
     yield Part("Trend", "trend", lines, [shown], points)
 
 
+def days(points: Sequence[Point]) -> list[str]:
+    """When runs were: the days, with times where two were on one day."""
+    found = [one.started[:10] for one in points]
+    return found if len(set(found)) == len(found) else [one.started for one in points]
+
+
 def _point(one: Point) -> Sequence[str]:
-    amount = dollars(one.wasted_dollars_at_least or 0, one.wasted_dollars_at_most or 0)
-    is_known = one.wasted_dollars_at_most is not None
+    least, most = one.wasted_dollars_at_least or 0, one.wasted_dollars_at_most or 0
+    is_known = most or not one.clusters_with_unknown_waste
     return (
-        one.started, f"{one.repositories:,}", number(one.failed), f"{one.clusters:,}", number(one.clusters_not_seen),
+        f"{one.repositories:,}", number(one.failed), f"{one.clusters:,}", number(one.clusters_not_seen),
         f"{one.clusters_that_stop:,}", f"{one.clusters_unknown:,}", f"{one.errors:,}", f"{one.warnings:,}",
-        amount if is_known else "not known" if one.clusters_with_unknown_waste else "",
+        dollars(least, most) if is_known else "not known", number(one.clusters_with_unknown_waste),
     )  # fmt: skip
 
 
