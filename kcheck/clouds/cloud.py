@@ -98,6 +98,10 @@ class Cloud(Protocol):
     """Whether clusters of one network may leave through one gateway."""
     extended_plan: str = ""
     """The support plan by which versions of Kubernetes are supported for longer."""
+    reservation_ids: str = ""
+    """What reservations are called everywhere, as a pattern; others have names, which mean something in an account."""
+    reserves_by_machine: bool = False
+    """Whether pools name a group of reservations, of which each is for one machine type."""
     zones_of_pools: str = "subnets"
     """What spreads a pool: its `subnets`, the zones of its `region`, or those that are `listed`."""
 
@@ -105,6 +109,14 @@ class Cloud(Protocol):
     def generator(self) -> str:
         """The module that generates clusters of it."""
         return f"kcheck.generate.{self.name}"
+
+    def region(self, location: str) -> str:
+        """The region of a location of clusters."""
+        return location
+
+    def has_own_addresses(self, cluster: Cluster) -> bool:
+        """Whether the public addresses by which a cluster goes out belong to no other cluster."""
+        return False
 
     def gpu_family(self, family: str) -> str:
         """What the machine families with the same GPUs as this one have in common."""

@@ -139,6 +139,7 @@ class _Cluster:
         return fields.record_of(
             Cluster, cluster.id, cluster.place, self.cloud, cluster.address, cluster.root, gap="", name=name,
             version=fields.text("version"), service_cidr=cluster.service_cidr, network_mode=mode,
+            region=mapped(fields.text("location"), registry.cloud(self.cloud).region),
         )  # fmt: skip
 
     def _own(self, cluster: Cluster) -> Cluster:

@@ -190,14 +190,8 @@ class Reader:
         return has_accelerator(self.cloud, instance_type)
 
     def identity(self, address: str) -> str:
-        """Address and identity of a resource.
-
-        Its root is named where it is not the working directory, its environment where the settings have several.
-        """
-        environment = f"@{self.root.environment}" if self.root.environment else ""
-        if self.folder == "." and not environment:
-            return f"{self.cloud}/{address}"
-        return f"{self.cloud}/{self.folder}{environment}:{address}"
+        """The identity of a resource."""
+        return identity(self.cloud, self.root, address)
 
     def things(self, kind: type[N]) -> list[N]:
         """What this root has of a kind."""
@@ -273,6 +267,15 @@ class Reader:
             for one in self.found.sharings
             if one.pool is not None and isinstance(one.pool.cluster, Known)
         }
+
+
+def identity(cloud: str, root: Module, address: str) -> str:
+    """Address and identity of a resource.
+
+    Its root is named where it is not the working directory, its environment where the settings have several.
+    """
+    folder, environment = root.configuration.folder, f"@{root.environment}" if root.environment else ""
+    return f"{cloud}/{address}" if folder == "." and not environment else f"{cloud}/{folder}{environment}:{address}"
 
 
 def resolve_reference(datum: Datum | None, things: Mapping[str, T]) -> Known[T] | None:

@@ -18,11 +18,13 @@ from kcheck.source.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.fleet.run import Done, Ended
+    from kcheck.fleet.run import Done, Ended, Engine
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
 _LEAST = 64 * 1024**2
+_MOST_LIMITS = 10
+"""Of those that clusters share and exceed, in the summary."""
 
 
 def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
@@ -76,11 +78,16 @@ folder = click.option(
     "--keep", type=click.IntRange(1), default=100, show_default=True, metavar="N",
     help="How many runs the results keep; older ones are deleted.",
 )  # fmt: skip
+@click.option(
+    "--scheduler", metavar="ADDRESS", default=None,
+    help="Check on the workers of this Dask scheduler, tcp://HOST:PORT; local: on a Dask cluster of this machine.",
+)  # fmt: skip
+@click.option("--pack", is_flag=True, help="Send each repository to its worker, which need not see the folder.")
 @click.option("--fresh", is_flag=True, help="Check again what has not changed since the last run, too.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but the summary.")
 def command(
-    paths: tuple[str, ...], output: str, jobs: int | None, timeout: float, memory: int, retries: int, keep: int,
-    fresh: bool, quiet: bool,
+    paths: tuple[str, ...], output: str, jobs: int | None, timeout: float, memory: int, retries: int,
+    keep: int, scheduler: str | None, pack: bool, fresh: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Check many repositories side by side: folders, patterns such as 'checkouts/*', or a list (.yaml).
 
@@ -89,18 +96,18 @@ def command(
     """
     from kcheck.fleet import results
     from kcheck.fleet.kept import Kept
-    from kcheck.fleet.listing import repositories
-    from kcheck.fleet.local import LocalEngine
+    from kcheck.fleet.listing import fleet
     from kcheck.fleet.run import Order, run
+    from kcheck.fleet.shared import OVER, of_run, sentence
     from kcheck.fleet.tables import RunRow
     from kcheck.fleet.task import Bounds
 
-    found = options.with_usage_errors(lambda: repositories(paths))
+    found, limits = options.with_usage_errors(lambda: fleet(paths))
     order = Order(Bounds(timeout, memory), retries, fresh)
     with _result_errors(), results.of_one_run(output) as run_id:
         kept = Kept(output)
         begin = datetime.datetime.now(datetime.UTC)
-        with show_progress(quiet=quiet) as tell, LocalEngine(jobs or os.cpu_count() or 1) as engine:
+        with show_progress(quiet=quiet) as tell, _engine(scheduler, jobs or os.cpu_count() or 1, pack) as engine:
             ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
         row = RunRow(
             run=run_id,
@@ -113,10 +120,16 @@ def command(
             unchanged=sum(one.outcome.is_unchanged for one in ended),
             failed=sum(one.outcome.status == "failed" for one in ended),
         )
-        results.write(output, row, ended, kept, keep=keep)
+        shared = of_run(ended, kept, limits)
+        results.write(output, row, ended, kept, shared, keep=keep)
     for one in ended:
         if one.outcome.reason:
             printing.note(f"{one.repository.name}: {one.outcome.status}: {one.outcome.reason}")
+    over = [sentence(limit) for limit in shared if limit.state == OVER]
+    for line in over[:_MOST_LIMITS]:
+        printing.note(line)
+    if len(over) > _MOST_LIMITS:
+        printing.note(f"{len(over) - _MOST_LIMITS:,} more shared limits are exceeded: kcheck fleet query shared")
     printing.note(_summary(ended))
 
 
@@ -176,6 +189,33 @@ def query(name: str | None, output: str, form: str, *, sql: bool) -> None:
         printing.table(made)
     else:
         printing.page(made)
+
+
+@contextmanager
+def _engine(scheduler: str | None, jobs: int, pack: bool) -> Iterator[Engine]:
+    """What checks: this machine, or the workers of a scheduler.
+
+    Raises:
+        click.UsageError: it cannot be had, or was lost.
+    """
+    from kcheck.fleet.local import LocalEngine
+    from kcheck.fleet.run import EngineError
+
+    if scheduler is None:
+        if pack:
+            raise click.UsageError("--pack is for --scheduler: on this machine, folders are read where they are")
+        with LocalEngine(jobs) as engine:
+            yield engine
+        return
+    try:
+        from kcheck.fleet.dask_engine import dask_engine
+    except ModuleNotFoundError as error:
+        raise click.UsageError("--scheduler needs its library: pip install 'kcheck[fleet]'") from error
+    try:
+        with dask_engine(scheduler, jobs, pack=pack) as remote:
+            yield remote
+    except EngineError as error:
+        raise click.UsageError(str(error)) from error
 
 
 @contextmanager

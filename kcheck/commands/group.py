@@ -101,8 +101,8 @@ class _Commands(click.Group):
 def cli() -> None:
     """Report what breaks first when a Kubernetes training job scales to N nodes and what it wastes, and fix it.
 
-    Reads Terraform and Kubernetes manifests together. Opens no network connection, except usage with --prometheus, and
-    runs nothing, except helm with --render helm and git with --diff-base.
+    Reads Terraform and Kubernetes manifests together. Opens no network connection, except usage with --prometheus and
+    fleet with --scheduler, and runs nothing, except helm with --render helm and git with --diff-base.
     """
 
 

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
 FOREIGN = frozenset({"vendor", "testdata"})
 """What somebody else maintains, or is broken on purpose; people put Terraform and manifests there."""
-_WITHOUT = FOREIGN | {
+_FETCHED = ".terraform"
+_COPIES = frozenset({_FETCHED, ".external_modules"})
+"""Folders with copies of modules, which are read where a source leads there."""
+_WITHOUT = FOREIGN | _COPIES | {
     "node_modules", "__pycache__", "site-packages", "venv",
     ".git", ".hg", ".svn", ".bzr", ".jj",
-    ".terraform", ".terragrunt-cache", ".terragrunt-stack", ".external_modules", ".kitchen",
+    ".terragrunt-cache", ".terragrunt-stack", ".kitchen",
     ".cache", ".tox", ".nox", ".venv", ".env", ".virtualenv", ".eggs", ".npm", ".yarn", ".pnpm-store", ".gradle", ".m2",
     ".mvn", ".cargo", ".rustup", ".bundle", ".next", ".nuxt", ".serverless", ".aws-sam", ".direnv", ".devenv",
     ".devbox", ".ipynb_checkpoints", ".dart_tool", ".stack-work", ".sonar", ".nyc_output", ".minikube",
@@ -33,6 +36,14 @@ _DEPTH, _ENTRIES = 3, 200
 def is_ours(folder: str) -> bool:
     """Whether a folder is looked into, by its name."""
     return folder not in _WITHOUT and not (folder[0] == "." and folder.endswith("_cache"))
+
+
+def may_be_read(path: str) -> bool:
+    """Whether anything reads a folder: the walk, or a module's source that leads to it. All of it matters then."""
+    above, name = os.path.split(path)
+    if os.path.basename(above) == _FETCHED:
+        return name == "modules"
+    return is_ours(name) or name in FOREIGN or name in _COPIES
 
 
 def is_workflows(path: str) -> bool:

@@ -4,43 +4,34 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck import __version__
 from kcheck.config.config import ConfigError
 from kcheck.config.effective import effective_config
 from kcheck.engine import linter
 from kcheck.files import system
 from kcheck.files.tree import PathError, Tree
+from kcheck.fleet.code import code
+from kcheck.fleet.quick import FOLDER, quick_outcome, replaced
 from kcheck.fleet.revision import revision
 from kcheck.fleet.rows import rows_of
 from kcheck.fleet.task import CHECKED, PARTLY, Outcome, Past, failed
 from kcheck.source import deadline
-from kcheck.source.bundled import PROFILES, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kcheck.config.config import Config
     from kcheck.fleet.task import Settings, Task
-
-FOLDER = "\0folder\0"
-"""Stands for the folder of a repository: no path has it."""
 
 
 def check(task: Task) -> Outcome:
     """Check the repository of a task, which the process is moved to; whatever it has, there is an outcome."""
     begin, cpu = time.monotonic(), time.process_time()
-    try:
-        os.chdir(task.folder)
-    except OSError as error:
-        return failed(f"{task.folder}: {error.strerror}")
+    quick = quick_outcome(task)
+    if quick is not None:
+        return quick
     here = os.getcwd()
-    if task.past is not None and is_same(task.past, task.settings, here):
-        return Outcome(CHECKED, past=task.past, is_unchanged=True, revision=revision())
     recording = system.record()
     try:
         outcome = _checked(task)
@@ -54,7 +45,7 @@ def check(task: Task) -> Outcome:
     past = None
     if recording.is_complete and outcome.status == CHECKED:
         answers = [(question, about, answer) for (question, about), answer in recording.answers.items()]
-        past = Past(code(), task.settings, list(_replaced(answers, here, FOLDER)))
+        past = Past(code(), task.settings, list(replaced(answers, here, FOLDER)))
     return replace(
         outcome,
         past=past,
@@ -62,11 +53,6 @@ def check(task: Task) -> Outcome:
         seconds=time.monotonic() - begin,
         cpu_seconds=time.process_time() - cpu,
     )
-
-
-def is_same(past: Past, settings: Settings, here: str) -> bool:
-    """Whether a check in the current folder, called `here`, would find what the one of the past has found."""
-    return past.code == code() and past.settings == settings and system.is_same(_replaced(past.answers, FOLDER, here))
 
 
 def _checked(task: Task) -> Outcome:
@@ -102,24 +88,3 @@ def _config(settings: Settings) -> Config:
     flags = {"nodes": settings.nodes, "price": settings.price, "var_files": settings.var_files}
     config = effective_config(settings.roots, None, flags, top=".")
     return replace(config, environments=settings.environments) if settings.environments else config
-
-
-def _replaced(answers: Iterable[tuple[str, str, str]], old: str, new: str) -> Iterable[tuple[str, str, str]]:
-    for question, about, answer in answers:
-        yield question, about.replace(old, new), answer.replace(old, new)
-
-
-@cache
-def code() -> str:
-    """What tells this kcheck, with its rules and numbers, from any other, on whatever machine."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    todo = [("", package), *((name, path) for name, path in (("rules", RULES), ("profiles", PROFILES)))]
-    found = []
-    while todo:
-        name, folder = todo.pop()
-        for entry in os.scandir(folder):
-            if entry.is_dir():
-                todo += [] if entry.name == "__pycache__" else [(f"{name}/{entry.name}", entry.path)]
-            elif not entry.name.endswith(".pyc"):
-                found.append(f"{name}/{entry.name} {system.digest(system.read(entry.path))}")
-    return system.digest("\n".join([__version__, *sorted(found)]).encode())

@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from kcheck.files import save, system
+from kcheck.fleet.tables import Found, Uses
 from kcheck.fleet.task import Outcome, Past, encoded
 
 _T = TypeVar("_T")
@@ -44,6 +45,11 @@ class Kept:
     def outcome(self, name: str) -> Outcome | None:
         """The last outcome."""
         return self._read(name, Outcome)
+
+    def uses(self, name: str) -> Uses | None:
+        """What the clusters of the last outcome take of limits that they share."""
+        found = self._read(name, Found)
+        return found.rows if found is not None else None
 
     def keep(self, name: str, outcome: Outcome) -> None:
         """Keep an outcome in place of the one before: whoever reads sees the one or the other."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kcheck.config import schemas
 from kcheck.config.config import ConfigError, Environment
 from kcheck.files import system
+from kcheck.fleet.stated import Stated, stated
 from kcheck.fleet.task import Settings
 from kcheck.source.text import Source
 from kcheck.source.values import plain
@@ -19,6 +20,8 @@ from kcheck.source.values import plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from fractions import Fraction
+
+    from kcheck.source.values import DatumValue, Known
 
 _MOST_BYTES = 20_000_000
 """Of a list."""
@@ -86,17 +89,29 @@ class _Entry(TypedDict, total=False):
     environments: list[_Environment]
 
 
-def repositories(paths: Iterable[str]) -> list[Repository]:
+class Fleet(NamedTuple):
+    """Repositories, and what lists say of the limits that their clusters share."""
+
+    repositories: list[Repository]
+    limits: Stated
+
+
+def fleet(paths: Iterable[str]) -> Fleet:
     """The repositories of folders, patterns and lists, each once, in order.
 
     Raises:
         ConfigError: a path leads to nothing, a list makes no sense, or two repositories have one name.
     """
     found: dict[str, Repository] = {}
+    limits = Stated()
     for path in paths:
-        for one in _listed(path) if path.endswith((".yaml", ".yml")) and system.is_file(path) else _matched(path):
+        matched = _matched(path)
+        if path.endswith((".yaml", ".yml")) and system.is_file(path):
+            data = _list(path)
+            matched, limits = _listed(path, data), stated(data).over(limits)
+        for one in matched:
             found[system.real_path(one.folder)] = one
-    return _named(list(found.values()))
+    return Fleet(_named(list(found.values())), limits)
 
 
 def _matched(path: str) -> Iterator[Repository]:
@@ -112,8 +127,8 @@ def _matched(path: str) -> Iterator[Repository]:
         yield Repository("", os.path.abspath(folder))
 
 
-def _listed(path: str) -> Iterator[Repository]:
-    """The repositories of a list.
+def _list(path: str) -> Known[DatumValue]:
+    """What a list says.
 
     Raises:
         ConfigError: it makes no sense.
@@ -124,6 +139,15 @@ def _listed(path: str) -> Iterator[Repository]:
         raise ConfigError(f"{path}: {error.strerror}") from error
     data = schemas.document(source)
     schemas.check(data, "fleet", "key", "the list of a fleet")
+    return data
+
+
+def _listed(path: str, data: Known[DatumValue]) -> Iterator[Repository]:
+    """The repositories of a list.
+
+    Raises:
+        ConfigError: it makes no sense.
+    """
     entries: list[_Entry] = plain(data)["repositories"]
     if not entries:
         raise ConfigError(f"{path}: it lists no repository")

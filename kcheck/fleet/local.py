@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from queue import Queue
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from kcheck.fleet.frames import read_frame, write_frame
-from kcheck.fleet.station import GRACE
+from kcheck.fleet.station import GRACE, IDLE
 from kcheck.fleet.task import Outcome, Task, failed
 
 if TYPE_CHECKING:
@@ -30,26 +33,31 @@ class Station:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._is_closed = False
+        self.is_closed = False
+        self._used = monotonic()
 
     def outcome(self, task: Task) -> Outcome:
         """What becomes of a task, in any case and in bounded time."""
         begin = monotonic()
         try:
-            process = self._started()
-            data = _exchanged(process, msgspec.msgpack.encode(task), task.bounds.seconds + GRACE + _START)
+            with _unpacked(task) as there:
+                data = _exchanged(self._started(), msgspec.msgpack.encode(there), task.bounds.seconds + GRACE + _START)
+                if data is None:
+                    self._end()
             outcome = None if data is None else msgspec.msgpack.decode(data, type=Outcome)
+        except UnicodeEncodeError:
+            return failed("its path, or a setting, is no text in UTF-8")
         except (OSError, msgspec.MsgspecError) as error:
             self._end()
-            return failed(f"no process checks it: {error}", can_retry=True)
+            return failed(f"no process checks it: {error}", can_retry=not self.is_closed)
+        self._used = monotonic()
         if outcome is None:
-            self._end()
-            return failed("the process that checked it has ended", can_retry=not self._is_closed)
+            return failed("the process that checked it has ended", can_retry=not self.is_closed)
         return replace(outcome, seconds=outcome.seconds or monotonic() - begin)
 
     def close(self) -> None:
-        """End the process, whatever it does."""
-        self._is_closed = True
+        """End the process, whatever it does; there is none afterwards."""
+        self.is_closed = True
         self._end()
 
     @property
@@ -58,11 +66,24 @@ class Station:
         return self._process.pid if self._process is not None else None
 
     def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
+        """The process.
+
+        Raises:
+            OSError: there is none to be had.
+        """
+        if self._process is not None and monotonic() - self._used > IDLE / 2:  # it may be about to end
+            self._end()
+        process = self._process
+        if process is None:
             # -P: the folder that kcheck is called in may be a stranger's, and is no place for modules
             command = [sys.executable, "-P", "-m", "kcheck.fleet.station"]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
-        return self._process
+            process = self._process = subprocess.Popen(  # noqa: S603
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=_OWN_GROUP
+            )
+        if self.is_closed:  # by another thread, which may have seen no process yet
+            self._end()
+            raise ProcessLookupError("the run has ended")
+        return process
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -73,6 +94,38 @@ class Station:
             with suppress(OSError):
                 stream.close()
         process.wait()
+
+
+_OWN_GROUP = 0 if os.name == "posix" else None
+"""Ctrl-C at the terminal is for the client, which ends its processes."""
+
+
+@contextmanager
+def _unpacked(task: Task) -> Iterator[Task]:
+    """A task with a folder to unpack its archive in, which is gone afterwards, whatever becomes of the process.
+
+    Raises:
+        OSError: there is no such folder to be had.
+    """
+    if not task.archive:
+        yield task
+        return
+    folder = tempfile.mkdtemp(prefix="kcheck-fleet-")
+    try:
+        own = os.path.join(folder, os.path.basename(task.folder) or "repository")  # modules may be known by its name
+        os.mkdir(own)
+        yield replace(task, folder=own)
+    finally:
+        _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder that a process may have been killed in, which takes the system a moment."""
+    for _ in range(50):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.lexists(folder):
+            return
+        sleep(0.05)
 
 
 def _exchanged(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> bytes | None:
@@ -119,7 +172,7 @@ class LocalEngine:
 
         def work(station: Station) -> None:
             try:
-                while True:
+                while not station.is_closed:
                     with taking:
                         task = next(left, None)
                     if task is None:

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.files import save, system
 from kcheck.files.lock import LockedError, locked
 from kcheck.fleet.columns import columns
 from kcheck.fleet.database import DATABASE, ResultsError, connected, failures, quoted
+from kcheck.fleet.shared import placed
 from kcheck.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
 from kcheck.fleet.task import FAILED, escaped
 
@@ -157,6 +159,8 @@ def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
     outcome = one.outcome
     last = kept.outcome(one.repository.name) if outcome.status != FAILED else None
     rows = last.rows if last is not None else None
+    if rows is not None:
+        rows = replace(rows, clusters=[placed(cluster, one.repository) for cluster in rows.clusters])
     is_lost = rows is None and outcome.status != FAILED
     found = rows or Rows()
     severities = [finding.severity for finding in found.findings]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.engine.judged import missing_input
 from kcheck.fleet.tables import ClusterRow, FindingRow, LimitRow, Rows, UndecidedRow
+from kcheck.fleet.uses import uses_of
 from kcheck.report import capacity
 from kcheck.report.fingerprint import fingerprints
 from kcheck.report.owners import owners
@@ -14,7 +15,7 @@ from kcheck.report.verdict import Savings, reach_of
 from kcheck.scale import walls
 from kcheck.source.findings import Severity, UnknownInput
 from kcheck.source.reasons import cause_of
-from kcheck.source.values import Unknown
+from kcheck.source.values import Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +42,7 @@ def rows_of(result: Result) -> Rows:
             for (finding, fingerprint), own in zip(fingerprints(result.findings), numbers, strict=True)
         ],
         undecided=list(_undecided(result)),
+        uses=[row for cluster in result.world.inventory.clusters for row in uses_of(cluster, result.world)],
         suppressed=result.suppressed,
     )
 
@@ -66,11 +68,13 @@ def _cluster(
     return ClusterRow(
         cluster=cluster.id,
         name=capacity.cluster_name(cluster),
+        is_named=bool(known(cluster.name)),
         cloud=cluster.cloud,
         root=cluster.root,
         environment=cluster.environment,
-        account="",
-        region="",
+        account=known(cluster.account) or "",
+        region=known(cluster.region) or "",
+        group=known(cluster.group) or "",
         path=path,
         line=line,
         target=world.sizes.wanted_interval(cluster).exact,

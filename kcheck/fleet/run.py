@@ -17,11 +17,19 @@ if TYPE_CHECKING:
     from kcheck.fleet.listing import Repository
 
 
+class EngineError(Exception):
+    """There is nothing to check repositories with, or not any more."""
+
+
 class Engine(Protocol):
     """What checks repositories: `jobs` at a time. `name` is local, or the address of a scheduler."""
 
-    jobs: int
     name: str
+
+    @property
+    def jobs(self) -> int:
+        """Repositories checked at a time."""
+        ...
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
         """What becomes of each task, in the order in which they end; tasks are taken when there is room for them."""

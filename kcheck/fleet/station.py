@@ -1,7 +1,8 @@
 """A process that is ready to check: it has the rules in memory, and each repository gets a process of its own from it.
 
 Where the system can fork, that takes a hundredth of starting Python, and whatever a repository does to its process, the
-next one begins as fresh. It is no daemon of anybody: it ends when nobody writes to it any more, and so does its child.
+next one begins as fresh. The rules come into memory with the first repository that has changed. It is no daemon of
+anybody: it ends when nobody writes to it any more, and so does its child.
 
 Run as `python -m kcheck.fleet.station`: tasks come on stdin, outcomes go to stdout, each with its length before it.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import gc
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -19,14 +21,34 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 import msgspec
 from msgspec.structs import replace
 
+from kcheck.fleet.code import code
 from kcheck.fleet.frames import read_frame, write_frame
-from kcheck.fleet.task import Outcome, Task, encoded, failed
+from kcheck.fleet.quick import may_be_quick, quick_outcome
+from kcheck.fleet.task import CHANGED, Outcome, Task, encoded, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
+
+    Action: TypeAlias = Callable[[Task], Outcome]
 
 GRACE = 10.0
 """Seconds after its time that a repository may take to say what it found."""
+IDLE = 120.0
+"""Seconds without a task after which a station ends, as whoever made it may have forgotten it."""
+
+
+class _AloneError(Exception):
+    """Nobody waits for outcomes any more."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task.name)
+        self._task = task
+
+    def remove(self) -> None:
+        """Remove what was unpacked, in place of the client that made the folder."""
+        if self._task.archive:
+            shutil.rmtree(os.path.dirname(self._task.folder), ignore_errors=True)
 
 
 def main() -> None:
@@ -37,32 +59,60 @@ def main() -> None:
         os.dup2(silent, stream)
     for number in (signal.SIGINT, signal.SIGTERM):  # who is asked to end by these is the one that waits for outcomes
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
-    _warm()
-    answer = _in_a_fork if hasattr(os, "fork") else _here
-    while (data := read_frame(tasks)) is not None:
-        task = msgspec.msgpack.decode(data, type=Task)
-        write_frame(outcomes, encoded(answer(task, tasks)))
+    is_warm = False
+    try:
+        while (data := _next(tasks)) is not None:
+            task = msgspec.msgpack.decode(data, type=Task)
+            outcome = None
+            if not is_warm and may_be_quick(task):
+                outcome = _answer(task, _quick, tasks, outcomes)
+            if outcome is None or outcome.status == CHANGED:
+                is_warm = is_warm or _warm()
+                outcome = _answer(task, _checked, tasks, outcomes)
+            write_frame(outcomes, encoded(replace(outcome, code=code())))
+    except OSError:  # nobody waits for outcomes any more
+        sys.exit(1)
+    except _AloneError as error:
+        error.remove()
+        sys.exit(1)
 
 
-def _warm() -> None:
-    """Have in memory what every check needs."""
-    from kcheck.config.config import Config
-    from kcheck.engine import rules
-    from kcheck.fleet import check
-
-    rules.selected(Config())
-    check.code()
-    gc.collect()
-    gc.freeze()  # forked processes share it as long as nobody writes to it
+def _next(tasks: BinaryIO) -> bytes | None:
+    """The next task; None if there are no more, or none comes for long. None is under way when this is asked."""
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(tasks, select.POLLIN)
+        if not poll.poll(IDLE * 1000):
+            return None
+    return read_frame(tasks)
 
 
-def _attempt(task: Task) -> Outcome:
-    """Check; whatever fails is an outcome."""
-    from kcheck.fleet.check import check
+def _warm() -> bool:
+    """Have in memory what every check needs; that takes as long as checking several small repositories."""
+    from kcheck.fleet.warm import warm
 
     gc.disable()
+    warm()
+    gc.collect()
+    gc.freeze()  # forked processes share it as long as nobody writes to it
+    return True
+
+
+def _checked(task: Task) -> Outcome:
+    from kcheck.fleet.check import check
+
+    return check(task)
+
+
+def _quick(task: Task) -> Outcome:
+    return quick_outcome(task) or Outcome(CHANGED)
+
+
+def _attempt(task: Task, action: Action) -> Outcome:
+    """Check, or look whether that is needed; whatever fails is an outcome."""
+    gc.disable()
     try:
-        return check(task)
+        return action(task)
     except MemoryError:
         return failed("it needs more memory than it may have (--memory)", can_retry=True)
     except Exception as error:
@@ -71,26 +121,55 @@ def _attempt(task: Task) -> Outcome:
         return failed(f"a bug in kcheck: {description(error)}")
 
 
-def _here(task: Task, _tasks: BinaryIO) -> Outcome:
-    return _attempt(task)
+def _answer(task: Task, action: Action, tasks: BinaryIO, outcomes: BinaryIO) -> Outcome:
+    """What comes of an action, in a process of its own where the system can fork.
+
+    Raises:
+        _AloneError: nobody waits for it any more.
+    """
+    return _in_a_fork(task, action, tasks, outcomes) if hasattr(os, "fork") else _here(task, action)
+
+
+def _here(task: Task, action: Action) -> Outcome:
+    """Check in this process, which leaves the folder afterwards: Windows removes none that a process is in."""
+    here = os.getcwd()
+    try:
+        return _attempt(task, action)
+    finally:
+        os.chdir(here)
 
 
 # --- in a process of its own
 
 
-def _in_a_fork(task: Task, tasks: BinaryIO) -> Outcome:
-    """Check in a forked process, which is ended when its time is over, or when nobody waits for it any more."""
-    output, own = os.pipe()
-    process = os.fork()
+def _in_a_fork(task: Task, action: Action, tasks: BinaryIO, outcomes: BinaryIO) -> Outcome:
+    """Check in a forked process, which is ended when its time is over, or when nobody waits for it any more.
+
+    Raises:
+        _AloneError: that is so.
+    """
+    (output, own), (alive, held) = os.pipe(), os.pipe()
+    try:
+        process = os.fork()
+    except OSError as error:
+        for end in (output, own, alive, held):
+            os.close(end)
+        return failed(f"no process checks it: {error.strerror}", can_retry=True)
     if not process:
-        os.close(output)
-        _leave(lambda: _send(own, task))
+        # what it has of its parent's pipes would keep them open for whoever waits for that one to end
+        others = (output, held, tasks.fileno(), outcomes.fileno())
+        _leave(lambda: _send(task, action, own, alive, others))
     os.close(own)
-    with os.fdopen(output, "rb") as pipe:
-        data = _received(pipe, tasks, time.monotonic() + task.bounds.seconds + GRACE)
-    if data is None:
-        os.kill(process, signal.SIGKILL)
-    _, status, usage = os.wait4(process, 0)
+    os.close(alive)
+    data = None
+    try:
+        with os.fdopen(output, "rb") as stream:
+            data = _received(stream, tasks, task)
+    finally:
+        if data is None:
+            os.kill(process, signal.SIGKILL)
+        _, status, usage = os.wait4(process, 0)
+        os.close(held)
     if data is None:
         outcome = failed(f"it did not end within {task.bounds.seconds:g} s (--timeout)")
     elif not data:
@@ -109,19 +188,41 @@ def _leave(action: Callable[[], None]) -> NoReturn:
         os._exit(1)
 
 
-def _send(own: int, task: Task) -> None:
-    """Check in this process, and send the outcome."""
+def _send(task: Task, action: Action, own: int, alive: int, others: tuple[int, ...]) -> None:
+    """Act in this process, which is a child of the station, and send the outcome."""
     from kcheck.source import deadline
 
+    for end in others:
+        os.close(end)
+    _end_with(alive)
+    os.dup2(1, 2)  # what a library says when it fails is no news for a terminal
     station = os.getppid()
     _limit_memory(task.bounds.memory)
     found: list[Outcome] = []
     try:
-        deadline.run_until(lambda: os.getppid() != station, lambda: found.append(_attempt(task)))
+        deadline.run_until(lambda: os.getppid() != station, lambda: found.append(_attempt(task, action)))
     finally:
         _limit_memory(None)
     with os.fdopen(own, "wb") as pipe:
         write_frame(pipe, encoded(found[0]))
+
+
+def _end_with(alive: int) -> None:
+    """Have the system end this process, whatever it does, when nobody holds the other end of a pipe any more.
+
+    Elsewhere than on Linux, it asks by itself from time to time.
+    """
+    if sys.platform != "linux":
+        return
+    import fcntl
+
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(alive, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(alive, fcntl.F_SETFL, os.O_ASYNC)
+    poll = select.poll()
+    poll.register(alive, select.POLLIN)
+    if poll.poll(0):  # it was too late for the signal
+        os._exit(1)
 
 
 def _limit_memory(most: int | None) -> None:
@@ -140,16 +241,21 @@ def _limit_memory(most: int | None) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _received(pipe: BinaryIO, tasks: BinaryIO, end: float) -> bytes | None:
-    """What the child sends, empty if it ended without; None if its time is over. Ends this process with its client."""
+def _received(pipe: BinaryIO, tasks: BinaryIO, task: Task) -> bytes | None:
+    """What the child sends, empty if it ended without; None if its time is over.
+
+    Raises:
+        _AloneError: whoever waits for it has ended.
+    """
     parts: list[bytes] = []
+    end = time.monotonic() + task.bounds.seconds + GRACE
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
     poll.register(tasks, select.POLLHUP)
     while (left := end - time.monotonic()) > 0:
         for stream, event in poll.poll(left * 1000):
             if stream == tasks.fileno():
-                raise SystemExit(1)
+                raise _AloneError(task)
             if event & (select.POLLIN | select.POLLHUP):
                 part = os.read(pipe.fileno(), 1 << 20)
                 if not part:

@@ -63,11 +63,13 @@ class ClusterRow(Struct, frozen=True):
 
     cluster: Annotated[str, _is("its id in the repository")]
     name: Annotated[str, _is("what people call it")]
+    is_named: Annotated[bool, _is("whether that is its name in the cloud; else it is its address in the code")]
     cloud: Annotated[str, _is("eks, gke, aks, ack or selfmanaged")]
     root: Annotated[str, _is("the root module that makes it")]
     environment: Annotated[str, _is("the environment of the settings that it is of; empty if there is none")]
     account: Annotated[str, _is("account, project or subscription; empty if it is not known")]
     region: Annotated[str, _is("the region; empty if it is not known")]
+    group: Annotated[str, _is("what its name is unique in, beside these: a resource group (AKS), a location (GKE)")]
     path: Annotated[str, _PATH]
     line: Annotated[int, _LINE]
     target: Annotated[int | None, _is("nodes that are asked for, or that its pools may have; null if not known")]
@@ -135,17 +137,23 @@ class UndecidedRow(Struct, frozen=True):
     remedy: Annotated[str, _is("how to give it, where that is known")]
 
 
+EVERYWHERE, IN_ACCOUNT, IN_REPOSITORY = "everywhere", "account", "repository"
+"""Where the key of a shared limit means the same: `account` is one account, in one region."""
+
+
 class UseRow(Struct, frozen=True):
     """What a cluster at its target takes of a limit that it shares with others."""
 
     cluster: Annotated[str, _CLUSTER]
     kind: Annotated[str, _is("quota, address-units, docker-hub or reservation")]
     key: Annotated[str, _is("which one: code of a quota, network, way out, reservation; empty: unknown")]
+    scope: Annotated[str, _is("where the key means the same: everywhere, account (and region), or repository")]
     name: Annotated[str, _is("what people call it")]
     unit: Annotated[str, _is("what is counted")]
     needed: Annotated[int, _is("how much the cluster takes, at least")]
     is_exact: Annotated[bool, _is("whether it cannot be more")]
     limit: Annotated[int | None, _is("how much there is, as far as the repository or kcheck knows")]
+    limit_name: Annotated[str, _is("what `limits` in kcheck.yaml call that number; empty if they have no name for it")]
     path: Annotated[str, _PATH]
     line: Annotated[int, _LINE]
 
@@ -195,3 +203,16 @@ class Rows(Struct, frozen=True):
     undecided: list[UndecidedRow] = []
     uses: list[UseRow] = []
     suppressed: int = 0
+
+
+class Uses(Struct, frozen=True):
+    """Of these rows, clusters and what they take of shared limits."""
+
+    clusters: list[ClusterRow] = []
+    uses: list[UseRow] = []
+
+
+class Found(Struct, frozen=True):
+    """An outcome, of which only these rows are read."""
+
+    rows: Uses | None = None

@@ -8,6 +8,8 @@ from kcheck.fleet.tables import Rows
 
 CHECKED, PARTLY, FAILED = "checked", "partly", "failed"
 """What becomes of a repository: judged, judged until its time was over, or not judged at all."""
+PACKED, CHANGED = "packed", "changed"
+"""What becomes of one that is to be checked elsewhere, or has to be checked; both within a run only."""
 
 SECONDS, MEMORY = 600.0, 4 * 1024**3
 """The time and the memory (bytes) that a repository may take, unless the user says otherwise."""
@@ -46,7 +48,10 @@ class Past(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """A repository to check: a folder that the worker sees, or its files as an archive. `past` is of its last check."""
+    """A repository to check: a folder that the worker sees, or its files as an archive. `past` is of its last check.
+
+    `is_packing` asks for its archive instead, unless it is unchanged.
+    """
 
     name: str
     folder: str
@@ -54,13 +59,15 @@ class Task(Struct, frozen=True):
     bounds: Bounds = Bounds()
     past: Past | None = None
     archive: bytes = b""
+    is_packing: bool = False
 
 
 class Outcome(Struct, frozen=True):
     """What became of a task. `rows` is None where it failed, or where it `is_unchanged`.
 
     `seconds` and `cpu_seconds` are what its check took, `memory` the most bytes it had. `past` is None where the next
-    run cannot take it over.
+    run cannot take it over, and where that of the last one still holds. `code` is that of the kcheck that answers,
+    `archive` what was asked for with `is_packing`.
     """
 
     status: str
@@ -74,6 +81,8 @@ class Outcome(Struct, frozen=True):
     cpu_seconds: float = 0.0
     memory: int = 0
     files: int = 0
+    code: str = ""
+    archive: bytes = b""
 
 
 def failed(reason: str, *, can_retry: bool = False) -> Outcome:

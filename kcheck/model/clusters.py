@@ -116,6 +116,9 @@ class Cluster(Thing, frozen=True):
     those from which its API server can be reached beside its own network; none where it has a private address only.
     `serverless` are its profiles of pods that get no node of it (Fargate).
     `ip_family` is that of its pods and Services, ipv4 or ipv6 (EKS).
+    `account` is the account, project or subscription that it is in, and `group` what its name is unique in beside that
+    and the `region`: a resource group (AKS) or a location (GKE). `network_id` is the id of its network where that is
+    written, else that of a network in this code (EKS).
     """
 
     cloud: str
@@ -160,6 +163,10 @@ class Cluster(Thing, frozen=True):
     api_ranges: Value[tuple[str, ...]] = NOTHING
     serverless: Value[tuple[str, ...]] = NOTHING
     ip_family: Value[str] = NOTHING
+    account: Value[str] = NOTHING
+    region: Value[str] = NOTHING
+    group: Value[str] = NOTHING
+    network_id: Value[str] = NOTHING
     environment: str = ""
 
 

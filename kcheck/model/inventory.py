@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
     from kcheck.model.pods import Addon, Mirror, Monitor, Service, Workload
-    from kcheck.model.pools import KarpenterPool, NodePool
+    from kcheck.model.pools import KarpenterPool, NodePool, Reservation
     from kcheck.model.queues import (
         Admission,
         Namespace,
@@ -72,6 +72,7 @@ class Inventory(Struct, eq=False):
     subnets: list[Subnet] = []
     ranges: list[PodRange] = []
     reserved: list[Reserved] = []
+    reservations: list[Reservation] = []
     karpenter: list[KarpenterPool] = []
     workloads: list[Workload] = []
     mirrors: list[Mirror] = []

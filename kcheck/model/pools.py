@@ -113,6 +113,7 @@ class Addresses(Struct, frozen=True, eq=False):
 class Market(Struct, frozen=True, eq=False):
     """How machines are bought: `charge` is the billing method, `reservation` a paid reservation.
 
+    `reservation_id` tells which one, by its id, name, or the resource that makes it; unset where only its kind is said.
     `bid` is how a spot pool bids, `price_caps` the most that it pays for a machine type in dollars an hour;
     `on_demand_fallback` says that it takes nodes at full price where there are no others. A pool of both kinds buys
     `on_demand` percent of its nodes on demand, after the first `on_demand_base`.
@@ -126,6 +127,22 @@ class Market(Struct, frozen=True, eq=False):
     on_demand: Value[int] = NOTHING
     on_demand_base: Value[int] = NOTHING
     reservation: Value[str] = NOTHING
+    reservation_id: Value[str] = NOTHING
+
+
+class Reservation(Thing, frozen=True, eq=False):
+    """Machines that are kept for pools which name it, by its address or name: `size` of them.
+
+    Where pools name a `group` of such, it is for those of the type `machine`.
+    """
+
+    address: str
+    root: str
+    environment: str
+    size: Value[int]
+    name: Value[str] = NOTHING
+    group: Value[str] = NOTHING
+    machine: Value[str] = NOTHING
 
 
 class Scheduling(Struct, frozen=True, eq=False):

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
-from kcheck.model import NOTHING, Cni, NodePool, PodRange, Subnet
+from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
 from kcheck.numbers import machines
 from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes
 from kcheck.source.interval import Interval
@@ -75,6 +75,19 @@ def per_node(pool: NodePool, world: World) -> Estimate:
     if isinstance(inside, Known):
         return whole
     return Estimate(Interval(1, whole.bounds.high), reason_of(inside))
+
+
+def pods_have_interfaces(cluster: Cluster) -> bool:
+    """Whether pods have addresses of the VPC on interfaces of their nodes (EKS)."""
+    cni = cluster.cni
+    return cni is not None and bool(known(cluster.pods_take_addresses) or known(cni.custom_networking))
+
+
+def address_units(cluster: Cluster, world: World) -> dict[str, Interval]:
+    """Address units of its VPC that a node of each pool takes, by its id; none where prefixes take their place."""
+    if cluster.cni is None or not pods_have_interfaces(cluster) or known(cluster.cni.prefix_delegation):
+        return {}
+    return {pool.id: per_node(pool, world).bounds for pool in world.pools.of_cluster(cluster)}
 
 
 def addresses_per_node(pool: NodePool, world: World) -> Value[int]:

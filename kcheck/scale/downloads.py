@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import NODE_ADDRESSES
 from kcheck.model.image_names import DOCKER_HUB
 from kcheck.source.values import Known, Origin, Unknown, Value, equals, known
 
 if TYPE_CHECKING:
-    from kcheck.model import Image, Workload
+    from kcheck.model import Cluster, Image, Workload
     from kcheck.scale.world import World
 
 
@@ -19,6 +19,32 @@ def hub_images(workload: Workload) -> dict[str, Image]:
         return {}
     images = [image for image in workload.images if equals(image.registry, DOCKER_HUB)]
     return {image.text.value: image for image in images if isinstance(image.text, Known)}
+
+
+class HubPulls(NamedTuple):
+    """Anonymous pulls from Docker Hub: images of a workload, and the number of its pods; None for one on each node.
+
+    Those that are not `sure` have an unknown number of pods: one on each node at the most.
+    """
+
+    sure: list[tuple[int, int | None]]
+    unsure: list[tuple[int, int | None]]
+    images: list[Image]
+
+
+def hub_pulls(cluster: Cluster, world: World) -> HubPulls:
+    """What the workloads of a cluster pull from Docker Hub on fresh nodes, without signing in and without a mirror."""
+    result = HubPulls([], [], [])
+    for workload in world.deployed.on(cluster).workloads:
+        spared = known(workload.pull_secrets) or known(mirrored(workload, world))
+        own = {} if spared else hub_images(workload)
+        pods = known(workload.pods)
+        if own and (workload.per_node or pods is not None):
+            result.sure.append((len(own), None if workload.per_node else pods))
+            result.images.extend(own.values())
+        elif own and workload.batch:
+            result.unsure.append((len(own), None))
+    return result
 
 
 def mirrored(workload: Workload, world: World) -> Value[bool]:

@@ -21,6 +21,8 @@ _WHEEL = os.path.join(_PACKAGE, "_data")
 ROOT = _WHEEL if os.path.isdir(_WHEEL) else os.path.dirname(_PACKAGE)
 RULES = os.path.join(ROOT, "rules")
 PROFILES = os.path.join(ROOT, "profiles")
+EXAMPLES = os.path.join(ROOT, "examples")
+"""A training cluster of each cloud."""
 COMPILED = os.path.join(_WHEEL, "compiled")
 
 

@@ -190,15 +190,19 @@ class Copies:
     def _origin(self, top: str) -> str:
         """Owner and name of the repository of a folder, from git's configuration; else empty."""
         if top not in self._origins:
-            config = self._tree.disk.head(os.path.join(top, ".git", "config"), _CONFIG)
-            found = _ORIGIN.search(config.decode("utf-8", "replace"))
-            address = parse_address(found[1]) if found else None
+            address = origin(self._tree.disk.head(os.path.join(top, ".git", "config"), CONFIG))
             self._origins[top] = address.path if address else ""
         return self._origins[top]
 
 
-_CONFIG = 65_536
+CONFIG = 65_536
 """Bytes of git's settings that are looked at."""
+
+
+def origin(config: bytes) -> Address | None:
+    """Where a repository was cloned from, by git's settings; None if they do not say it."""
+    found = _ORIGIN.search(config.decode("utf-8", "replace"))
+    return parse_address(found[1]) if found else None
 
 
 def is_call_of(block: nodes.Block, configuration: Configuration) -> bool:

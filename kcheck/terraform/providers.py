@@ -13,25 +13,61 @@ if TYPE_CHECKING:
 
 
 def provider_block(instance: Instance, root: Module) -> BlockRecord | None:
-    """The provider block of a resource in the root module; None without one.
+    """The provider block of a resource; None without one.
 
-    It is the one that the resource names, else the one without an alias whose name its type begins with.
+    It is the one that the resource names, else the one without an alias whose name its type begins with: of its own
+    module, else of a caller that passes it on.
     """
-    if not root.configuration.providers:
-        return None
     block = instance.block
     entry = block.body.attributes.get("provider")
-    name, _, alias = entry.value_span.text.strip('"').partition(".") if entry else ("", "", "")
     prefix = block.labels[0].partition("_")[0]
-    kinds = (name,) if name else (prefix, f"{prefix}-beta")
-    for kind in kinds:
-        for provider in root.configuration.providers:
-            if provider.labels[:1] == (kind,) and _alias(provider) == alias:
-                return BlockRecord(provider, root.scope)
+    wanted: tuple[str, ...] = (entry.value_span.text.strip('"'),) if entry else (prefix, f"{prefix}-beta")
+    module: Module | None = _module_of(instance, root)
+    while module is not None:
+        for name in wanted:
+            for provider in module.configuration.providers:
+                if _name(provider) == name and (module.caller is None or not _is_proxy(provider)):
+                    return BlockRecord(provider, module.scope)
+        wanted = _passed(wanted, module.block)
+        module = module.caller
     return None
 
 
-def _alias(provider: nodes.Block) -> str:
+def _module_of(instance: Instance, root: Module) -> Module:
+    """The module that a resource is in."""
+    module = root
+    while True:
+        inner = [
+            child
+            for call in module.configuration.calls
+            if instance.address.startswith(module.prefixed(f"module.{call}"))
+            for child in module.children(call)
+            if instance.address.startswith(f"{child.address}.")
+        ]
+        if not inner:
+            return module
+        module = inner[0]
+
+
+def _passed(wanted: tuple[str, ...], call: nodes.Block | None) -> tuple[str, ...]:
+    """What the caller of a module calls its providers: as its map says, else the same without an alias."""
+    entry = call.body.attributes.get("providers") if call is not None else None
+    if entry is None:
+        return tuple(name for name in wanted if "." not in name)
+    if not isinstance(entry.expression, nodes.Object):
+        return ()
+    given = {key.span.text.strip('"'): value.span.text.strip('"') for key, value in entry.expression.entries}
+    return tuple(given[name] for name in wanted if name in given)
+
+
+def _is_proxy(provider: nodes.Block) -> bool:
+    """Whether a block in a called module only says that its caller passes such a provider."""
+    return not provider.body.blocks and provider.body.attributes.keys() <= {"alias", "version"}
+
+
+def _name(provider: nodes.Block) -> str:
+    """How resources refer to a provider."""
     entry = provider.body.attributes.get("alias")
     expression = entry.expression if entry else None
-    return str(expression.value) if isinstance(expression, nodes.Literal) else ""
+    name = provider.labels[0] if provider.labels else ""
+    return f"{name}.{expression.value}" if isinstance(expression, nodes.Literal) else name

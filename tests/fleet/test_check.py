@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.fleet.check import FOLDER, check
+from kcheck.fleet.check import check
+from kcheck.fleet.quick import FOLDER
 from kcheck.fleet.task import Bounds, Settings, Task, encoded
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def test_settings_of_the_list_stand_in_place_of_the_repository_s_own(repository:
 def test_nothing_changed(repository: str) -> None:
     first = check(Task("x", repository))
     second = again(first, repository)
-    assert (second.status, second.is_unchanged, second.rows, second.past) == ("checked", True, None, first.past)
+    assert (second.status, second.is_unchanged, second.rows, second.past) == ("checked", True, None, None)
 
 
 @pytest.mark.parametrize("name", ["main.tf", "new.tf", "terraform.tfvars", "kcheck.yaml", "deeper/values.yaml"])
@@ -130,7 +131,7 @@ def test_a_checkout_may_lie_elsewhere(repository: str, tmp_path: Path) -> None:
 
 def test_another_code_checks_again(repository: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = check(Task("x", repository))
-    monkeypatch.setattr("kcheck.fleet.check.code", lambda: "another")
+    monkeypatch.setattr("kcheck.fleet.quick.code", lambda: "another")
     assert not again(first, repository).is_unchanged
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import ConfigError
-from kcheck.fleet.listing import Surroundings, repositories
+from kcheck.fleet.listing import Surroundings, fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ def checkouts(write: Callable[[Mapping[str, str]], Path]) -> Path:
 
 
 def names(*paths: str) -> list[str]:
-    return [one.name for one in repositories(paths)]
+    return [one.name for one in fleet(paths).repositories]
 
 
 def test_folders_and_patterns(checkouts: Path) -> None:
@@ -54,7 +54,7 @@ def test_names_are_as_long_as_it_takes(write: Callable[[Mapping[str, str]], Path
 
 
 def test_later_entries_of_a_list_say_more(checkouts: Path) -> None:
-    data, training, web = repositories(["fleet.yaml"])
+    data, training, web = fleet(["fleet.yaml"]).repositories
     assert [one.owner for one in (data, training, web)] == ["platform", "research", "platform"]
     assert training.settings.nodes == ("512",)
     assert training.settings.price == "32.5"
@@ -70,7 +70,7 @@ def test_later_entries_of_a_list_say_more(checkouts: Path) -> None:
 
 
 def test_surroundings_of_an_environment_are_over_those_of_its_repository(checkouts: Path) -> None:
-    data, training, _ = repositories(["fleet.yaml"])
+    data, training, _ = fleet(["fleet.yaml"]).repositories
     assert training.around("terraform", "prod") == Surroundings("444455556666", "eu-west-1")
     assert training.around("terraform", "test") == Surroundings("444455556666", "us-east-1")
     assert training.around("elsewhere", "") == Surroundings("444455556666", "us-east-1")
@@ -79,7 +79,7 @@ def test_surroundings_of_an_environment_are_over_those_of_its_repository(checkou
 
 def test_paths_of_a_list_are_relative_to_it(checkouts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(checkouts / "checkouts")
-    assert repositories(["../fleet.yaml"])[0].folder == str(checkouts / "checkouts/data")
+    assert fleet(["../fleet.yaml"]).repositories[0].folder == str(checkouts / "checkouts/data")
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,11 @@ def test_paths_of_a_list_are_relative_to_it(checkouts: Path, monkeypatch: pytest
 def test_mistakes(text: str, message: str, checkouts: Path) -> None:
     (checkouts / "fleet.yaml").write_text(text)
     with pytest.raises(ConfigError) as mistake:
-        repositories(["fleet.yaml"])
+        fleet(["fleet.yaml"])
     assert message in str(mistake.value)
     assert "\n" not in str(mistake.value)
 
 
 def test_a_path_that_leads_nowhere(checkouts: Path) -> None:
     with pytest.raises(ConfigError, match="no such folder, list"):
-        repositories(["fleet.yml"])
+        fleet(["fleet.yml"])

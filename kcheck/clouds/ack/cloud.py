@@ -27,6 +27,7 @@ class Ack(Cloud):
     """Alibaba Cloud Container Service for Kubernetes."""
 
     name = "ack"
+    reservation_ids = r"eap-\w+"
     node_ids = "alicloud://"
     gpu_labels = ("aliyun.accelerator/",)
     resources = ("alicloud_cs_",)
@@ -46,9 +47,11 @@ class Ack(Cloud):
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
+        from kcheck.clouds import reservations
         from kcheck.clouds.ack import reader
 
         reader.read(roots, inventory)
+        reservations.read(self.name, ("alicloud_ecs_capacity_reservation",), roots, inventory)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """Those of the edition, of the network plugin, of a basic security group."""

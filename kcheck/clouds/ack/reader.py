@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds import container_runtime
 from kcheck.clouds.ack import addresses as arithmetic
+from kcheck.clouds.ack import location
 from kcheck.clouds.reader import (
     Reader,
     gpu_of,
@@ -155,6 +156,7 @@ class _Ack(Reader):
             security_group=_security_group(fields),
             pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
             subnet_ids=fields.texts("subnets"),
+            **location.of_cluster(self, instance),
         )
         self.found.clusters.append(cluster)
         if known(cluster.network_plugin) != "terway":
@@ -281,8 +283,10 @@ class _Ack(Reader):
 
 def _market(fields: Fields, record: Record) -> Market:
     spot = mapped(fields.text("bid"), lambda strategy: strategy != "NoSpot")
-    reservation = text_reference(fields.text("reservation"))
-    return fields.record_of(Market, spot=spot, price_caps=_caps(record), reservation=reservation)
+    own = fields.text("reservation")
+    return fields.record_of(
+        Market, spot=spot, price_caps=_caps(record), reservation=text_reference(own), reservation_id=own
+    )
 
 
 def _labels(record: Record) -> Value[dict[str, str]]:

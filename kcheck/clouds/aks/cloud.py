@@ -23,6 +23,7 @@ class Aks(Cloud):
     """Azure Kubernetes Service."""
 
     name = "aks"
+    reservation_ids = r"/subscriptions/.+"
     resources = ("azurerm_kubernetes_", "azapi_resource")
     beside = ("azurerm_virtual_network", "azurerm_subnet")
     extended_plan = "AKSLongTermSupport"
@@ -42,12 +43,25 @@ class Aks(Cloud):
     admits_asked_resources = True  # https://github.com/Azure/AKS/issues/1449
     runs_dns = True
     zones_of_pools = "listed"
+    reserves_by_machine = True
+
+    def region(self, location: str) -> str:
+        """The name of a region for programs."""
+        from kcheck.clouds.aks import location as where
+
+        return where.region(location)
+
+    def has_own_addresses(self, cluster: Cluster) -> bool:
+        """Whether AKS makes the load balancer or NAT gateway by which it goes out."""
+        return known(cluster.outbound_type) in ("loadBalancer", "managedNATGateway")
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
+        from kcheck.clouds import reservations
         from kcheck.clouds.aks import reader
 
         reader.read(roots, inventory)
+        reservations.read(self.name, ("azurerm_capacity_reservation",), roots, inventory)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """Those of the tier, of kubenet's route table, of Azure's network policies."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds import api_access
 from kcheck.clouds.aks import addresses as arithmetic
+from kcheck.clouds.aks import location, networks, public_addresses, upgrades
 from kcheck.clouds.aks import machines as sizes
-from kcheck.clouds.aks import networks, public_addresses, upgrades
 from kcheck.clouds.reader import (
     Reader,
     first_span,
@@ -252,6 +252,7 @@ class _Aks(Reader):
             outbound_list=own_list,
             api_ranges=api_access.of_fields(fields),
             grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
+            **location.of_cluster(self, instance, fields),
         )
 
     def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
@@ -368,7 +369,9 @@ def _profiles(instance: Instance) -> tuple[Record, ...] | Unknown:
 
 def _market(fields: Fields) -> Market:
     spot = mapped(fields.text("priority"), lambda priority: priority == "Spot")
-    return Market(spot, price_caps=_caps(fields), reservation=text_reference(fields.text("reservation")))
+    reservation = fields.text("reservation")
+    named = text_reference(reservation)
+    return Market(spot, price_caps=_caps(fields), reservation=named, reservation_id=reservation)
 
 
 def _caps(fields: Fields) -> Value[dict[str, str]]:

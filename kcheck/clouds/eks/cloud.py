@@ -22,6 +22,7 @@ class Eks(Cloud):
     """Amazon Elastic Kubernetes Service."""
 
     name = "eks"
+    reservation_ids = r"cr-[0-9a-f]+|arn:.+"
     resources = ("aws_eks_",)
     beside = ("aws_vpc", "aws_subnet", "aws_autoscaling_group")
     objects = ("ClusterConfig",)
@@ -46,9 +47,13 @@ class Eks(Cloud):
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
+        from kcheck.clouds import reservations
         from kcheck.clouds.eks import reader
 
         reader.read(roots, inventory)
+        reservations.read(
+            self.name, ("aws_ec2_capacity_reservation", "aws_ec2_capacity_block_reservation"), roots, inventory
+        )
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read eksctl's configurations."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.clouds import api_access, kubelet
-from kcheck.clouds.eks import addon_settings, fargate, launch_templates, upgrades
+from kcheck.clouds.eks import addon_settings, fargate, launch_templates, location, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.record import MappingRecord
@@ -91,6 +91,7 @@ class _Config:
             name=fields.text("name"),
             version=fields.text("version"),
             location=fields.text("region"),
+            **location.of_config(fields, self.place, f"{self.identity}/vpc"),
             provisioned=fields.flag("auto_mode"),
             tier=fields.text("tier"),
             support_plan=fields.text("support_plan"),
@@ -322,7 +323,8 @@ def _blocks(record: Record, kind: str) -> tuple[Record, ...]:
 
 def _market(fields: Fields) -> Market:
     """How the machines of a group are bought: an unmanaged one says it by its distribution."""
-    market = fields.record_of(Market, reservation=launch_templates.reserved(fields))
+    own = fields.text("reservation")
+    market = fields.record_of(Market, reservation=launch_templates.reserved(fields), reservation_id=own)
     spot = launch_templates.is_spot(fields, None)
     return market if isinstance(spot, Unset) else replace(market, spot=spot)
 

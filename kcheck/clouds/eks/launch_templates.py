@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from kcheck.clouds import karpenter_machines
 from kcheck.clouds import kubelet as kubelets
@@ -72,8 +72,22 @@ def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
     return mapped(share, lambda percent: percent == 0 and not known(base))
 
 
-def reservation(fields: Fields, template: Fields | None, *, managed: bool) -> Value[str]:
-    """The capacity reservation or capacity block of a group's machines."""
+class ReservedBy(TypedDict):
+    """The fields of a market that say by what machines are reserved."""
+
+    reservation: Value[str]
+    reservation_id: Value[str]
+
+
+def reserved_by(fields: Fields, template: Fields | None, *, managed: bool) -> ReservedBy:
+    """The capacity reservation or capacity block of a group's machines, and which one it is."""
+    return {
+        "reservation": _reservation(fields, template, managed=managed),
+        "reservation_id": template.text("reservation") if template is not None else NOTHING,
+    }
+
+
+def _reservation(fields: Fields, template: Fields | None, *, managed: bool) -> Value[str]:
     if managed and known(fields.text("capacity")) == "CAPACITY_BLOCK":
         return fields.text("capacity")
     if template is None:

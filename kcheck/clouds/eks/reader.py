@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.clouds import api_access, nat_gateways
-from kcheck.clouds.eks import addon_settings, fargate, upgrades
+from kcheck.clouds.eks import addon_settings, fargate, location, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.eks import launch_templates as template_of
 from kcheck.clouds.reader import (
@@ -187,6 +187,7 @@ class _Eks(Reader):
                 serverless=fargate.of_cluster(profiles, name, instance),
                 outbound_ips=self._nat_gateways(instance),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
+                **location.of_cluster(self, instance, fields, self.networks_by_address),
                 cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
@@ -280,9 +281,7 @@ class _Eks(Reader):
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
                 subnet_ids=fields.texts("subnets"),
             ),
-            market=fields.record_of(
-                Market, spot, reservation=template_of.reservation(fields, template, managed=managed)
-            ),
+            market=fields.record_of(Market, spot, **template_of.reserved_by(fields, template, managed=managed)),
             scheduling=_scheduling(fields, instance),
             placement=(template or fields).record_of(Placement),
             system=template_of.system(fields, template, instance.span, managed=managed),

@@ -25,6 +25,7 @@ class Gke(Cloud):
     """Google Kubernetes Engine."""
 
     name = "gke"
+    reservation_ids = r"projects/.+"
     resources = ("google_container_",)
     beside = ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat")
     extended_plan = "EXTENDED"
@@ -46,11 +47,19 @@ class Gke(Cloud):
     shares_gateways = True
     zones_of_pools = "region"
 
+    def region(self, location: str) -> str:
+        """The region that a zone is in."""
+        from kcheck.clouds.gke import location as where
+
+        return where.region(location)
+
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
+        from kcheck.clouds import reservations
         from kcheck.clouds.gke import reader
 
         reader.read(roots, inventory)
+        reservations.read(self.name, ("google_compute_reservation",), roots, inventory)
 
     def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
         """The blueprints of the Cluster Toolkit."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds import api_access, container_runtime, nat_gateways
 from kcheck.clouds.gke import autoscaler, gpus, upgrades, zones
+from kcheck.clouds.gke import location as where
 from kcheck.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.clouds.reader import (
     N,
@@ -139,6 +140,7 @@ class _Gke(RangeReader):
                 outbound_list=mapped(ips, lambda _: "nat_ips"),
                 outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
                 data_plane=fields.text("network_policy"),
+                **where.of_cluster(self, instance, fields, location),
             )
             self.found.clusters.append(cluster)
             plane = fields.text("plane_cidr")
@@ -239,7 +241,7 @@ class _Gke(RangeReader):
             upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot),
             machine=machine,
             addresses=self._addresses(fields, address, of_cluster, cluster),
-            market=Market(spot=spot, reservation=_reservation(fields)),
+            market=Market(spot=spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)),
             scheduling=fields.record_of(Scheduling, taints=_taints(record)),
             placement=fields.record_of(Placement),
             system=fields.record_of(
@@ -371,6 +373,16 @@ def _reservation(fields: Fields) -> Value[str]:
 
 
 _SPECIFIC = "SPECIFIC_RESERVATION"
+
+
+def _reservation_name(fields: Fields) -> Value[str]:
+    """The name of the only specific reservation of a pool's machines."""
+    listed = fields.raw("reservation_names")
+    items = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else ()
+    if not isinstance(_reservation(fields), Known) or len(items) != 1:
+        return listed if isinstance(listed, Unknown) else NOTHING
+    only = items[0]
+    return Known(str(only.value), only.origin) if isinstance(only, Known) else only
 
 
 def _taints(record: Record) -> Value[tuple[str, ...]]:

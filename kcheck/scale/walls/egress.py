@@ -15,7 +15,6 @@ from kcheck.source.values import Known, Unknown, equals, known, total
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.model import Image
     from kcheck.scale.walls.model import Fits, Wall, WallFinder
 
 
@@ -82,18 +81,7 @@ def _others(finder: WallFinder) -> int | None:
 def _pulls(finder: WallFinder) -> Iterator[Wall]:
     """Anonymous pulls of fresh nodes from Docker Hub."""
     cluster, world = finder.cluster, finder.world
-    found: list[tuple[int, int | None]] = []
-    unsure: list[tuple[int, int | None]] = []  # on an unknown number of nodes: all of them at the most
-    images: list[Image] = []
-    for workload in world.deployed.on(cluster).workloads:
-        spared = known(workload.pull_secrets) or known(downloads.mirrored(workload, world))
-        own = {} if spared else downloads.hub_images(workload)
-        pods = known(workload.pods)
-        if own and (workload.per_node or pods is not None):
-            found.append((len(own), None if workload.per_node else pods))
-            images += own.values()
-        elif own and workload.batch:
-            unsure.append((len(own), None))
+    found, unsure, images = downloads.hub_pulls(cluster, world)
     if not found:
         return
     addresses = known(downloads.egress_addresses(world.deployed.on(cluster).workloads[0], world))

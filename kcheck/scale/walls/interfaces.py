@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
 from kcheck.numbers import machines
-from kcheck.scale.addresses import per_node
+from kcheck.scale.addresses import address_units, pods_have_interfaces
 from kcheck.source.values import Known, known
 
 if TYPE_CHECKING:
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 def walls(finder: WallFinder) -> Iterator[Wall]:
     """Quotas of interfaces and of address units, if everything is known."""
     cni = finder.cluster.cni
-    inside = finder.cluster.pods_take_addresses
-    if cni is None or finder.gap or not finder.pools or not (known(inside) or known(cni.custom_networking)):
+    if cni is None or finder.gap or not finder.pools or not pods_have_interfaces(finder.cluster):
         return
-    units = {pool.id: per_node(pool, finder.world).bounds.exact for pool in finder.pools}
-    if None not in units.values() and not known(cni.prefix_delegation):
+    units = {name: bounds.exact for name, bounds in address_units(finder.cluster, finder.world).items()}
+    if units and None not in units.values():
         yield from _wall(finder, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
     held = {pool.id: _interfaces(pool, cni, finder.cluster.cloud) for pool in finder.pools}
     zones = {pool.id: _zones(pool) for pool in finder.pools}

@@ -4,6 +4,11 @@ variable "create_eks" {
   default = true
 }
 
+variable "vpc_id" {
+  type    = string
+  default = null
+}
+
 variable "cluster_name" {
   type    = string
   default = ""
@@ -53,6 +58,8 @@ resource "aws_eks_cluster" "this" {
 
   name    = var.cluster_name
   version = var.cluster_version
+
+  network_id = var.vpc_id # not of the resource: the VPC of its subnets
 
   kubernetes_network_config {
     ip_family         = var.cluster_ip_family

@@ -4,6 +4,11 @@ variable "create" {
   default = true
 }
 
+variable "vpc_id" {
+  type    = string
+  default = null
+}
+
 variable "fargate_profiles" {
   type    = any
   default = {}
@@ -96,6 +101,8 @@ resource "aws_eks_cluster" "this" {
 
   name    = var.cluster_name
   version = var.cluster_version
+
+  network_id = var.vpc_id # not of the resource: the VPC of its subnets
 
   vpc_config {
     endpoint_public_access = var.cluster_endpoint_public_access

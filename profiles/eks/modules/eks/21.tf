@@ -4,6 +4,16 @@ variable "create" {
   default = true
 }
 
+variable "vpc_id" {
+  type    = string
+  default = null
+}
+
+variable "region" {
+  type    = string
+  default = null
+}
+
 variable "fargate_profiles" {
   type    = any
   default = {}
@@ -148,6 +158,9 @@ resource "aws_eks_cluster" "this" {
 
   name    = var.name
   version = var.kubernetes_version
+  region  = var.region
+
+  network_id = var.vpc_id # not of the resource: the VPC of its subnets
 
   vpc_config {
     endpoint_public_access = var.endpoint_public_access

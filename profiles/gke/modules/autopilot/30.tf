@@ -8,6 +8,11 @@ variable "regional" {
   default = true
 }
 
+variable "project_id" {
+  type    = string
+  default = null
+}
+
 variable "region" {
   type    = string
   default = null
@@ -47,6 +52,7 @@ variable "master_ipv4_cidr_block" {
 
 resource "google_container_cluster" "primary" {
   name             = var.name
+  project          = var.project_id
   location         = var.regional ? var.region : var.zones[0]
   regional         = var.regional # not of the provider: what location says where the region is not known
   network          = var.network

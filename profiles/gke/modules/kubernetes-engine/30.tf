@@ -15,6 +15,11 @@ variable "regional" {
   default = true
 }
 
+variable "project_id" {
+  type    = string
+  default = null
+}
+
 variable "region" {
   type    = string
   default = null
@@ -163,6 +168,7 @@ variable "node_pools_taints" {
 
 resource "google_container_cluster" "primary" {
   name               = var.name
+  project            = var.project_id
   location           = var.regional ? var.region : var.zones[0]
   regional           = var.regional # not of the provider: says what location would, where the region is not known
   node_locations     = var.regional ? (length(compact(var.zones)) > 0 ? compact(var.zones) : null) : slice(var.zones, 1, length(var.zones))

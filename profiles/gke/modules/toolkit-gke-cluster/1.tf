@@ -13,6 +13,11 @@ variable "prefix_with_deployment_name" {
   default = true
 }
 
+variable "project_id" {
+  type    = string
+  default = null
+}
+
 variable "region" {
   type = string
 }
@@ -171,6 +176,7 @@ locals {
 
 resource "google_container_cluster" "gke_cluster" {
   name               = local.name
+  project            = var.project_id
   location           = local.zonal ? var.zone : var.region
   regional           = !local.zonal # not of the provider: says what location would, where the region is not known
   node_locations     = var.system_node_pool_zones

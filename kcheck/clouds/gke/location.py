@@ -1,0 +1,41 @@
+"""Where a GKE cluster is: its project and its region."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.clouds import accounts
+from kcheck.source.regex import regex
+from kcheck.source.values import Value, mapped
+
+if TYPE_CHECKING:
+    from kcheck.clouds.accounts import Place
+    from kcheck.clouds.reader import Reader
+    from kcheck.numbers.fields import Fields
+    from kcheck.terraform.resource import Instance
+
+_ZONE = regex(r"-[a-z]$")
+_PROJECT = regex(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
+"""https://docs.cloud.google.com/resource-manager/docs/creating-managing-projects; older ones begin with a domain."""
+_NO_PROJECT = "project is not set, and the google provider has none in this code"
+
+
+def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Value[str]) -> Place:
+    """The project and region of a cluster; in a project its name is unique in its location."""
+    own = accounts.provider(reader, instance)
+    projects = [fields.text("project"), *([own.text("project")] if own is not None else ())]
+    return {
+        "account": accounts.proper(mapped(accounts.first(instance.span, _NO_PROJECT, *projects), _project), _PROJECT),
+        "region": mapped(location, region),
+        "group": location,
+    }
+
+
+def region(location: str) -> str:
+    """The region of a location, which may be a zone of it."""
+    return _ZONE.sub("", location)
+
+
+def _project(text: str) -> str:
+    """A project without the words of its resource name."""
+    return text.removeprefix("projects/")

@@ -1,0 +1,165 @@
+"""What a cluster at its target takes of limits that it shares with other clusters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.registry import cloud
+from kcheck.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REPOSITORY, UseRow
+from kcheck.model import NODE_ADDRESSES
+from kcheck.scale import downloads, egress, quotas
+from kcheck.scale.addresses import address_units
+from kcheck.source.regex import regex
+from kcheck.source.values import Known, Unknown, Unset, equals, known, total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.model import Cluster, NodePool, Reservation
+    from kcheck.scale.world import World
+    from kcheck.source.text import Span
+    from kcheck.source.values import Value
+
+_UNITS = "vpc.address_units"
+
+
+def uses_of(cluster: Cluster, world: World) -> Iterator[UseRow]:
+    """The shared limits that a cluster takes something of, with how much."""
+    yield from _quotas(cluster, world)
+    yield from _address_units(cluster, world)
+    yield from _hub_pulls(cluster, world)
+    yield from _reservations(cluster, world)
+
+
+def _quotas(cluster: Cluster, world: World) -> Iterator[UseRow]:
+    limits = world.numbers.limits(cluster.cloud)
+    for asked in quotas.at_target(cluster, world):
+        quota = asked.need.quota
+        value = limits[f"quota.{quota.key}"].value
+        path, line = _place(cluster.place)
+        yield UseRow(
+            cluster.id, "quota", quota.code, IN_ACCOUNT, quota.name, quotas.unit(asked.need), asked.amount, asked.sure,
+            value if isinstance(value, int) else None, f"{cluster.cloud}.quota.{quota.key}", path, line,
+        )  # fmt: skip
+
+
+def _address_units(cluster: Cluster, world: World) -> Iterator[UseRow]:
+    units = address_units(cluster, world)
+    if not units:
+        return
+    entry = world.numbers.limits(cluster.cloud)[_UNITS]
+    sizes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
+    needed = sum(bounds.low * (sizes[name] or 0) for name, bounds in units.items())
+    is_exact = None not in sizes.values() and all(one.exact is not None for one in units.values())
+    key, scope = _network(cluster, world)
+    path, line = _place(cluster.place)
+    yield UseRow(
+        cluster.id, "address-units", key, scope, "address units of a VPC", entry.unit, needed,
+        is_exact and not _may_have_more(cluster, world), entry.number, f"{cluster.cloud}.{_UNITS}", path, line,
+    )  # fmt: skip
+
+
+def _hub_pulls(cluster: Cluster, world: World) -> Iterator[UseRow]:
+    pulls = downloads.hub_pulls(cluster, world)
+    if not (pulls.sure or pulls.unsure) or equals(cluster.outbound_type, NODE_ADDRESSES):
+        return  # each node with an address of its own has a limit of its own, too
+    nodes = world.sizes.target_interval(cluster)
+    entry = world.numbers.limits("any")["docker_hub.pulls"]
+    addresses = known(cluster.outbound_ips)
+    key, scope = _way_out(cluster, world)
+    path, line = _place(pulls.images[0].place if pulls.images else cluster.place)
+    yield UseRow(
+        cluster.id, "docker-hub", key, scope, "anonymous pulls from Docker Hub", entry.unit,
+        egress.pulls(pulls.sure, nodes.low), nodes.exact is not None and not pulls.unsure,
+        entry.number * addresses if addresses else None, "any.docker_hub.pulls", path, line,
+    )  # fmt: skip
+
+
+def _reservations(cluster: Cluster, world: World) -> Iterator[UseRow]:
+    by_key: dict[tuple[str, str], list[NodePool]] = defaultdict(list)
+    made_by: dict[tuple[str, str], list[Reservation]] = {}
+    for pool in world.pools.of_cluster(cluster):
+        if isinstance(pool.market.reservation_id, Unset):
+            continue
+        made = _made(pool, cluster, world)
+        key = _reservation(pool, cluster, made)
+        by_key[key].append(pool)
+        made_by[key] = made
+    for (name, scope), pools in by_key.items():
+        sizes = [world.sizes.of_pool(pool) for pool in pools]
+        limit = total(one.size for one in made_by[name, scope]) if made_by[name, scope] else None
+        path, line = _place(pools[0].place)
+        yield UseRow(
+            cluster.id, "reservation", name, scope, "nodes of a reservation", "nodes",
+            sum(known(size) or 0 for size in sizes), all(isinstance(size, Known) for size in sizes),
+            limit if isinstance(limit, int) else None, "", path, line,
+        )  # fmt: skip
+
+
+def _made(pool: NodePool, cluster: Cluster, world: World) -> list[Reservation]:
+    """The reservations in the code of its root module that a pool is for."""
+    asked, types = pool.market.reservation_id, known(pool.machine.instance_types) or ()
+    near = [
+        one for one in world.inventory.reservations if (one.root, one.environment) == (pool.root, cluster.environment)
+    ]
+    if cloud(cluster.cloud).reserves_by_machine:
+        return [one for one in near if _is_same(one.group, asked) and known(one.machine) in types]
+    address, name = _symbol(asked), known(asked)
+    return [one for one in near if address == one.address or (name is not None and known(one.name) == name)]
+
+
+def _reservation(pool: NodePool, cluster: Cluster, made: list[Reservation]) -> tuple[str, str]:
+    """The key of a pool's reservation, and where it means the same."""
+    asked, own, types = pool.market.reservation_id, cloud(cluster.cloud), known(pool.machine.instance_types) or ()
+    part = f" {types[0]}" if own.reserves_by_machine and types else ""
+    name = known(asked) or next((text for one in made if (text := known(one.name))), "")
+    if name:
+        is_id = regex(own.reservation_ids).fullmatch(name) is not None
+        return f"{name}{part}", EVERYWHERE if is_id else IN_ACCOUNT
+    symbol = _symbol(asked)
+    return (f"{pool.root}:{symbol}{part}" if symbol else ""), IN_REPOSITORY
+
+
+def _is_same(first: Value[str], second: Value[str]) -> bool:
+    """Whether two references are to the same."""
+    if isinstance(first, Known) and isinstance(second, Known):
+        return first.value == second.value
+    return bool(_symbol(first)) and _symbol(first) == _symbol(second)
+
+
+def _symbol(value: Value[str]) -> str:
+    """The address of the resource that a value is of; empty if it is of none."""
+    return value.symbol.address if isinstance(value, Unknown) and value.symbol is not None else ""
+
+
+def _network(cluster: Cluster, world: World) -> tuple[str, str]:
+    """The key of a cluster's network, and where it means the same; that of its subnets, where it does not say it."""
+    found = known(cluster.network_id)
+    if found is not None and not found.startswith(f"{cluster.cloud}/"):
+        return found, EVERYWHERE
+    pools = world.pools.of_cluster(cluster)
+    subnets = [subnet for pool in pools for subnet in known(pool.addresses.subnets) or ()]
+    networks = {network.id for subnet in subnets if (network := known(subnet.network)) is not None}
+    only = networks.pop() if len(networks) == 1 else ""
+    return found or only, IN_REPOSITORY
+
+
+def _way_out(cluster: Cluster, world: World) -> tuple[str, str]:
+    """The key of the public addresses by which a cluster goes out, and where it means the same."""
+    if cloud(cluster.cloud).has_own_addresses(cluster):
+        return cluster.id, IN_REPOSITORY
+    network, scope = _network(cluster, world)
+    if not cloud(cluster.cloud).shares_gateways or not network:
+        return network, scope
+    region = known(cluster.region)  # its networks are everywhere, its gateways are in regions
+    return (f"{network} {region}", scope) if region else ("", scope)
+
+
+def _may_have_more(cluster: Cluster, world: World) -> bool:
+    """Whether the cluster may have pools that are not in this code."""
+    return isinstance(world.pools.all_of_cluster(cluster), Unknown)
+
+
+def _place(span: Span) -> tuple[str, int]:
+    return span.source.path, span.begin.line
