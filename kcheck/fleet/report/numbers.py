@@ -48,7 +48,8 @@ _MOST_RUNS = 12
 """Runs of a trend."""
 
 _BEFORE = """
-SELECT strftime(started::TIMESTAMP, '%Y-%m-%d %H:%M') AS started, version
+SELECT run, strftime(started::TIMESTAMP, '%Y-%m-%d %H:%M') AS started, version,
+  EXISTS (SELECT 1 FROM query_changes WHERE since <> '' AND since < runs.run) AS is_older
 FROM runs WHERE run < getvariable('run') ORDER BY run DESC LIMIT 1"""
 _CHANGE_COUNTS = """
 SELECT change, severity, count(*) AS number FROM query_changes GROUP BY ALL ORDER BY min(rowid)"""
