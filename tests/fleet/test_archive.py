@@ -267,7 +267,9 @@ def test_nothing_is_written_through_links_or_over_files(
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"x", made()[:20], gzip.compress(b"x" * 2000), made(("a", FILE, b"x" * 5000))[:-30]]
+    "data",
+    [b"", b"x", made()[:20], gzip.compress(b"x" * 2000), made(("a", FILE, b"x" * 5000))[:-30]],
+    ids=["nothing", "a letter", "its beginning", "no archive in it", "all but its end"],  # the time is in the bytes
 )
 def test_what_is_no_archive_is_refused(data: bytes, there: Path) -> None:
     with pytest.raises(ArchiveError):
