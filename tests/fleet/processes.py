@@ -94,10 +94,8 @@ def children(process: int) -> list[int]:
 
 def checking(process: int) -> int | None:
     """A process below a process that checks a repository now: the child of a station."""
-    for station in children(process):
-        if b"kcheck.fleet.station" in _command(station):
-            return next(iter(children(station)), None)
-    return None
+    stations = (station for station in children(process) if b"kcheck.fleet.station" in _command(station))
+    return next((child for station in stations for child in children(station)), None)
 
 
 def _command(process: int) -> bytes:

@@ -26,8 +26,9 @@ linux = pytest.mark.skipif(not IS_LINUX, reason="asks /proc")
 KILLED = "its process was ended by SIGKILL: out of memory, or a bug in a library"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one() -> Iterator[Station]:
+    """A station for all tests, as one takes its time to start; those that kill it leave it to start again."""
     made = Station()
     yield made
     made.close()
@@ -123,7 +124,7 @@ def test_a_process_that_answers_nobody_is_ended(tmp_path: Path, monkeypatch: pyt
     stopping = threading.Thread(target=stop)
     stopping.start()
     with os.fdopen(silent, "rb") as tasks, open(os.devnull, "wb") as outcomes:
-        outcome = station._in_a_fork(task, tasks, outcomes)
+        outcome = station._in_a_fork(task, check, tasks, outcomes)
     os.close(writer)
     stopping.join()
     assert (outcome.status, outcome.reason) == ("failed", "it did not end within 0.2 s (--timeout)")
