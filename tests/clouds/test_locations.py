@@ -165,6 +165,11 @@ def test_eksctl(only: Callable[..., Cluster]) -> None:
             'project = "projects/research-1"\n location = "us-central1-c"',
             ("research-1", "us-central1", "us-central1-c"),
         ),
+        (
+            "",
+            'project = "a-project"\n location = "COMPUTE_REGION"',
+            ("a-project", "? `COMPUTE_REGION` is", "COMPUTE_REGION"),
+        ),
         ('project = "a-project"\n zone = "europe-west4-b"', "", ("a-project", "europe-west4", "europe-west4-b")),
         (
             "",

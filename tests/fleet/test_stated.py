@@ -8,12 +8,13 @@ import pytest
 
 from kcheck.config.config import ConfigError
 from kcheck.fleet.listing import fleet
-from kcheck.fleet.stated import Stated
 from kcheck.fleet.tables import IN_REGION, UseRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from kcheck.fleet.stated import Stated
 
 LIST = """
 repositories:
@@ -21,7 +22,7 @@ repositories:
 accounts:
   - {account: "111122223333", region: us-east-1, limits: {L-417A185B: 9216, eks.vpc.address_units: 256000}}
   - {account: "111122223333", limits: {eks.quota.p: 192}}
-  - {account: sub, limits: {standardNDASv4_A100Family: 9600, CPUS_ALL_REGIONS: 32}}
+  - {account: sub, limits: {standardDSv5Family: 9600, CPUS_ALL_REGIONS: 32}}
 egress: {office: 4}
 networks: {vpc-0a1b2c3d: 128000}
 reservations: {cr-0123456789abcdef0: 64}
@@ -44,7 +45,7 @@ def test_quotas_by_code_or_by_name(limits: Callable[..., Stated]) -> None:
     assert found.of_account("111122223333", "us-east-1", P) == 9216
     assert found.of_account("111122223333", "eu-west-1", P) == 192
     assert found.of_account("444455556666", "us-east-1", P) is None
-    assert found.accounts["sub", ""] == {"standardNDASv4_A100Family": 9600, "gke.quota.all_cpus": 32}
+    assert found.accounts["sub", ""] == {"standardDSv5Family": 9600, "gke.quota.all_cpus": 32}
 
 
 def test_nothing_is_said_of_an_unknown_account(limits: Callable[..., Stated]) -> None:
