@@ -30,6 +30,7 @@ from kcheck.fleet.report.overview import (
     RuleCount,
     Run,
     Shared,
+    SharedNote,
     Stop,
     Totals,
     Trend,
@@ -59,6 +60,10 @@ _FIRST_LIMITS = (
 )
 _OVER = "FROM query_shared WHERE state = 'over'"
 _SHARED_UNKNOWN = "FROM query_shared WHERE state = 'unknown'"
+_SHARED_NOTES = """
+SELECT part AS note, count(*) AS limits
+FROM (SELECT unnest(string_split(note, '; ')) AS part FROM query_shared WHERE state = 'unknown')
+WHERE part <> '' GROUP BY part ORDER BY limits DESC, part"""
 _MONEY = """
 FROM query_money WHERE clusters_with_dollars + clusters_without_price + clusters_unknown > 0"""
 _MISSING = """
@@ -132,6 +137,7 @@ class _Asked:
             first_limits=self._rows(_FIRST_LIMITS, FirstLimit),
             shared=self._listed(_OVER, Shared),
             shared_unknown=self._listed(_SHARED_UNKNOWN, Shared).total,
+            shared_notes=self._listed(_SHARED_NOTES, SharedNote),
             money=self._listed(_MONEY, Money),
             is_by_owner=is_by_owner,
             missing=self._listed(_MISSING, Missing),

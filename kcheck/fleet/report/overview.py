@@ -128,6 +128,13 @@ class Shared(Struct, frozen=True):
     note: str
 
 
+class SharedNote(Struct, frozen=True):
+    """What would decide whether shared limits are exceeded, and of how many."""
+
+    note: str
+    limits: int
+
+
 class Money(Struct, frozen=True):
     """What one simulated run on each cluster of an owner, or of a repository, wastes, as the query `money` has it."""
 
@@ -234,6 +241,7 @@ class Overview(NamedTuple):
     first_limits: list[FirstLimit]
     shared: Listed[Shared]
     shared_unknown: int
+    shared_notes: Listed[SharedNote]
     money: Listed[Money]
     is_by_owner: bool
     missing: Listed[Missing]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kcheck.fleet.report.overview import Check, Missing, Money, Overview, Point, RuleCount, Shared, Stop
 
 _MOST_SLOW = 5
+_MOST_NOTES = 5
 _KINDS = 5
 """Kinds of limits that a sentence names."""
 
@@ -64,19 +65,22 @@ _SHARED = (
     Column("needed", is_number=True), Column("there is", is_number=True), Column("clusters", is_number=True),
     Column("who takes most", is_below=True), Column("note", is_below=True),
 )  # fmt: skip
+_NOTES = (Column("limits", is_number=True), Column("what would decide them"))
 
 
 def shared(found: Overview, most: int) -> Part:
     """The limits that clusters share, and that are exceeded when all reach their targets."""
-    rows, unknown = found.shared, found.shared_unknown
+    rows, unknown, notes = found.shared, found.shared_unknown, found.shared_notes
     if rows.total:
         lines = [f"{counted(rows.total, 'limit')} would be exceeded if all clusters reached their targets."]
     else:
         lines = ["No limit that clusters share is known to be exceeded."]
     if unknown:
-        lines.append(f"Whether {counted(unknown, 'other')} would be is not known.")
-    shown = table("Limits", _SHARED, Rows(map(_over, rows.rows), rows.total), most, "shared")
-    return Part("Shared limits that are exceeded", "shared", lines, [shown])
+        lines.append(f"Whether {counted(unknown, 'shared limit')} would be is not known.")
+    shown = table("Exceeded", _SHARED, Rows(map(_over, rows.rows), rows.total), most, "shared")
+    cells = [(f"{one.limits:,}", one.note) for one in notes.rows]
+    decide = table("What would decide the others", _NOTES, Rows(cells, notes.total), min(most, _MOST_NOTES), "shared")
+    return Part("Shared limits that are exceeded", "shared", lines, [shown, decide])
 
 
 def _over(one: Shared) -> Sequence[str]:
