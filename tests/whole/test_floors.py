@@ -140,8 +140,7 @@ UNSEEN = {
         "files of kcheck and its libraries: a result is of one version of them",
     ),
     **dict.fromkeys(
-        ("commands.check", "commands.comparison_options", "files.save", "gate.git", "kubernetes.render", "simulate.recording.read",
-         "fleet.results"),
+        ("commands.check", "commands.comparison_options", "files.save", "gate.git", "kubernetes.render", "simulate.recording.read"),
         "writes or runs something, and says that it cannot be repeated",
     ),
 }  # fmt: skip
@@ -154,6 +153,8 @@ NEVER_STORED = (
     "commands.init",
     "commands.baseline",
     "commands.generate",
+    "files.lock",
+    "fleet",
 )
 
 

@@ -97,6 +97,7 @@ OPTIONS = {
     "kcheck.commands.comparison_options",
     "kcheck.commands.progress",
     "kcheck.commands.prometheus_options",
+    "kcheck.commands.subcommands",
     "kcheck.files",
     "kcheck.files.system",
 }
