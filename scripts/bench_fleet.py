@@ -25,7 +25,7 @@ WORKERS, MORE = (1, 2), (16, 128)
 SMALL = 100
 """Repositories of a fleet that is also checked by one worker, and by the plain command."""
 CHANGED = 0.01
-_EVERY = 0.25
+_EVERY = 1.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 _STATION = b"kcheck.fleet.station"
 _PROBE = """
