@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from kcheck.fleet.listing import Surroundings
-from kcheck.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REPOSITORY, SharedRow
+from kcheck.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY, SharedRow
 from kcheck.source.units import counted, singular
 
 if TYPE_CHECKING:
@@ -26,10 +26,11 @@ _IDS = frozenset({"address-units", "reservation"})
 """Kinds whose keys, where they mean the same everywhere, are of one account and region."""
 _NOUNS = {"address-units": "network", "docker-hub": "way out", "reservation": "reservation"}
 _MISSING = {
-    "address-units": "network: of its repository or environment",
-    "docker-hub": "egress: of its repository or environment",
-    "reservation": "the reservation's id in its code",
+    "address-units": "network: of its repository or environment into the list",
+    "docker-hub": "egress: of its repository or environment into the list",
+    "reservation": "the id of its reservation into its code",
 }
+_MOST_NAMES = 3
 _LISTS = {"address-units": "networks", "docker-hub": "egress", "reservation": "reservations"}
 """Where the list of a fleet says how much there is."""
 
@@ -93,7 +94,8 @@ def placed(row: ClusterRow, repository: Repository) -> ClusterRow:
 
 def sentence(row: SharedRow) -> str:
     """What a limit is about that clusters are over."""
-    quota = f"account {row.account or 'unknown'}, {row.region or 'region unknown'}: {row.key} ({row.name})"
+    where = ", ".join(text for text in (f"account {row.account or 'unknown'}", row.region) if text)
+    quota = f"{where}: {row.key} ({row.name})"
     what = quota if row.kind == "quota" else f"{_NOUNS[row.kind]} {row.key or 'unknown'}"
     least = "" if row.is_exact else "at least "
     amount = singular(f" {row.unit}") if row.needed == 1 else f" {row.unit}"
@@ -120,12 +122,19 @@ def _share(use: UseRow, cluster: ClusterRow, repository: Repository) -> _Share:
 
 
 def _group(share: _Share) -> _Group:
-    use, account, region = share.use, share.place.account, share.place.region
-    if not use.key or (use.scope == IN_ACCOUNT and not (account and region)):
+    use, account = share.use, share.place.account
+    region = share.place.region if use.scope != IN_ACCOUNT else ""
+    if not use.key or _gaps(share):
         return _Group(use.kind, account, region, use.key, share.who)
-    if use.scope == IN_ACCOUNT:
+    if use.scope in (IN_ACCOUNT, IN_REGION):
         return _Group(use.kind, account, region, use.key, "")
     return _Group(use.kind, "", "", f"{share.repository}:{use.key}" if use.scope == IN_REPOSITORY else use.key, "")
+
+
+def _gaps(share: _Share) -> list[str]:
+    """What the list would have to say, so that a use can be added to others."""
+    needed = {IN_ACCOUNT: ("account",), IN_REGION: ("account", "region")}.get(share.use.scope, ())
+    return [f"{name}:" for name in needed if not getattr(share.place, name)]
 
 
 def _row(group: _Group, shares: list[_Share], stated: Stated, outside: Counter[tuple[str, str]]) -> SharedRow:
@@ -137,11 +146,12 @@ def _row(group: _Group, shares: list[_Share], stated: Stated, outside: Counter[t
     if state != OVER and least is not None and needed <= least and is_exact and not group.alone:
         state = FITS
     others = outside[group.kind, group.key] if not group.alone else 0
+    doubts = _doubts(counting[0], group.key, (least, most), is_exact=is_exact) if state == UNKNOWN else ()
     first = counting[0].use
     return SharedRow(
         kind=group.kind,
         account=group.account or _common(share.place.account for share in shares),
-        region=group.region or _common(share.place.region for share in shares),
+        region=group.region or ("" if first.scope == IN_ACCOUNT else _common(one.place.region for one in shares)),
         key=group.key,
         name=first.name,
         unit=first.unit,
@@ -150,13 +160,13 @@ def _row(group: _Group, shares: list[_Share], stated: Stated, outside: Counter[t
         limit=most if state == OVER else least,
         state=state,
         clusters=tuple(share.who for share in counting),
-        note="; ".join(_notes(group, counting, copies, others, (least, most) if state == UNKNOWN else None)),
+        note="; ".join((*doubts, *_remarks(copies, others))),
     )
 
 
 def _distinct(shares: list[_Share]) -> tuple[list[_Share], list[_Share]]:
     """The shares that count, the largest first, and those of the same clusters in copies, which do not."""
-    ordered = sorted(shares, key=lambda share: (-share.use.needed, share.repository, share.use.cluster))
+    ordered = sorted(shares, key=lambda one: (-one.use.needed, one.repository, one.use.cluster, one.use.is_exact))
     counting: list[_Share] = []
     copies: list[_Share] = []
     seen: set[str] = set()
@@ -171,7 +181,7 @@ def _limits(group: _Group, shares: list[_Share], stated: Stated) -> tuple[int | 
     said = stated.of_key(group.kind, group.key)
     if said is not None:
         return said, said
-    found = [stated.of_account(share.place.account, share.place.region, share.use.limit_name) for share in shares]
+    found = [stated.of_account(one.place.account, one.place.region, one.use) for one in shares]
     numbers = [number for number in found if number is not None]
     numbers = numbers or [share.use.limit for share in shares if share.use.limit is not None]
     return (min(numbers), max(numbers)) if numbers else (None, None)
@@ -183,39 +193,35 @@ def _common(texts: Iterable[str]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _notes(
-    group: _Group,
-    counting: list[_Share],
-    copies: list[_Share],
-    others: int,
-    limits: tuple[int | None, int | None] | None,
-) -> Iterator[str]:
-    """What would decide it, where it is unknown (with what is known of its `limits`), and what was not counted."""
-    use, place = counting[0].use, counting[0].place
-    if limits is not None:
-        if group.alone and use.scope == IN_ACCOUNT:
-            gaps = [name for name, text in (("account:", place.account), ("region:", place.region)) if not text]
-            yield f"not added to others: write {' and '.join(gaps)} of its repository or environment into the list"
-        elif group.alone:
-            yield f"not added to others: write {_MISSING[use.kind]}"
-        (least, most), where = limits, _where(group, counting[0])
-        if least is None:
-            yield f"the limit is not known: write {where} into the list"
-        elif least != most:
-            yield f"repositories give limits from {least:,} to {most:,}: write {where} into the list"
-        if not all(share.use.is_exact for share in counting):
-            yield "some of its clusters may need more, as parts of their code are not known"
+def _doubts(share: _Share, key: str, limits: tuple[int | None, int | None], *, is_exact: bool) -> Iterator[str]:
+    """What would decide whether a limit holds, by its largest share."""
+    (least, most), where = limits, _where(share, key)
+    if not share.use.key:
+        yield f"not added to others: write {_MISSING[share.use.kind]}"
+    elif gaps := _gaps(share):
+        yield f"not added to others: write {' and '.join(gaps)} of its repository or environment into the list"
+    if least is None:
+        yield f"the limit is not known: write {where} into the list"
+    elif least != most:
+        yield f"repositories give limits from {least:,} to {most:,}: write {where} into the list"
+    if not is_exact:
+        yield "some clusters may need more, as parts of their code are not known"
+
+
+def _remarks(copies: list[_Share], others: int) -> Iterator[str]:
+    """What a sum leaves out: the same clusters in copies, and those that are not known to be of it."""
     if copies:
-        yield f"the same cluster in copies counts once: {', '.join(share.who for share in copies[:3])}" + (
-            f" and {len(copies) - 3:,} more" if len(copies) > 3 else ""
-        )
+        more = f" and {len(copies) - _MOST_NAMES:,} more" if len(copies) > _MOST_NAMES else ""
+        names = ", ".join(share.who for share in copies[:_MOST_NAMES])
+        yield f"the same cluster in copies counts once: {names}{more}"
     if others:
         yield f"{counted(others, 'cluster')} of an unknown account or region may take of it, too"
 
 
-def _where(group: _Group, share: _Share) -> str:
+def _where(share: _Share, key: str) -> str:
     """What the list says a limit by."""
-    if group.kind == "quota":
-        account, region = share.place.account or "...", share.place.region or "..."
-        return f'accounts: [{{account: "{account}", region: {region}, limits: {{{share.use.limit_name}: N}}}}]'
-    return f"{_LISTS[group.kind]}: {{{group.key or 'NAME'}: N}}"
+    use, place = share.use, share.place
+    if use.kind != "quota":
+        return f"{_LISTS[use.kind]}: {{{key or 'NAME'}: N}}"
+    region = f" region: {place.region or '...'}," if use.scope == IN_REGION else ""
+    return f'accounts: [{{account: "{place.account or "..."}",{region} limits: {{{use.key}: N}}}}]'

@@ -8,13 +8,14 @@ from msgspec import Struct
 
 from kcheck.config import schemas
 from kcheck.config.config import ConfigError, nearest
-from kcheck.numbers import profiles
+from kcheck.numbers import machines, profiles
 from kcheck.numbers.clouds import CLOUDS
 from kcheck.source.values import known, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kcheck.fleet.tables import UseRow
     from kcheck.source.text import Span
     from kcheck.source.values import Datum, DatumValue, Known
 
@@ -40,10 +41,11 @@ class Stated(Struct, frozen=True):
             accounts, other.egress | self.egress, other.networks | self.networks, other.reservations | self.reservations
         )
 
-    def of_account(self, account: str, region: str, name: str) -> int | None:
-        """How much an account has of a quota in a region."""
-        found = (self.accounts.get(key, {}).get(name) for key in ((account, region), (account, "")))
-        return next((number for number in found if number is not None), None) if account else None
+    def of_account(self, account: str, region: str, use: UseRow) -> int | None:
+        """How much an account has of a quota in a region, by its code or its name."""
+        own = [self.accounts.get(key, {}) for key in ((account, region), (account, ""))] if account else []
+        found = (table[name] for table in own for name in (use.key, use.limit_name) if name in table)
+        return next(found, None)
 
     def of_key(self, kind: str, key: str) -> int | None:
         """How much there is of something with a name."""
@@ -106,13 +108,15 @@ def _names() -> dict[str, list[str]]:
     for cloud, key, code in _of_accounts():
         for name in (f"{cloud}.{key}", key, code):
             found.setdefault(name, []).append(f"{cloud}.{key}")
-    return {name: keys for name, keys in found.items() if name}
+        found |= {name: [name] for name in machines.families(cloud)} if "{family}" in code else {}
+    return {name: keys for name, keys in found.items() if name and "{" not in name}
 
 
 def _of_accounts() -> Iterator[tuple[str, str, str]]:
     """The limits that the clusters of an account share: cloud, key and code."""
     for cloud in CLOUDS:
         for key, quota in profiles.quotas(cloud).items():
-            yield cloud, f"quota.{key}", quota["code"]
+            if quota.get("of") != "cluster":
+                yield cloud, f"quota.{key}", quota["code"]
         if _UNITS in profiles.limits(cloud):
             yield cloud, _UNITS, profiles.limits(cloud)[_UNITS].code

@@ -137,8 +137,8 @@ class UndecidedRow(Struct, frozen=True):
     remedy: Annotated[str, _is("how to give it, where that is known")]
 
 
-EVERYWHERE, IN_ACCOUNT, IN_REPOSITORY = "everywhere", "account", "repository"
-"""Where the key of a shared limit means the same: `account` is one account, in one region."""
+EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY = "everywhere", "account", "region", "repository"
+"""Where the key of a shared limit means the same; a `region` is one of an account."""
 
 
 class UseRow(Struct, frozen=True):
@@ -147,7 +147,7 @@ class UseRow(Struct, frozen=True):
     cluster: Annotated[str, _CLUSTER]
     kind: Annotated[str, _is("quota, address-units, docker-hub or reservation")]
     key: Annotated[str, _is("which one: code of a quota, network, way out, reservation; empty: unknown")]
-    scope: Annotated[str, _is("where the key means the same: everywhere, account (and region), or repository")]
+    scope: Annotated[str, _is("where the key means the same: everywhere, account, region (of one), or repository")]
     name: Annotated[str, _is("what people call it")]
     unit: Annotated[str, _is("what is counted")]
     needed: Annotated[int, _is("how much the cluster takes, at least")]

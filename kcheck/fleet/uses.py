@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
-from kcheck.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REPOSITORY, UseRow
+from kcheck.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY, UseRow
 from kcheck.model import NODE_ADDRESSES
 from kcheck.scale import downloads, egress, quotas
 from kcheck.scale.addresses import address_units
@@ -26,20 +26,21 @@ _UNITS = "vpc.address_units"
 
 def uses_of(cluster: Cluster, world: World) -> Iterator[UseRow]:
     """The shared limits that a cluster takes something of, with how much."""
-    yield from _quotas(cluster, world)
-    yield from _address_units(cluster, world)
-    yield from _hub_pulls(cluster, world)
-    yield from _reservations(cluster, world)
+    for part in (_quotas, _address_units, _hub_pulls, _reservations):
+        yield from (row for row in part(cluster, world) if row.needed or not row.is_exact)
 
 
 def _quotas(cluster: Cluster, world: World) -> Iterator[UseRow]:
     limits = world.numbers.limits(cluster.cloud)
     for asked in quotas.at_target(cluster, world):
         quota = asked.need.quota
+        if quota.of == "cluster":
+            continue
+        scope = IN_ACCOUNT if quota.of == "project" else IN_REGION
         value = limits[f"quota.{quota.key}"].value
         path, line = _place(cluster.place)
         yield UseRow(
-            cluster.id, "quota", quota.code, IN_ACCOUNT, quota.name, quotas.unit(asked.need), asked.amount, asked.sure,
+            cluster.id, "quota", quota.code, scope, quota.name, quotas.unit(asked.need), asked.amount, asked.sure,
             value if isinstance(value, int) else None, f"{cluster.cloud}.quota.{quota.key}", path, line,
         )  # fmt: skip
 
@@ -62,13 +63,13 @@ def _address_units(cluster: Cluster, world: World) -> Iterator[UseRow]:
 
 def _hub_pulls(cluster: Cluster, world: World) -> Iterator[UseRow]:
     pulls = downloads.hub_pulls(cluster, world)
-    if not (pulls.sure or pulls.unsure) or equals(cluster.outbound_type, NODE_ADDRESSES):
+    if not pulls.sure or equals(cluster.outbound_type, NODE_ADDRESSES):
         return  # each node with an address of its own has a limit of its own, too
     nodes = world.sizes.target_interval(cluster)
     entry = world.numbers.limits("any")["docker_hub.pulls"]
     addresses = known(cluster.outbound_ips)
     key, scope = _way_out(cluster, world)
-    path, line = _place(pulls.images[0].place if pulls.images else cluster.place)
+    path, line = _place(pulls.images[0].place)
     yield UseRow(
         cluster.id, "docker-hub", key, scope, "anonymous pulls from Docker Hub", entry.unit,
         egress.pulls(pulls.sure, nodes.low), nodes.exact is not None and not pulls.unsure,
@@ -116,7 +117,7 @@ def _reservation(pool: NodePool, cluster: Cluster, made: list[Reservation]) -> t
     name = known(asked) or next((text for one in made if (text := known(one.name))), "")
     if name:
         is_id = regex(own.reservation_ids).fullmatch(name) is not None
-        return f"{name}{part}", EVERYWHERE if is_id else IN_ACCOUNT
+        return f"{name}{part}", EVERYWHERE if is_id else IN_REGION
     symbol = _symbol(asked)
     return (f"{pool.root}:{symbol}{part}" if symbol else ""), IN_REPOSITORY
 

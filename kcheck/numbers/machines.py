@@ -26,12 +26,16 @@ class Machine(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """An account quota: its code in the console, and what each node uses of it."""
+    """An account quota: its code in the console, and what each node uses of it.
+
+    `of` is what has such a quota: an account in a `region`, a `project` in all regions, or a `cluster`.
+    """
 
     key: str
     code: str
     name: str
     counts: str
+    of: str = "region"
 
 
 class Price(NamedTuple):
@@ -245,6 +249,12 @@ def family(cloud: str, name: str) -> str | None:
 
 
 @cache
+def families(cloud: str) -> frozenset[str]:
+    """The quota families of all machine types, on Azure."""
+    tables = tables_of(cloud)
+    return frozenset((*tables["promotions"].values(), *tables["families"], *tables["patterns"]))
+
+
 def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str] = (0, "")) -> Price | None:
     """The list price of a machine with its `attached` accelerators; None if not listed.
 
@@ -289,5 +299,5 @@ def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:
                 if own is None:
                     continue
                 code, title = own, title.format(family=own)
-            result.append(Quota(key, code, title, entry["counts"]))
+            result.append(Quota(key, code, title, entry["counts"], entry.get("of", "region")))
     return result

@@ -83,6 +83,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         checked: str
         confidence: str
         note: NotRequired[str]
+        of: NotRequired[str]
 
     class SkeletonEntry(TypedDict):
         """The skeleton that stands for some versions of a published module."""

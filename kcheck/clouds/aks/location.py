@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SUBSCRIPTION = regex(r"/subscriptions/([\w-]+)(?:/|$)", re.IGNORECASE)
 _GROUP = regex(r"/resourceGroups/([^/$]+)", re.IGNORECASE)
+_REGION = regex(r"[a-z]+\d?")
 _ID = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NO_SUBSCRIPTION = "the provider has no subscription_id in this code"
 _NO_REGION = "location is not set"
@@ -28,9 +29,10 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields) -> Place:
     own, parent = accounts.provider(reader, instance), fields.text("parent") if fields.has("parent") else None
     written: list[Value[str]] = [_part(parent, _SUBSCRIPTION)] if parent is not None else []
     written += [own.text("subscription")] if own is not None else []
+    where = fields.text("location")
     return {
         "account": accounts.proper(mapped(accounts.first(instance.span, _NO_SUBSCRIPTION, *written), str.lower), _ID),
-        "region": mapped(accounts.first(instance.span, _NO_REGION, fields.text("location")), region),
+        "region": accounts.proper(mapped(accounts.first(instance.span, _NO_REGION, where), region), _REGION),
         "group": mapped(fields.text("group") if parent is None else _part(parent, _GROUP), str.lower),
     }
 

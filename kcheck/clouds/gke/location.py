@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
     from kcheck.terraform.resource import Instance
 
+_REGION = regex(r"[a-z]+-[a-z]+\d+")
 _ZONE = regex(r"-[a-z]$")
 _PROJECT = regex(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 """https://docs.cloud.google.com/resource-manager/docs/creating-managing-projects; older ones begin with a domain."""
@@ -26,7 +27,7 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Val
     projects = [fields.text("project"), *([own.text("project")] if own is not None else ())]
     return {
         "account": accounts.proper(mapped(accounts.first(instance.span, _NO_PROJECT, *projects), _project), _PROJECT),
-        "region": mapped(location, region),
+        "region": accounts.proper(mapped(location, region), _REGION),
         "group": location,
     }
 
