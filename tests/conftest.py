@@ -49,6 +49,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Libraries may see what they have left, of which some complain on stderr where it is never released."""
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The tests say themselves where they run; processes that they start find modules compiled."""

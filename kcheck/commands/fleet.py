@@ -18,10 +18,12 @@ from kcheck.source.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.fleet.run import Done, Ended, Engine
+    from kcheck.fleet.run import Done, Engine
+    from kcheck.fleet.tables import RunRow
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
+_FOLDER = "kcheck-fleet"
 _LEAST = 64 * 1024**2
 _MOST_LIMITS = 10
 """Of those that clusters share and exceed, in the summary."""
@@ -47,7 +49,7 @@ def _complete_questions(_context: click.Context, _parameter: click.Parameter, in
 
 
 folder = click.option(
-    "-o", "--output", default="kcheck-fleet", show_default=True, metavar="DIR",
+    "-o", "--output", default=_FOLDER, show_default=True, metavar="DIR",
     help="Folder of the results of all runs; the next run takes from it what has not changed.",
 )  # fmt: skip
 
@@ -62,6 +64,11 @@ folder = click.option(
     "--jobs", type=click.IntRange(1), default=None, envvar="KCHECK_JOBS", metavar="N",
     help="Repositories checked at a time on this machine.  [default: KCHECK_JOBS, else one per core]",
 )  # fmt: skip
+@click.option(
+    "--nodes", type=click.IntRange(1), metavar="N", help="Target of clusters for which the list has no other."
+)
+@options.own_rules
+@options.module_dirs
 @click.option(
     "--timeout", type=click.FloatRange(1, 86_400), default=600, show_default=True, metavar="SECONDS",
     help="Time for each repository.",
@@ -86,23 +93,26 @@ folder = click.option(
 @click.option("--fresh", is_flag=True, help="Check again what has not changed since the last run, too.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but the summary.")
 def command(
-    paths: tuple[str, ...], output: str, jobs: int | None, timeout: float, memory: int, retries: int,
-    keep: int, scheduler: str | None, pack: bool, fresh: bool, quiet: bool,
+    paths: tuple[str, ...], nodes: int | None, folders: tuple[str, ...], module_dirs: tuple[str, ...], output: str,
+    jobs: int | None, timeout: float, memory: int, retries: int, keep: int, scheduler: str | None, pack: bool,
+    fresh: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Check many repositories side by side: folders, patterns such as 'checkouts/*', or a list (.yaml).
 
     A repository that fails, hangs or needs too much memory is a row with its reason. A run that was stopped goes on
     where it was. Exits with 0 when all is done, or with 2 on wrong usage.
     """
+    from kcheck.engine import rules
     from kcheck.fleet import results
     from kcheck.fleet.kept import Kept
-    from kcheck.fleet.listing import fleet
+    from kcheck.fleet.listing import Common, fleet
     from kcheck.fleet.run import Order, run
     from kcheck.fleet.shared import OVER, of_run, sentence
     from kcheck.fleet.tables import RunRow
     from kcheck.fleet.task import Bounds
 
-    found, limits = options.with_usage_errors(lambda: fleet(paths))
+    options.with_usage_errors(lambda: rules.all_rules(folders))  # a mistake in them is none of each repository
+    found, limits = options.with_usage_errors(lambda: fleet(paths, Common(nodes, folders, module_dirs)))
     order = Order(Bounds(timeout, memory), retries, fresh)
     with _result_errors(), results.of_one_run(output) as run_id:
         kept = Kept(output)
@@ -130,7 +140,7 @@ def command(
         printing.note(line)
     if len(over) > _MOST_LIMITS:
         printing.note(f"{len(over) - _MOST_LIMITS:,} more shared limits are exceeded: kcheck fleet query shared")
-    printing.note(_summary(ended))
+    printing.note(_summary(row, output))
 
 
 @command.command("report", short_help="Report which clusters break first, what is wasted, and what has changed.")
@@ -238,5 +248,14 @@ def _progress(done: Done) -> str:
     return f"{done.ended:,} of {done.repositories:,} repositories, {done.rate:.1f}/s{failed}, {done.left:.0f} s left"
 
 
-def _summary(ended: list[Ended]) -> str:
-    return f"{len(ended):,} repositories"
+def _summary(row: RunRow, output: str) -> str:
+    """What was done, and what is to be done next."""
+    import shlex
+
+    from kcheck.source.units import counted
+
+    parts = [f"{row.unchanged:,} unchanged"] * bool(row.unchanged) + [f"{row.failed:,} failed"] * bool(row.failed)
+    some = f" ({', '.join(parts)})" if parts else ""
+    own = "" if output == _FOLDER else f" -o {shlex.quote(output)}"
+    many = counted(row.repositories, "repository", "repositories")
+    return f"kcheck: {many}{some} in {row.seconds:.0f} s. Next: `kcheck fleet report{own}`."

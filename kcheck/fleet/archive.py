@@ -58,10 +58,20 @@ def packed() -> bytes:
             tar.addfile(info, io.BytesIO(content))
             if number > MOST_ENTRIES:
                 raise ArchiveError(f"it has more than {MOST_ENTRIES:,} files and folders, too many for --pack")
-            if data.tell() > MOST_BYTES or tar.offset > MOST_UNPACKED:
-                most = f"{MOST_UNPACKED // 10**6:,} MB, or {MOST_BYTES // 10**6:,} MB compressed"
-                raise ArchiveError(f"its files have more than {most}, too much for --pack")
+            _bound(data.tell(), tar.offset)
+    _bound(data.tell(), 0)
     return data.getvalue()
+
+
+def _bound(packed_bytes: int, unpacked: int) -> None:
+    """Refuse an archive that has too much.
+
+    Raises:
+        ArchiveError: it has.
+    """
+    if packed_bytes > MOST_BYTES or unpacked > MOST_UNPACKED:
+        most = f"{MOST_UNPACKED // 10**6:,} MB, or {MOST_BYTES // 10**6:,} MB compressed"
+        raise ArchiveError(f"its files have more than {most}, too much for --pack")
 
 
 def _members() -> Iterator[tuple[tarfile.TarInfo, bytes]]:

@@ -67,7 +67,7 @@ def _checked(task: Task) -> Outcome:
     config = _config(task.settings)
     roots = list(task.settings.roots)
     result = linter.run(Tree(roots, None, config.exclude, config.boundary), config, until_deadline=True)
-    deadline.stop()  # the rows are quick
+    deadline.stop()
     rows, files = rows_of(result), len(result.reading.sources)
     if result.bugs:
         first = result.bugs[0]
@@ -85,6 +85,9 @@ def _config(settings: Settings) -> Config:
     Raises:
         ConfigError: they make no sense.
     """
-    flags = {"nodes": settings.nodes, "price": settings.price, "var_files": settings.var_files}
+    flags = {
+        "nodes": settings.nodes, "price": settings.price, "var_files": settings.var_files, "rules": settings.rules,
+        "module_dirs": settings.module_dirs,
+    }  # fmt: skip
     config = effective_config(settings.roots, None, flags, top=".")
     return replace(config, environments=settings.environments) if settings.environments else config

@@ -29,27 +29,29 @@ class ResultsError(Exception):
     """The tables cannot be written or read, and why."""
 
 
-def require() -> None:
-    """Make sure that DuckDB is there.
+def require(folder: str) -> None:
+    """Make sure that DuckDB is there, and takes a folder.
 
     Raises:
-        ResultsError: it is not installed.
+        ResultsError: it is not installed, or the path of the folder has what it cannot read.
     """
     try:
         import duckdb  # noqa: F401 - whoever needs it imports it again
     except ImportError as error:
         raise ResultsError(_MISSING) from error
+    path = os.path.abspath(folder)
+    if "?" in path or "\\" in path.replace(os.sep, "/") or not path.isprintable():
+        raise ResultsError(f"{folder}: DuckDB takes no path with a question mark, a backslash or a control character")
     atexit.unregister(gc.freeze)  # DuckDB complains on stderr of what Python has not released at its end
 
 
 @contextlib.contextmanager
 def failures(what: str) -> Iterator[None]:
-    """Say of errors of the system and of DuckDB what cannot be done.
+    """Say of errors of the system and of DuckDB, which is there, what cannot be done.
 
     Raises:
         ResultsError: there was one.
     """
-    require()
     import duckdb
 
     try:
@@ -79,6 +81,7 @@ def opened(folder: str) -> Iterator[DuckDBPyConnection]:
     Raises:
         ResultsError: there are none, or they cannot be read.
     """
+    require(folder)
     if not system.is_file(os.path.join(folder, DATABASE)):
         raise ResultsError(f"{folder}: there is no {DATABASE}; `kcheck fleet` makes it")
     with contextlib.ExitStack() as stack:

@@ -96,7 +96,24 @@ class Fleet(NamedTuple):
     limits: Stated
 
 
-def fleet(paths: Iterable[str]) -> Fleet:
+class Common(NamedTuple):
+    """What holds for all repositories: the target where none has its own, folders of rules and copies of modules."""
+
+    nodes: int | None = None
+    rules: tuple[str, ...] = ()
+    module_dirs: tuple[str, ...] = ()
+
+    def of(self, settings: Settings) -> Settings:
+        """The settings of a repository with these."""
+        return replace(
+            settings,
+            nodes=settings.nodes or ((str(self.nodes),) if self.nodes is not None else ()),
+            rules=tuple(map(os.path.abspath, self.rules)),
+            module_dirs=tuple(map(os.path.abspath, self.module_dirs)),
+        )
+
+
+def fleet(paths: Iterable[str], common: Common | None = None) -> Fleet:
     """The repositories of folders, patterns and lists, each once, in order.
 
     Raises:
@@ -110,7 +127,9 @@ def fleet(paths: Iterable[str]) -> Fleet:
             data = _list(path)
             matched, limits = _listed(path, data), stated(data).over(limits)
         for one in matched:
-            found[system.real_path(one.folder)] = one
+            found[system.real_path(one.folder)] = (
+                one if common is None else replace(one, settings=common.of(one.settings))
+            )
     return Fleet(_named(list(found.values())), limits)
 
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from kcheck.files import save, system
 from kcheck.files.lock import LockedError, locked
 from kcheck.fleet.columns import columns
-from kcheck.fleet.database import DATABASE, ResultsError, connected, failures, quoted
+from kcheck.fleet.database import DATABASE, ResultsError, connected, failures, quoted, require
 from kcheck.fleet.shared import placed
 from kcheck.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
 from kcheck.fleet.task import FAILED, escaped
@@ -51,6 +51,7 @@ def of_one_run(folder: str) -> Iterator[str]:
     Raises:
         ResultsError: another run is going on there, or there can be no tables.
     """
+    require(folder)
     with contextlib.ExitStack() as stack:
         with failures(folder):
             os.makedirs(folder, exist_ok=True)

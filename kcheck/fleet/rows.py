@@ -11,7 +11,7 @@ from kcheck.fleet.uses import uses_of
 from kcheck.report import capacity
 from kcheck.report.fingerprint import fingerprints
 from kcheck.report.owners import owners
-from kcheck.report.verdict import Savings, reach_of
+from kcheck.report.verdict import Savings, Waste, reach_of
 from kcheck.scale import walls
 from kcheck.source.findings import Severity, UnknownInput
 from kcheck.source.reasons import cause_of
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kcheck.engine.judged import MissingInput
     from kcheck.engine.linter import Result
     from kcheck.model import Cluster
-    from kcheck.report.verdict import Waste
     from kcheck.source.findings import Finding
     from kcheck.source.text import Span
 
@@ -48,12 +47,16 @@ def rows_of(result: Result) -> Rows:
 
 
 def _clusters(result: Result, numbers: Sequence[Sequence[int]]) -> Iterator[ClusterRow]:
-    world = result.world
     savings = Savings(result)
     why = {one.cluster.id: one.input for one in result.judged.not_judged}
-    for number, cluster in enumerate(world.inventory.clusters, 1):
-        own = [finding for finding, of in zip(result.findings, numbers, strict=True) if number in of]
-        yield _cluster(cluster, result, own, why.get(cluster.id), savings.waste(cluster, own))
+    about: dict[int, list[Finding]] = {}
+    for finding, of in zip(result.findings, numbers, strict=True):
+        for number in of:
+            about.setdefault(number, []).append(finding)
+    late = Waste("not known", result.judged.skipped[0].reason) if result.is_late else None  # no time for simulated runs
+    for number, cluster in enumerate(result.world.inventory.clusters, 1):
+        own = about.get(number, [])
+        yield _cluster(cluster, result, own, why.get(cluster.id), late or savings.waste(cluster, own))
 
 
 def _cluster(

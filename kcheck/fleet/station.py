@@ -114,7 +114,7 @@ def _attempt(task: Task, action: Action) -> Outcome:
     try:
         return action(task)
     except MemoryError:
-        return failed("it needs more memory than it may have (--memory)", can_retry=True)
+        return failed("it needs more memory than it may have (--memory)")
     except Exception as error:
         from kcheck.source.bugs import description
 

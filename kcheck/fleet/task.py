@@ -19,7 +19,8 @@ class Settings(Struct, frozen=True):
     """What the list of a fleet says about a repository, in place of its own settings; what is empty stays as it is.
 
     `roots` are the folders to be checked, all of them without any. `nodes` are written as for `--nodes`, `price` as for
-    `--price`. Paths are relative to the top of the repository.
+    `--price`. Paths are relative to the top of the repository, but those of `rules` and `module_dirs`, which are the
+    fleet's.
     """
 
     roots: tuple[str, ...] = ()
@@ -27,6 +28,8 @@ class Settings(Struct, frozen=True):
     price: str = ""
     var_files: tuple[str, ...] = ()
     environments: tuple[Environment, ...] = ()
+    rules: tuple[str, ...] = ()
+    module_dirs: tuple[str, ...] = ()
 
 
 class Bounds(Struct, frozen=True):

@@ -61,7 +61,7 @@ def reach_of(cluster: Cluster, world: World) -> tuple[str, str]:
 def states_text(reaches: int, stops: int, unknown: int) -> str:
     """How many clusters are in each state, as a sentence without its full stop; first what is true of most."""
     total = reaches + stops + unknown
-    whose = "reaches its" if reaches == 1 else "reach their"
+    whose = "reaches its" if 1 in (reaches, total) else "reach their"
     parts = [f"{stops:,} {'stops' if stops == 1 else 'stop'} before it"] * bool(stops)
     if 2 * unknown > total:
         reached = [f"{reaches:,} {whose} target"] * bool(reaches or stops)

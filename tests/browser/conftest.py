@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from kcheck.cli import cli
 from kcheck.usage.recording import as_bytes
 from tests.browser import browser
+from tests.fleet import story
 from tests.places import ROOT
 from tests.usage.test_reports import fortnight
 
@@ -29,6 +30,7 @@ COMMANDS = {
     "simulate": ("ack-training", "simulate"),
     "simulate-what-if": ("aks-training", "simulate", "--what-if"),
     "simulate-several": ("published", "simulate"),
+    "fleet": ("eks-training", "fleet", "report", "-o", "{fleet}"),
     "usage": ("usage", "usage", "--from", "{recording}", "--by", "team"),
 }
 """Pages: the example that each is of, and the command that prints it."""
@@ -47,11 +49,12 @@ def printed(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Call
     folder = tmp_path_factory.mktemp("pages")
     recording = folder / "usage.json.gz"
     recording.write_bytes(as_bytes(fortnight()))
+    story.tell(folder / "fleet")
 
     def made(name: str) -> Path:
         file = folder / f"{name}.html"
         if not file.exists():
-            example, *arguments = (one.format(recording=recording) for one in COMMANDS[name])
+            example, *arguments = (one.format(recording=recording, fleet=folder / "fleet") for one in COMMANDS[name])
             with chdir(ROOT / "examples" / example):
                 result = CliRunner().invoke(cli, [*arguments, "--format", "html"])
             assert result.exit_code in (0, 1), result.output

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import ConfigError
-from kcheck.fleet.listing import Surroundings, fleet
+from kcheck.fleet.listing import Common, Surroundings, fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,3 +105,11 @@ def test_mistakes(text: str, message: str, checkouts: Path) -> None:
 def test_a_path_that_leads_nowhere(checkouts: Path) -> None:
     with pytest.raises(ConfigError, match="no such folder, list"):
         fleet(["fleet.yml"])
+
+
+def test_what_holds_for_all_is_less_than_what_is_said_of_one(checkouts: Path) -> None:
+    common = Common(nodes=64, rules=("checkouts",), module_dirs=("checkouts/data",))
+    data, training, _ = fleet(["fleet.yaml"], common).repositories
+    assert (data.settings.nodes, training.settings.nodes) == (("64",), ("512",))
+    assert data.settings.rules == training.settings.rules == (str(checkouts / "checkouts"),)
+    assert data.settings.module_dirs == (str(checkouts / "checkouts/data"),)

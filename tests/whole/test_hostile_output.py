@@ -9,17 +9,23 @@ import os
 import re
 import unicodedata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, get_type_hints
 from xml.etree import ElementTree
 
 import click
+import msgspec
 import pytest
 import yaml
 from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.files.changes import Watcher
+from kcheck.fleet.kept import Kept
+from kcheck.fleet.questions import QUESTIONS
+from kcheck.fleet.tables import ClusterRow, FindingRow, LimitRow, Rows, SharedRow, UndecidedRow
+from kcheck.fleet.task import CHECKED, FAILED, PARTLY
 from tests.conftest import written
+from tests.fleet import story
 from tests.report.page import Page
 from tests.whole import hostile
 from tests.whole.hostile import EVIL, PATH
@@ -28,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
+
+_Row = TypeVar("_Row", bound=msgspec.Struct)
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
 
@@ -81,6 +89,15 @@ FORMATS: dict[str, Output] = {
         ("--window", NO_NUL), ("--matcher", NO_NUL), ("--prometheus", "http://127.0.0.1:9", "--header", NO_NUL),
         ("--prometheus", "http://127.0.0.1:9", "--token-file", NO_NUL), ("--end", NO_NUL),
     )},
+    "fleet": {"": ((".", "empty"), (NO_NUL,), ("wrong.yaml",), (".", "--timeout", NO_NUL), (".", "--memory", NO_NUL))},
+    "fleet query": {
+        "text": (*(("-o", "{results}", name) for name in QUESTIONS), ("-o", NO_NUL, "reach"), (NO_NUL,)),
+        **dict.fromkeys(("csv", "json", "markdown"), tuple(("-o", "{results}", name) for name in ("reach", "changes", "shared"))),
+    },
+    "fleet report": {
+        "text": (("-o", "{results}"), ("-o", NO_NUL), ("-o", "{results}", "--owner", NO_NUL), ("-o", "{results}", "--run", NO_NUL)),
+        **dict.fromkeys(("markdown", "html"), (("-o", "{results}"), ("-o", "{results}", "--owner", EVIL))),
+    },
     "init": {"": ((), (PATH,))},
     "lsp": {"": ((PATH,),)},
 }  # fmt: skip
@@ -123,6 +140,38 @@ def tree(write: Write) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of a fleet, of two runs, in which all that a stranger may write is hostile."""
+    folder = tmp_path_factory.mktemp("results")
+    kept = Kept(str(folder))
+    for run, status in ((story.FIRST, CHECKED), (story.SECOND, CHECKED), (story.THIRD, PARTLY)):
+        texts = dict.fromkeys(("fingerprint", "missing", "remedy", "reach", "note"), f"{EVIL} {run}")
+        sizes = {"reaches": int(run[6:8]), "target": 1000, "first_limit_at": 7, "clusters": (EVIL,), "limit": 1}
+        rows = Rows(
+            clusters=[
+                _evil(ClusterRow, **sizes, **texts, state=state, waste_state="known") for state in ("stops", "unknown")
+            ],
+            limits=[_evil(LimitRow, nodes=7, at_most=7, kind="hard")],
+            findings=[_evil(FindingRow, **texts, severity=severity) for severity in ("error", "warning", "info")],
+            undecided=[_evil(UndecidedRow, **texts)],
+        )
+        ended = story.ended(kept, EVIL, owner=EVIL, rows=rows, status=status, reason=EVIL)
+        other = story.ended(kept, "failed", owner=EVIL, status=FAILED, reason=EVIL)
+        story.write(
+            folder, run, [ended, other], [_evil(SharedRow, **sizes, state=state) for state in ("over", "unknown")]
+        )
+    return folder
+
+
+def _evil(kind: type[_Row], /, **given: object) -> _Row:
+    """A row of a table, hostile where it has text."""
+    hints = get_type_hints(kind)
+    return story.filled(kind, **({name: EVIL for name, hint in hints.items() if hint is str} | {
+        name: value for name, value in given.items() if name in hints
+    }))  # fmt: skip
+
+
 @pytest.fixture(autouse=True)
 def _changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is watched changes twice: files are gone, then all are there again, with others; then nobody watches."""
@@ -143,8 +192,11 @@ def _changes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("command", "form", "arguments"), RUNS, ids=lambda value: ascii(value)[:40] if isinstance(value, tuple) else value
 )
-def test_output_of_hostile_files_is_inert(command: str, form: str, arguments: tuple[str, ...], tree: Path) -> None:
-    given = [*command.split(), *(["--format", form] if form else []), *arguments]
+def test_output_of_hostile_files_is_inert(
+    command: str, form: str, arguments: tuple[str, ...], tree: Path, results: Path
+) -> None:
+    words = [str(results) if word == "{results}" else word for word in arguments]
+    given = [*command.split(), *(["--format", form] if form else []), *words]
     result = CliRunner().invoke(cli, given, color=True)  # nothing is taken out of what is printed
     assert result.exit_code in (0, 1, 2), result.output
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception

@@ -35,7 +35,7 @@ compared AS (
     LEFT JOIN bases AS b USING (repository)
 ),
 reached AS (
-    SELECT *, reaches / nullif(target, 0) AS share FROM clusters
+    SELECT *, coalesce(reaches, first_limit_at) / nullif(target, 0) AS share FROM clusters
 ),
 new_clusters AS (
     SELECT p.owner, p.repository, p.status, p.since, c.cluster, c.name, c.environment, c.state, c.reach, c.share

@@ -1,6 +1,6 @@
 -- What does one simulated run on each cluster waste at least and at most, added up by team?
 -- A sum is of the clusters whose waste is known, or is nothing: the others are counted beside it, never taken for 0.
--- Clusters of one cloud, account, region and name in several places may be the same cluster, counted more than once.
+-- Clusters of one cloud, account, region and name that are in several places may be one cluster, counted more than once.
 WITH last AS (SELECT max(run) AS run FROM runs),
 own AS (
     SELECT
@@ -9,7 +9,7 @@ own AS (
         r.status,
         c.* EXCLUDE (run, repository),
         c.account <> '' AND c.region <> ''
-            AND count(*) OVER (PARTITION BY c.cloud, c.account, c.region, c.name) > 1 AS is_twice
+            AND count(*) OVER (PARTITION BY c.cloud, c.account, c.region, c."group", c.name) > 1 AS is_twice
     FROM repositories AS r
     JOIN last USING (run)
     LEFT JOIN clusters AS c USING (run, repository)

@@ -1,6 +1,6 @@
 -- Which clusters stop before their target, and which limit stops them first?
--- The worst first; clusters whose target or reach is not known come last. A limit that is not before the target has no
--- move.
+-- The worst first; clusters whose target or reach is not known come last. Where reaches is unknown, percent_at_most is of
+-- first_limit_at. A limit that is not before the target has no move.
 WITH last AS (SELECT max(run) AS run FROM runs)
 SELECT
     r.owner,
@@ -11,7 +11,10 @@ SELECT
     c.state,
     c.reaches,
     c.target,
-    round(100.0 * c.reaches / nullif(c.target, 0), 1) AS percent,
+    CASE
+        WHEN c.state <> 'unknown'
+        THEN round(100.0 * coalesce(c.reaches, c.first_limit_at) / nullif(c.target, 0), 1)
+    END AS percent_at_most,
     c.reach,
     c.first_limit,
     c.move
@@ -20,7 +23,7 @@ JOIN last USING (run)
 JOIN repositories AS r USING (run, repository)
 ORDER BY
     CASE c.state WHEN 'stops' THEN 0 WHEN 'reaches' THEN 1 ELSE 2 END,
-    c.reaches / nullif(c.target, 0) NULLS LAST,
+    percent_at_most NULLS LAST,
     c.target DESC NULLS LAST,
     c.repository,
     c.cluster;

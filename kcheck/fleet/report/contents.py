@@ -104,6 +104,8 @@ def _changes(found: Overview, most: int) -> Part:
         begin = f"This is the first run with repositories of {found.owner}" if found.owner else "This is the first run"
         return Part("Changes", "changes", [f"{begin}; the next one says what has changed."])
     lines = [_summary(changes)]
+    if changes.before.is_older:
+        lines.append("A repository that was not fully checked then is compared with its last full check.")
     if any(one.change == "repository not fully checked" for one in changes.counts):
         lines.append("What is not fully checked now may be there still: nothing of it counts as gone.")
     if found.now.version != changes.before.version:

@@ -30,6 +30,7 @@ from kcheck.fleet.report.overview import (
     RuleCount,
     Run,
     Shared,
+    SharedNote,
     Stop,
     Totals,
     Trend,
@@ -48,7 +49,8 @@ _MOST_RUNS = 12
 """Runs of a trend."""
 
 _BEFORE = """
-SELECT strftime(started::TIMESTAMP, '%Y-%m-%d %H:%M') AS started, version
+SELECT run, strftime(started::TIMESTAMP, '%Y-%m-%d %H:%M') AS started, version,
+  EXISTS (SELECT 1 FROM query_changes WHERE since <> '' AND since < runs.run) AS is_older
 FROM runs WHERE run < getvariable('run') ORDER BY run DESC LIMIT 1"""
 _CHANGE_COUNTS = """
 SELECT change, severity, count(*) AS number FROM query_changes GROUP BY ALL ORDER BY min(rowid)"""
@@ -58,6 +60,10 @@ _FIRST_LIMITS = (
 )
 _OVER = "FROM query_shared WHERE state = 'over'"
 _SHARED_UNKNOWN = "FROM query_shared WHERE state = 'unknown'"
+_SHARED_NOTES = """
+SELECT part AS note, count(*) AS limits
+FROM (SELECT unnest(string_split(note, '; ')) AS part FROM query_shared WHERE state = 'unknown')
+WHERE part <> '' GROUP BY part ORDER BY limits DESC, part"""
 _MONEY = """
 FROM query_money WHERE clusters_with_dollars + clusters_without_price + clusters_unknown > 0"""
 _MISSING = """
@@ -131,6 +137,7 @@ class _Asked:
             first_limits=self._rows(_FIRST_LIMITS, FirstLimit),
             shared=self._listed(_OVER, Shared),
             shared_unknown=self._listed(_SHARED_UNKNOWN, Shared).total,
+            shared_notes=self._listed(_SHARED_NOTES, SharedNote),
             money=self._listed(_MONEY, Money),
             is_by_owner=is_by_owner,
             missing=self._listed(_MISSING, Missing),

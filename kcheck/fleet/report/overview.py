@@ -51,10 +51,11 @@ class Run(Struct, frozen=True):
 
 
 class Before(Struct, frozen=True):
-    """The run before."""
+    """The run before; `is_older`: some repositories are compared with an older one, as it did not check them."""
 
     started: str
     version: str
+    is_older: bool
 
 
 class Changed(Struct, frozen=True):
@@ -113,11 +114,11 @@ class FirstLimit(Struct, frozen=True):
 class Shared(Struct, frozen=True):
     """A limit that clusters share, as the query `shared` has it."""
 
-    state: str
+    kind: str
     name: str
     account: str
     region: str
-    needed: int
+    needed: int | None
     needed_is_exact: bool
     available: int | None
     unit: str
@@ -125,6 +126,13 @@ class Shared(Struct, frozen=True):
     clusters: int
     takes_most: str
     note: str
+
+
+class SharedNote(Struct, frozen=True):
+    """What would decide whether shared limits are exceeded, and of how many."""
+
+    note: str
+    limits: int
 
 
 class Money(Struct, frozen=True):
@@ -179,7 +187,6 @@ class Point(Struct, frozen=True):
     run: str
     started: str
     repositories: int
-    failed: int
     clusters: int
     clusters_not_seen: int
     clusters_that_stop: int
@@ -234,6 +241,7 @@ class Overview(NamedTuple):
     first_limits: list[FirstLimit]
     shared: Listed[Shared]
     shared_unknown: int
+    shared_notes: Listed[SharedNote]
     money: Listed[Money]
     is_by_owner: bool
     missing: Listed[Missing]

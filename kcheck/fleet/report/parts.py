@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kcheck.fleet.report.overview import Check, Missing, Money, Overview, Point, RuleCount, Shared, Stop
 
 _MOST_SLOW = 5
+_MOST_NOTES = 5
 _KINDS = 5
 """Kinds of limits that a sentence names."""
 
@@ -64,27 +65,30 @@ _SHARED = (
     Column("needed", is_number=True), Column("there is", is_number=True), Column("clusters", is_number=True),
     Column("who takes most", is_below=True), Column("note", is_below=True),
 )  # fmt: skip
+_NOTES = (Column("limits", is_number=True), Column("what would decide them"))
 
 
 def shared(found: Overview, most: int) -> Part:
     """The limits that clusters share, and that are exceeded when all reach their targets."""
-    rows, unknown = found.shared, found.shared_unknown
+    rows, unknown, notes = found.shared, found.shared_unknown, found.shared_notes
     if rows.total:
         lines = [f"{counted(rows.total, 'limit')} would be exceeded if all clusters reached their targets."]
     else:
         lines = ["No limit that clusters share is known to be exceeded."]
     if unknown:
-        lines.append(f"Whether {counted(unknown, 'other')} would be is not known.")
-    shown = table("Limits", _SHARED, Rows(map(_over, rows.rows), rows.total), most, "shared")
-    return Part("Shared limits that are exceeded", "shared", lines, [shown])
+        lines.append(f"Whether {counted(unknown, 'shared limit')} would be is not known.")
+    shown = table("Exceeded", _SHARED, Rows(map(_over, rows.rows), rows.total), most, "shared")
+    cells = [(f"{one.limits:,}", one.note) for one in notes.rows]
+    decide = table("What would decide the others", _NOTES, Rows(cells, notes.total), min(most, _MOST_NOTES), "shared")
+    return Part("Shared limits that are exceeded", "shared", lines, [shown, decide])
 
 
 def _over(one: Shared) -> Sequence[str]:
     percent = "" if one.percent is None else f"{one.percent:,.0f} %"
-    needed = f"{'' if one.needed_is_exact else 'at least '}{one.needed:,} {one.unit}"
+    needed = "?" if one.needed is None else f"{'' if one.needed_is_exact else 'at least '}{one.needed:,} {one.unit}"
     available = "" if one.available is None else f"{one.available:,}"
     count = f"{one.clusters:,}"
-    return percent, one.name, one.account, one.region, needed, available, count, one.takes_most, one.note
+    return percent, one.name or one.kind, one.account, one.region, needed, available, count, one.takes_most, one.note
 
 
 # --- money, and what is not known
@@ -104,6 +108,8 @@ def money(found: Overview, most: int) -> Part:
         lines = ["No waste was found in any cluster."] if found.now.clusters else ["There are no clusters."]
     if found.now.unpriced:
         lines.append("Where node-hours have no price, give one: price: in the list, or in kcheck.yaml.")
+    if any(one.clusters_perhaps_counted_twice for one in rows.rows):
+        lines.append("Clusters of one account, region and name in several places may be one, counted more than once.")
     shown = table("Money", columns, Rows(map(_money, rows.rows), rows.total), most, "money")
     return Part(f"Money by {by}", "money", lines, [shown])
 
@@ -166,7 +172,7 @@ def rules(found: Overview, most: int) -> Part:
     if found.fixable:
         total = sum(one.findings for one in found.fixable)
         classes = listed([f"{one.findings:,} ({one.fix})" for one in found.fixable])
-        lines.append(f"`kcheck fix` has fixes for {counted(total, 'finding')} of all severities: {classes}.")
+        lines.append(f"kcheck fix has fixes for {counted(total, 'finding')} of all severities: {classes}.")
     has_past = found.changes is not None
     shown = table("Rules", _RULES, Rows((_rule(one, has_past) for one in rows.rows), rows.total), most, "rules")
     return Part("Rules", "rules", lines, [shown])
@@ -178,10 +184,10 @@ def _rule(one: RuleCount, has_past: bool) -> Sequence[str]:
 
 
 _TREND = (
-    Column("run (UTC)"), Column("repositories", is_number=True), Column("failed", is_number=True),
+    Column("run (UTC)"), Column("repos", is_number=True),
     Column("clusters", is_number=True), Column("not seen", is_number=True), Column("stop", is_number=True),
     Column("not known", is_number=True), Column("errors", is_number=True), Column("warnings", is_number=True),
-    Column("wasted per run", is_number=True),
+    Column("wasted per run", is_number=True), Column("waste not known", is_number=True),
 )  # fmt: skip
 
 
@@ -201,17 +207,24 @@ def trend(found: Overview) -> Iterator[Part]:
         lines.append(f"In {same}: {each or 'as many clusters stop, and as many errors and warnings'}.")
     if any(one.clusters_not_seen for one in points):
         lines.append("Not seen: clusters of repositories that the run could not check, as of their last check.")
-    shown = table("Runs", _TREND, Rows(map(_point, points), len(points)), len(points), "trend")
+    cells = [(day, *_point(one)) for day, one in zip(days(points), points, strict=True)]
+    shown = table("Runs", _TREND, Rows(cells, len(cells)), len(cells), "trend")
     yield Part("Trend", "trend", lines, [shown], points)
 
 
+def days(points: Sequence[Point]) -> list[str]:
+    """When runs were: the days, with times where two were on one day."""
+    found = [one.started[:10] for one in points]
+    return found if len(set(found)) == len(found) else [one.started for one in points]
+
+
 def _point(one: Point) -> Sequence[str]:
-    amount = dollars(one.wasted_dollars_at_least or 0, one.wasted_dollars_at_most or 0)
-    is_known = one.wasted_dollars_at_most is not None
+    least, most = one.wasted_dollars_at_least or 0, one.wasted_dollars_at_most or 0
+    is_known = most or not one.clusters_with_unknown_waste
     return (
-        one.started, f"{one.repositories:,}", number(one.failed), f"{one.clusters:,}", number(one.clusters_not_seen),
+        f"{one.repositories:,}", f"{one.clusters:,}", number(one.clusters_not_seen),
         f"{one.clusters_that_stop:,}", f"{one.clusters_unknown:,}", f"{one.errors:,}", f"{one.warnings:,}",
-        amount if is_known else "not known" if one.clusters_with_unknown_waste else "",
+        dollars(least, most) if is_known else "not known", number(one.clusters_with_unknown_waste),
     )  # fmt: skip
 
 

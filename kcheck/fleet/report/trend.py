@@ -66,14 +66,14 @@ def _about(runs: Sequence[Point]) -> str:
 def _bars(runs: Sequence[Point], top: int) -> list[Bar]:
     place = 100 / len(runs)
     every = -(-len(runs) // _LABELS)
-    same_day = len({run.started[:10] for run in runs}) == 1
+    is_daily = len({run.started[:10] for run in runs}) > 1
     found = []
     for at, run in enumerate(runs):
         x = place * (at + (1 - _SHARE) / 2)
         counts = {
             "stops": run.clusters_that_stop, "unknown": run.clusters_unknown, "reaches": run.clusters_that_reach,
         }  # fmt: skip
-        label = (run.started[11:] if same_day else run.started[5:10]) if (len(runs) - 1 - at) % every == 0 else ""
+        label = run.started[slice(5, 10) if is_daily else slice(11, None)] if (len(runs) - 1 - at) % every == 0 else ""
         about = f"{run.started}: {', '.join(f'{counts[state]:,} {text}' for state, text in _STATES.items())}"
         bar = Bar(
             round(x, 2), round(place * _SHARE, 2), round(x + place * _SHARE / 2, 2), _pieces(counts, top), about, label

@@ -5,7 +5,7 @@ SELECT
   c.name AS cluster, c.environment, c.repository, r.owner, c.reach, c.first_limit, c.move,
   coalesce(c.reaches, c.first_limit_at) / nullif(c.target, 0) AS share,
   count(*) AS clusters,
-  min(c.path || ':' || c.line) AS place
+  min(concat(c.path, ':', c.line)) AS place
 FROM clusters AS c JOIN last USING (run) JOIN repositories AS r USING (run, repository)
 WHERE c.state = 'stops'
 GROUP BY ALL

@@ -10,7 +10,7 @@ WITH
     FROM repositories JOIN ends USING (run) JOIN same USING (repository) GROUP BY run
   ),
   found AS (
-    SELECT run, count_if(state = 'stops') AS stops, count_if(state = 'unknown') AS unknown
+    SELECT run, count(*) FILTER (state = 'stops') AS stops, count(*) FILTER (state = 'unknown') AS unknown
     FROM clusters JOIN ends USING (run) JOIN same USING (repository) GROUP BY run
   )
 SELECT repositories, errors, warnings, coalesce(stops, 0) AS stops, coalesce(unknown, 0) AS unknown

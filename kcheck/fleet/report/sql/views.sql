@@ -6,7 +6,16 @@ FROM fleet.main.repositories
 WHERE run <= getvariable('run') AND (getvariable('owner') = '' OR fleet.main.repositories.owner = getvariable('owner'));
 
 CREATE TEMP VIEW runs AS
-SELECT * FROM fleet.main.runs SEMI JOIN temp.main.repositories USING (run);
+SELECT one.* REPLACE (own.repositories AS repositories, own.unchanged AS unchanged, own.failed AS failed)
+FROM fleet.main.runs AS one
+JOIN (
+  SELECT
+    run,
+    count(*) AS repositories,
+    count(*) FILTER (is_unchanged) AS unchanged,
+    count(*) FILTER (status = 'failed') AS failed
+  FROM temp.main.repositories GROUP BY run
+) AS own USING (run);
 
 CREATE TEMP VIEW clusters AS
 SELECT * FROM fleet.main.clusters SEMI JOIN temp.main.repositories USING (run, repository);
