@@ -165,7 +165,8 @@ def _is_same(first: Value[str], second: Value[str]) -> bool:
 
 def _symbol(value: Value[str]) -> str:
     """The address of the resource that a value is of; empty if it is of none."""
-    return value.symbol.address if isinstance(value, Unknown) and value.symbol is not None else ""
+    symbol = value.symbol if isinstance(value, Unknown) else None
+    return symbol.address if symbol is not None and symbol.attribute != "text" else ""
 
 
 def _network(cluster: Cluster, world: World) -> tuple[str, str]:
