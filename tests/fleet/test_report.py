@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 from kcheck.cli import cli
 from kcheck.fleet.kept import Kept
 from kcheck.fleet.questions import QUESTIONS
-from kcheck.fleet.tables import ClusterRow, Rows
+from kcheck.fleet.tables import TABLES, ClusterRow, Rows
 from kcheck.fleet.task import FAILED
 from kcheck.report.verdict import states_text
 from tests.fleet import story
@@ -110,6 +111,11 @@ def test_first_page_has_no_picture(told: Path) -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_same_tables_give_the_same_bytes(told: Path, form: str) -> None:
     assert said(told, form=form) == said(told, form=form)
+
+
+def test_every_table_is_narrowed_to_the_owner() -> None:
+    views = files("kcheck.fleet.report").joinpath("sql/views.sql").read_text()
+    assert set(re.findall(r"CREATE TEMP VIEW (\w+)", views)) == set(TABLES)
 
 
 def test_wrong_words_are_refused(told: Path, folder: Path) -> None:

@@ -124,7 +124,7 @@ def _summary(changes: Changes) -> str:
     for one in changes.counts:
         what, _, how = one.change.partition(" ")
         words = repositories(one.number) if what == "repository" else counted(one.number, one.severity or what)
-        said[what].append(f"{words} {how}")
+        said.setdefault(what, []).append(f"{words} {how}")
     each = "; ".join(", ".join(words) for words in said.values() if words)
     return f"{each}." if each else "No cluster and no finding has changed."
 

@@ -57,7 +57,7 @@ class Report(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows of a table before they are cut, and how many more there are that are not here."""
+    """The first rows of a table, and how many there are in all."""
 
     cells: Iterable[Sequence[str]]
     total: int

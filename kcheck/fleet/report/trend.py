@@ -73,12 +73,12 @@ def _bars(runs: Sequence[Point], top: int) -> list[Bar]:
         counts = {
             "stops": run.clusters_that_stop, "unknown": run.clusters_unknown, "reaches": run.clusters_that_reach,
         }  # fmt: skip
-        label = run.started[slice(5, 10) if is_daily else slice(11, None)] if (len(runs) - 1 - at) % every == 0 else ""
+        is_labelled = (len(runs) - 1 - at) % every == 0
+        label = (run.started[5:10] if is_daily else run.started[11:]) if is_labelled else ""
         about = f"{run.started}: {', '.join(f'{counts[state]:,} {text}' for state, text in _STATES.items())}"
-        bar = Bar(
-            round(x, 2), round(place * _SHARE, 2), round(x + place * _SHARE / 2, 2), _pieces(counts, top), about, label
-        )
-        found.append(bar)
+        width = place * _SHARE
+        middle = round(x + width / 2, 2)
+        found.append(Bar(round(x, 2), round(width, 2), middle, _pieces(counts, top), about, label))
     return found
 
 

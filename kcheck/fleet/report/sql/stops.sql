@@ -1,5 +1,5 @@
--- Clusters that stop before their target, the smallest share of it first; those that a repository makes alike, in several
--- root modules, are one row.
+-- Clusters that stop before their target, the smallest share of it first. Those that a repository makes alike, in
+-- several root modules, are one row.
 WITH last AS (SELECT max(run) AS run FROM runs)
 SELECT
   c.name AS cluster, c.environment, c.repository, r.owner, c.reach, c.first_limit, c.move,
