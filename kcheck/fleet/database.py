@@ -22,8 +22,6 @@ _SETTINGS: dict[str, str | bool] = {
     "allow_community_extensions": False,
     "allow_persistent_secrets": False,
 }
-_MEMORY = "512MiB"
-"""For writing; a query may take what there is."""
 _MISSING = "the tables of a fleet need DuckDB: pip install 'kcheck[fleet]'"
 
 
@@ -65,11 +63,11 @@ def failures(what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def connected(spill: str = "") -> Iterator[DuckDBPyConnection]:
-    """DuckDB without a file; with a folder for what it has no memory for it takes little memory."""
+def connected(spill: str = "", memory: int = 0) -> Iterator[DuckDBPyConnection]:
+    """DuckDB without a file, with so many bytes of memory (what there is without), and a folder for what is beyond."""
     import duckdb
 
-    bounds: dict[str, str | bool] = {"memory_limit": _MEMORY} if spill else {}
+    bounds: dict[str, str | bool] = {"memory_limit": f"{memory}B"} if memory else {}
     database = duckdb.connect(":memory:", config={**_SETTINGS, **bounds, "temp_directory": spill})
     try:
         yield database

@@ -40,6 +40,8 @@ _PARQUET, _WORK = "parquet", "unfinished"
 _ID = "%Y%m%dT%H%M%SZ"
 _STORAGE = "v1.3.0"
 """The oldest DuckDB that can read the file."""
+_MEMORY, _COPIES = 512 * 1024**2, 32
+"""Bytes that DuckDB may take to write, and how many of the longest line it must have room for, as threads read it."""
 _LEAST_LINE = 16 * 1024**2
 """Bytes of a line of JSON for which DuckDB has room in any case."""
 
@@ -97,7 +99,7 @@ def write(
             lines = {name: stack.enter_context(_Lines.in_folder(work, name)) for name in TABLES}
             _write_lines(lines, run, ended, kept, shared)
         longest = max(one.longest for one in lines.values())
-        with contextlib.chdir(folder), connected(_WORK) as database:
+        with contextlib.chdir(folder), connected(_WORK, max(_MEMORY, _COPIES * longest)) as database:
             for name in TABLES:
                 _write_parquet(database, name, longest)
             for name in reversed(TABLES):  # `runs` comes last

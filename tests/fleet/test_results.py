@@ -154,7 +154,7 @@ def test_text_comes_back_unharmed(texts: list[str], name: str, tmp_path_factory:
 
 
 def test_very_long_text_comes_back(tmp_path: Path) -> None:
-    kept, text = Kept(str(tmp_path)), "\u00e9\0" * (9 << 20)
+    kept, text = Kept(str(tmp_path)), "\u00e9\0" * (13 << 20)
     one = story.ended(kept, "a", rows=Rows(findings=[story.finding("a", "info", message=text)]))
     results.write(str(tmp_path), story.run_row(FIRST), [one], kept)
     assert asked(tmp_path, "SELECT message FROM findings") == [(text,)]
