@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="links, pipes and names of POSIX")
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 GIT = {
     ".git/HEAD": "ref: refs/heads/main\n",
@@ -138,7 +140,6 @@ def test_a_file_that_is_too_large_to_be_read_has_its_size_and_its_head(here: Pat
         assert file.read(5) == b"head\0"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links and pipes of POSIX")
 def test_nothing_from_outside_is_packed(here: Path, there: Path, tmp_path: Path) -> None:
     fill(tmp_path, {"outside/secret.tf": "secret"})
     (here / "folder").symlink_to("../outside")
@@ -152,7 +153,6 @@ def test_nothing_from_outside_is_packed(here: Path, there: Path, tmp_path: Path)
     assert [os.readlink(there / name) for name in ("folder", "file", "loop")] == ["folder", "file", "loop"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
 def test_names_and_modes_of_any_kind(here: Path, there: Path) -> None:
     name = b"not-\xff\x9b-unicode.tf"
     with os.fdopen(os.open(os.fsencode(here) + b"/" + name, os.O_CREAT | os.O_WRONLY), "w") as file:

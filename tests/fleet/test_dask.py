@@ -71,8 +71,8 @@ class Cluster:
 def started(folder: Path, workers: int) -> Iterator[Cluster]:
     made = Cluster(folder)
     try:
-        for _ in range(workers):
-            made.worker()
+        logs = [folder / f"worker{made.processes.index(made.worker())}.log" for _ in range(workers)]
+        wait_for(lambda: all("Registered to" in log.read_text() for log in logs))
         yield made
     finally:
         made.close()

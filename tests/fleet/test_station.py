@@ -111,6 +111,7 @@ def test_a_process_that_crashes_is_an_outcome_and_the_next_repository_is_checked
 
 
 @linux
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # others wait meanwhile
 def test_a_process_that_answers_nobody_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not by the deadline inside, which a stopped process does not see."""
     monkeypatch.setattr(station, "GRACE", 0.2)
@@ -145,6 +146,7 @@ def test_without_its_station_a_check_ends_at_once_and_another_station_takes_its_
 
 
 @linux
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # others wait meanwhile
 def test_a_check_that_looks_at_nothing_ends_with_its_station_too() -> None:
     (alive, held), process = os.pipe(), os.fork()
     if not process:
