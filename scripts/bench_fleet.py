@@ -25,7 +25,7 @@ WORKERS, MORE = (1, 2), (16, 128)
 SMALL = 100
 """Repositories of a fleet that is also checked by one worker, and by the plain command."""
 CHANGED = 0.01
-_EVERY = 0.25
+_EVERY = 1.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 _STATION = b"kcheck.fleet.station"
 _PROBE = """
@@ -215,12 +215,13 @@ def rows(kcheck: str, scratch: Path, count: int, checkouts: Sequence[Path], more
 
 
 def row(count: int, workers: int, what: str, found: Run) -> str:
-    """The figures of a run."""
-    spent = sum(task.seconds for task in found.tasks) if not found.unchanged else 0.0
-    efficiency = f"{spent / (workers * found.checking):10.0%}" if spent else f"{'-':>10}"
-    peak = max(task.memory for task in found.tasks)
+    """The figures of a run; where something was taken over, times of checks are not of this run."""
+    spent, peak = sum(task.seconds for task in found.tasks), max(task.memory for task in found.tasks)
+    checks = (
+        f"{spent:8,.1f} {spent / (workers * found.checking):10.0%}" if not found.unchanged else f"{'-':>8} {'-':>10}"
+    )
     return (
-        f"{count:>12,} {workers:>7}  {what:22} {found.wall:8,.1f} {found.cpu:8,.1f} {spent:8,.1f} {efficiency}"
+        f"{count:>12,} {workers:>7}  {what:22} {found.wall:8,.1f} {found.cpu:8,.1f} {checks}"
         f" {found.client_memory:7,.0f} {found.station_memory:7,.0f} {peak:7,.0f} {found.shared:6.0%}"
     )
 

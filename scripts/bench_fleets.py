@@ -70,7 +70,7 @@ def _composed(top: Path, draw: random.Random) -> None:
 
 def copy(source: Path, target: Path, draw: random.Random) -> None:
     """Copy the files that people write, with variation."""
-    varied = _Variation(draw)
+    variation = _drawn(draw)
     for folder, folders, names in os.walk(source):
         folders[:] = sorted(name for name in folders if name != ".git")
         own = target / os.path.relpath(folder, source)
@@ -78,30 +78,35 @@ def copy(source: Path, target: Path, draw: random.Random) -> None:
             path = Path(folder, name)
             if path.is_symlink() or not name.endswith(TEXTS) or path.stat().st_size > MOST:
                 continue
-            is_manifest = name.endswith((".yaml", ".yml")) and b"\nkind:" in path.read_bytes()
+            data = variation.of(path.read_bytes())
+            is_manifest = name.endswith((".yaml", ".yml")) and b"\nkind:" in data
             fate = draw.random() if is_manifest else 1.0
             if fate < 0.1:
                 continue
             own.mkdir(parents=True, exist_ok=True)
-            (own / name).write_bytes(varied(path.read_bytes()))
+            (own / name).write_bytes(data)
             if fate < 0.2:
-                (own / f"again-{name}").write_bytes(varied(path.read_bytes()))
+                (own / f"again-{name}").write_bytes(data)
 
 
-class _Variation:
-    """What becomes of the bytes of a file."""
+class Variation(NamedTuple):
+    """How a copy differs: times as many nodes, other ranges, another version and name."""
 
-    def __init__(self, draw: random.Random) -> None:
-        self.times = draw.choice((0.5, 1, 1, 2, 3))
-        self.range = draw.randrange(200)
-        self.version = draw.randint(1, 5)
-        self.name = draw.randrange(1000)
+    times: float
+    range: int
+    version: int
+    name: int
 
-    def __call__(self, data: bytes) -> bytes:
+    def of(self, data: bytes) -> bytes:
+        """What becomes of the bytes of a file."""
         data = _COUNT.sub(lambda found: found[1] + b"%d" % max(1, int(int(found[2]) * self.times)), data)
         data = _RANGE.sub(lambda found: b"10.%d." % ((int(found[1]) + self.range) % 256), data)
         data = _VERSION.sub(lambda found: found[1] + b'"1.3%d"' % self.version, data)
         return _NAME.sub(lambda found: found[1] + b"%d" % self.name, data)
+
+
+def _drawn(draw: random.Random) -> Variation:
+    return Variation(draw.choice((0.5, 1, 1, 2, 3)), draw.randrange(200), draw.randint(1, 5), draw.randrange(1000))
 
 
 def change(folder: Path, share: float) -> int:

@@ -95,6 +95,7 @@ def _warm() -> bool:
     warm()
     gc.collect()
     gc.freeze()  # forked processes share it as long as nobody writes to it
+    gc.enable()  # this process is here for long
     return True
 
 
