@@ -41,9 +41,9 @@ def first(place: Span, why: str, *values: Value[str]) -> Value[str]:
     return Unknown(why, Origin((place,)))
 
 
-def proper(value: Value[str], pattern: re.Pattern[str]) -> Value[str]:
-    """The value, if the cloud can have such: examples have placeholders in its place."""
-    if isinstance(value, Known) and not pattern.fullmatch(value.value):
+def proper(value: Value[str], pattern: re.Pattern[str], samples: tuple[str, ...] = ()) -> Value[str]:
+    """The value, if the cloud can have such: examples have placeholders or `samples` in its place."""
+    if isinstance(value, Known) and (value.value in samples or not pattern.fullmatch(value.value)):
         return Unknown(f"`{value.value}` is a placeholder", value.origin)
     return value
 

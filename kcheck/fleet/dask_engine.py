@@ -72,7 +72,7 @@ def dask_engine(scheduler: str, jobs: int, *, pack: bool) -> Iterator[DaskEngine
         except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
             raise EngineError(f"no scheduler answers at {scheduler}: {error}") from error
         packers = stack.enter_context(LocalEngine(jobs)) if pack else None
-        yield DaskEngine("a local cluster" if is_local else scheduler, client, packers)
+        yield DaskEngine("dask" if is_local else scheduler, client, packers)
 
 
 @contextmanager

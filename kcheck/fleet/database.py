@@ -22,6 +22,8 @@ _SETTINGS: dict[str, str | bool] = {
     "allow_community_extensions": False,
     "allow_persistent_secrets": False,
 }
+_MEMORY = "512MiB"
+"""For writing; a query may take what there is."""
 _MISSING = "the tables of a fleet need DuckDB: pip install 'kcheck[fleet]'"
 
 
@@ -64,10 +66,11 @@ def failures(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def connected(spill: str = "") -> Iterator[DuckDBPyConnection]:
-    """DuckDB without a file; what it has no memory for goes to a folder, if one is given."""
+    """DuckDB without a file; with a folder for what it has no memory for it takes little memory."""
     import duckdb
 
-    database = duckdb.connect(":memory:", config={**_SETTINGS, "temp_directory": spill})
+    bounds: dict[str, str | bool] = {"memory_limit": _MEMORY} if spill else {}
+    database = duckdb.connect(":memory:", config={**_SETTINGS, **bounds, "temp_directory": spill})
     try:
         yield database
     finally:

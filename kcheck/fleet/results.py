@@ -1,7 +1,7 @@
 """The tables of all runs of a fleet, as Parquet files and as one DuckDB file.
 
 A run is a Parquet file in each table's folder; it counts from when that of `runs` is there, which is the last one to be
-moved to its place. The DuckDB file is made from these files alone, beside the old one, which it then replaces.
+moved to its place. The DuckDB file follows them: a copy is brought up to date, and takes the place of the old one.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def write(
             for name in TABLES:
                 _write_parquet(database, name, longest)
             for name in reversed(TABLES):  # `runs` comes last
-                _move(os.path.join(_WORK, f"{name}.parquet"), os.path.join(_PARQUET, name, f"{run.run}.parquet"))
+                _move(os.path.join(_WORK, f"{name}.parquet"), _file(name, run.run))
             for old in runs(".")[: -max(1, keep)]:
                 _remove(old)
             _write_database(database)
@@ -213,20 +213,50 @@ def _write_parquet(database: DuckDBPyConnection, table: str, longest: int) -> No
 
 
 def _write_database(database: DuckDBPyConnection) -> None:
-    """Make the DuckDB file of all Parquet files that count."""
+    """Make the DuckDB file of all Parquet files that count, from the one that is there where it is of use."""
     new = f"{_WORK}/{DATABASE}"
-    database.execute(f"ATTACH '{new}' AS new (STORAGE_VERSION '{_STORAGE}')")
+    if not _is_copied(database, new):
+        database.execute(f"ATTACH '{new}' AS new (STORAGE_VERSION '{_STORAGE}')")
+        for table in TABLES:
+            own = ", ".join(f"{quoted(one.name)} {one.type}" for one in columns(table))
+            database.execute(f"CREATE TABLE new.{table} ({own})")
+    there = {str(run) for (run,) in database.execute("FROM new.runs SELECT run").fetchall()}
+    wanted = runs(".")
     for table in TABLES:
-        own = {one.name: one.type for one in columns(table)}
-        database.execute(f"CREATE TABLE new.{table} ({', '.join(f'{quoted(name)} {own[name]}' for name in own)})")
-        files = [f"'{_PARQUET}/{table}/{run}.parquet'" for run in runs(".") if _is_there(table, run)]
-        if files:
-            source = f"FROM read_parquet([{', '.join(files)}], union_by_name = true)"
-            there = {str(name) for name, *_ in database.execute(f"DESCRIBE {source}").fetchall()}
-            wanted = ", ".join(quoted(name) for name in own if name in there)
-            database.execute(f"INSERT INTO new.{table} BY NAME {source} SELECT {wanted}")
+        for run in there.difference(wanted):
+            database.execute(f"DELETE FROM new.{table} WHERE run = '{run}'")  # noqa: S608 - ids are digits
+        for run in wanted:
+            if run not in there and system.is_file(_file(table, run)):
+                _add(database, table, run)
+        database.execute("CHECKPOINT new")
     database.execute("DETACH new")
     _move(new, DATABASE)
+
+
+def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
+    """Copy the DuckDB file of the run before; one that cannot be read, or is of other columns, is of no use."""
+    import duckdb
+
+    if not system.is_file(DATABASE):
+        return False
+    shutil.copyfile(DATABASE, new)
+    wanted = {(table, one.name, one.type) for table in TABLES for one in columns(table)}
+    names = "FROM duckdb_columns() SELECT table_name, column_name, data_type WHERE database_name = 'new'"
+    with contextlib.suppress(duckdb.Error):
+        database.execute(f"ATTACH '{new}' AS new")
+        if set(database.execute(names).fetchall()) == wanted:
+            return True
+        database.execute("DETACH new")
+    save.remove(new)
+    return False
+
+
+def _add(database: DuckDBPyConnection, table: str, run: str) -> None:
+    """Add the rows of a run to a table: columns that the kcheck of that run did not have are null."""
+    source = f"FROM '{_file(table, run)}'"
+    there = {str(name) for name, *_ in database.execute(f"DESCRIBE {source}").fetchall()}
+    wanted = ", ".join(quoted(one.name) for one in columns(table) if one.name in there)
+    database.execute(f"INSERT INTO new.{table} BY NAME {source} SELECT {wanted}")
 
 
 def _move(file: str, place: str) -> None:
@@ -250,14 +280,14 @@ def _is_id(text: str) -> bool:
         return False
 
 
-def _is_there(table: str, run: str) -> bool:
-    return system.is_file(os.path.join(_PARQUET, table, f"{run}.parquet"))
+def _file(table: str, run: str) -> str:
+    return f"{_PARQUET}/{table}/{run}.parquet"
 
 
 def _remove(run: str, folder: str = ".") -> None:
     """Remove a run: from when the file of `runs` is gone, it does not count."""
     for table in TABLES:
-        save.remove(os.path.join(folder, _PARQUET, table, f"{run}.parquet"))
+        save.remove(os.path.join(folder, _file(table, run)))
 
 
 def _remove_unfinished(folder: str) -> None:

@@ -22,7 +22,7 @@ class EngineError(Exception):
 
 
 class Engine(Protocol):
-    """What checks repositories: `jobs` at a time. `name` is local, or the address of a scheduler."""
+    """What checks repositories: `jobs` at a time. `name` is local, dask, or the address of a scheduler."""
 
     name: str
 

@@ -30,7 +30,7 @@ class RunRow(Struct, frozen=True):
     started: Annotated[str, Meta(description="when it began, in UTC", extra_json_schema={"format": "date-time"})]
     seconds: Annotated[float, _is("how long it took")]
     version: Annotated[str, _is("of kcheck")]
-    engine: Annotated[str, _is("local, or the address of the scheduler")]
+    engine: Annotated[str, _is("local, dask (its workers on this machine), or the address of a scheduler")]
     workers: Annotated[int, _is("repositories that were checked at a time")]
     repositories: Annotated[int, _is("how many the list has")]
     unchanged: Annotated[int, _is("how many of them were taken from the run before")]

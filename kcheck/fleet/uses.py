@@ -36,13 +36,22 @@ def _quotas(cluster: Cluster, world: World) -> Iterator[UseRow]:
         quota = asked.need.quota
         if quota.of == "cluster":
             continue
-        scope = IN_ACCOUNT if quota.of == "project" else IN_REGION
         value = limits[f"quota.{quota.key}"].value
         path, line = _place(cluster.place)
         yield UseRow(
-            cluster.id, "quota", quota.code, scope, quota.name, quotas.unit(asked.need), asked.amount, asked.sure,
-            value if isinstance(value, int) else None, f"{cluster.cloud}.quota.{quota.key}", path, line,
-        )  # fmt: skip
+            cluster=cluster.id,
+            kind="quota",
+            key=quota.code,
+            scope=IN_ACCOUNT if quota.of == "project" else IN_REGION,
+            name=quota.name,
+            unit=quotas.unit(asked.need),
+            needed=asked.amount,
+            is_exact=asked.sure,
+            limit=value if isinstance(value, int) else None,
+            limit_name=f"{cluster.cloud}.quota.{quota.key}",
+            path=path,
+            line=line,
+        )
 
 
 def _address_units(cluster: Cluster, world: World) -> Iterator[UseRow]:
@@ -51,51 +60,76 @@ def _address_units(cluster: Cluster, world: World) -> Iterator[UseRow]:
         return
     entry = world.numbers.limits(cluster.cloud)[_UNITS]
     sizes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
-    needed = sum(bounds.low * (sizes[name] or 0) for name, bounds in units.items())
-    is_exact = None not in sizes.values() and all(one.exact is not None for one in units.values())
+    is_counted = None not in sizes.values() and not isinstance(world.pools.all_of_cluster(cluster), Unknown)
     key, scope = _network(cluster, world)
     path, line = _place(cluster.place)
     yield UseRow(
-        cluster.id, "address-units", key, scope, "address units of a VPC", entry.unit, needed,
-        is_exact and not _may_have_more(cluster, world), entry.number, f"{cluster.cloud}.{_UNITS}", path, line,
-    )  # fmt: skip
+        cluster=cluster.id,
+        kind="address-units",
+        key=key,
+        scope=scope,
+        name="address units of a VPC",
+        unit=entry.unit,
+        needed=sum(bounds.low * (sizes[name] or 0) for name, bounds in units.items()),
+        is_exact=is_counted and all(one.exact is not None for one in units.values()),
+        limit=entry.number,
+        limit_name=f"{cluster.cloud}.{_UNITS}",
+        path=path,
+        line=line,
+    )
 
 
 def _hub_pulls(cluster: Cluster, world: World) -> Iterator[UseRow]:
     pulls = downloads.hub_pulls(cluster, world)
     if not pulls.sure or equals(cluster.outbound_type, NODE_ADDRESSES):
         return  # each node with an address of its own has a limit of its own, too
-    nodes = world.sizes.target_interval(cluster)
+    nodes, addresses = world.sizes.target_interval(cluster), known(cluster.outbound_ips)
     entry = world.numbers.limits("any")["docker_hub.pulls"]
-    addresses = known(cluster.outbound_ips)
     key, scope = _way_out(cluster, world)
     path, line = _place(pulls.images[0].place)
     yield UseRow(
-        cluster.id, "docker-hub", key, scope, "anonymous pulls from Docker Hub", entry.unit,
-        egress.pulls(pulls.sure, nodes.low), nodes.exact is not None and not pulls.unsure,
-        entry.number * addresses if addresses else None, "any.docker_hub.pulls", path, line,
-    )  # fmt: skip
+        cluster=cluster.id,
+        kind="docker-hub",
+        key=key,
+        scope=scope,
+        name="anonymous pulls from Docker Hub",
+        unit=entry.unit,
+        needed=egress.pulls(pulls.sure, nodes.low),
+        is_exact=nodes.exact is not None and not pulls.unsure,
+        limit=entry.number * addresses if addresses else None,
+        limit_name="any.docker_hub.pulls",
+        path=path,
+        line=line,
+    )
 
 
 def _reservations(cluster: Cluster, world: World) -> Iterator[UseRow]:
     by_key: dict[tuple[str, str], list[NodePool]] = defaultdict(list)
     made_by: dict[tuple[str, str], list[Reservation]] = {}
     for pool in world.pools.of_cluster(cluster):
-        if isinstance(pool.market.reservation_id, Unset):
-            continue
-        made = _made(pool, cluster, world)
-        key = _reservation(pool, cluster, made)
-        by_key[key].append(pool)
-        made_by[key] = made
+        if not isinstance(pool.market.reservation_id, Unset):
+            made = _made(pool, cluster, world)
+            key = _reservation(pool, cluster, made)
+            by_key[key].append(pool)
+            made_by[key] = made
     for (name, scope), pools in by_key.items():
         sizes = [world.sizes.of_pool(pool) for pool in pools]
         limit = total(one.size for one in made_by[name, scope]) if made_by[name, scope] else None
         path, line = _place(pools[0].place)
         yield UseRow(
-            cluster.id, "reservation", name, scope, "nodes of a reservation", "nodes",
-            sum(known(size) or 0 for size in sizes), all(isinstance(size, Known) for size in sizes),
-            limit if isinstance(limit, int) else None, "", path, line,
-        )  # fmt: skip
+            cluster=cluster.id,
+            kind="reservation",
+            key=name,
+            scope=scope,
+            name="nodes of a reservation",
+            unit="nodes",
+            needed=sum(known(size) or 0 for size in sizes),
+            is_exact=all(isinstance(size, Known) for size in sizes),
+            limit=limit if isinstance(limit, int) else None,
+            limit_name="",
+            path=path,
+            line=line,
+        )
 
 
 def _made(pool: NodePool, cluster: Cluster, world: World) -> list[Reservation]:
@@ -131,7 +165,8 @@ def _is_same(first: Value[str], second: Value[str]) -> bool:
 
 def _symbol(value: Value[str]) -> str:
     """The address of the resource that a value is of; empty if it is of none."""
-    return value.symbol.address if isinstance(value, Unknown) and value.symbol is not None else ""
+    symbol = value.symbol if isinstance(value, Unknown) else None
+    return symbol.address if symbol is not None and symbol.attribute != "text" else ""
 
 
 def _network(cluster: Cluster, world: World) -> tuple[str, str]:
@@ -155,11 +190,6 @@ def _way_out(cluster: Cluster, world: World) -> tuple[str, str]:
         return network, scope
     region = known(cluster.region)  # its networks are everywhere, its gateways are in regions
     return (f"{network} {region}", scope) if region else ("", scope)
-
-
-def _may_have_more(cluster: Cluster, world: World) -> bool:
-    """Whether the cluster may have pools that are not in this code."""
-    return isinstance(world.pools.all_of_cluster(cluster), Unknown)
 
 
 def _place(span: Span) -> tuple[str, int]:

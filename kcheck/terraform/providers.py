@@ -56,8 +56,15 @@ def _passed(wanted: tuple[str, ...], call: nodes.Block | None) -> tuple[str, ...
         return tuple(name for name in wanted if "." not in name)
     if not isinstance(entry.expression, nodes.Object):
         return ()
-    given = {key.span.text.strip('"'): value.span.text.strip('"') for key, value in entry.expression.entries}
+    given = {_reference(key): _reference(value) for key, value in entry.expression.entries}
     return tuple(given[name] for name in wanted if name in given)
+
+
+def _reference(node: nodes.Expression) -> str:
+    """What an expression calls a provider: `aws.west`, also as a text; empty if it is none."""
+    if isinstance(node, nodes.GetAttr):
+        return f"{_reference(node.target)}.{node.name}"
+    return node.name if isinstance(node, nodes.Variable) else str(node.value) if isinstance(node, nodes.Literal) else ""
 
 
 def _is_proxy(provider: nodes.Block) -> bool:

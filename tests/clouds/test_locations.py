@@ -58,10 +58,12 @@ ROLE = 'assume_role {\n    role_arn = "arn:aws:iam::%s:role/ci"\n  }'
         ('allowed_account_ids = ["111122223333", "444455556666"]', "", "? the aws provider does not say its account"),
         ('profile = "prod"', "", "? the aws provider does not say its account"),
         ('allowed_account_ids = ["ACCOUNT"]', "", "? `ACCOUNT` is a placeholder"),
+        ('allowed_account_ids = ["123456789012"]', "", "? `123456789012` is a placeholder"),
+        ("allowed_account_ids = [var.account]", "", "? var.account has no value"),
     ],
 )
 def test_account_of_aws(only: Callable[..., Cluster], provider: str, cluster: str, account: str) -> None:
-    found = only('data "aws_iam_role" "ci" {\n name = "x"\n}\n' + AWS % (provider, cluster))
+    found = only('variable "account" {}\ndata "aws_iam_role" "ci" {\n name = "x"\n}\n' + AWS % (provider, cluster))
     assert said(found.account).startswith(account)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import TypeVar
+    from typing import Literal, TypeVar
 
     T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
-def wait_for(what: Callable[[], T]) -> T:
+def wait_for(what: Callable[[], T | Literal[False] | None]) -> T:
     """Wait until something is so; what it is."""
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:

@@ -57,7 +57,7 @@ def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
             other = OF_A_RUN | ({"path"} if table == "repositories" else set())
             columns = ", ".join(f'"{name}"' for name in names if name not in other)
             last = "run = (SELECT max(run) FROM runs)"
-            found[table] = database.execute(f"SELECT {columns} FROM {table} WHERE {last} ORDER BY ALL").fetchall()  # noqa: S608
+            found[table] = database.execute(f"SELECT {columns} FROM {table} WHERE {last} ORDER BY ALL").fetchall()
     return found
 
 

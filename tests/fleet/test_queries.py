@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +22,7 @@ from kcheck.report import answer
 from kcheck.report.answer import Answer
 from tests.fleet import story
 from tests.fleet.story import FIRST, SECOND, THIRD
+from tests.places import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -301,6 +304,13 @@ def test_a_name_that_is_none_is_refused(folder: Path) -> None:
     result = query("monney", "-o", str(folder))
     assert result.exit_code == 2
     assert f"no such question: monney; there are {', '.join(QUESTIONS)}" in result.output
+
+
+def test_nothing_but_the_answer_is_printed_at_the_end_of_the_process(folder: Path) -> None:
+    """DuckDB complains of what Python has not released."""
+    code = ["-c", "from kcheck.cli import main; main()", "fleet", "query", "reach", "-o", str(folder)]
+    done = subprocess.run([sys.executable, *code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, query("reach", "-o", str(folder)).output, "")
 
 
 def test_formats_have_the_same_rows(folder: Path) -> None:

@@ -291,6 +291,7 @@ def test_files_of_other_versions_are_read(tmp_path: Path) -> None:
     file = tmp_path / "parquet" / "clusters" / f"{FIRST}.parquet"
     duckdb.execute(f"COPY (SELECT * EXCLUDE (account), 1 AS later FROM '{file}') TO '{tmp_path}/new.parquet'")
     os.replace(tmp_path / "new.parquet", file)
+    (tmp_path / "fleet.duckdb").unlink()
     story.write(tmp_path, SECOND, [story.ended(Kept(str(tmp_path)), "a", rows=story.SERVING)])
     assert asked(tmp_path, "SELECT name, account, target FROM clusters ORDER BY run") == [
         ("serve", None, 300),
@@ -318,9 +319,29 @@ def test_a_database_that_cannot_be_read_says_so_and_is_made_anew(folder: Path) -
 
 def test_a_parquet_file_that_cannot_be_read_is_named(folder: Path) -> None:
     (folder / "parquet" / "limits" / f"{FIRST}.parquet").write_bytes(b"PAR1")
+    (folder / "fleet.duckdb").unlink()
     with pytest.raises(ResultsError, match=f"the tables cannot be written: .*parquet/limits/{FIRST}.parquet"):
         story.write(folder, "20261130T060000Z", [])
+    assert results.runs(str(folder)) == [FIRST, SECOND, THIRD, "20261130T060000Z"]
+
+
+def test_a_run_whose_files_were_deleted_is_gone_from_the_database(folder: Path) -> None:
+    for table in ("runs", "clusters"):
+        (folder / "parquet" / table / f"{SECOND}.parquet").unlink()
+    story.write(folder, "20261130T060000Z", [])
+    assert counts(folder) == {FIRST: WHOLE[FIRST], THIRD: WHOLE[THIRD]}
+    assert not any(SECOND in name for name in files(folder))
+
+
+def test_a_database_of_other_columns_is_made_anew(folder: Path) -> None:
+    with duckdb.connect(str(folder / "fleet.duckdb")) as old:
+        old.execute("ALTER TABLE clusters DROP COLUMN account; DELETE FROM findings")
+    story.write(folder, "20261130T060000Z", [])
     assert counts(folder) == WHOLE
+    assert asked(folder, f"SELECT DISTINCT account FROM clusters WHERE run = '{FIRST}' ORDER BY 1") == [
+        ("",),
+        ("111122223333",),
+    ]
 
 
 @pytest.mark.parametrize(

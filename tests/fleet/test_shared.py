@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as some
 from msgspec.structs import replace
 
+from kcheck.cli import cli
 from kcheck.fleet.check import check
 from kcheck.fleet.kept import Kept
 from kcheck.fleet.listing import Repository, Surroundings
@@ -378,3 +381,56 @@ def test_three_repositories_share_an_account_a_network_a_way_out_and_a_reservati
         "reservation": ("cr-0123456789abcdef0", 192, 192, "fits"),
     }
     assert all(len(row.clusters) == 3 for row in rows.values())
+
+
+POOL = """
+resource "aws_ec2_capacity_reservation" "r{n}" {{
+  instance_count = 4
+}}
+
+resource "aws_launch_template" "r{n}" {{
+  capacity_reservation_specification {{
+    capacity_reservation_target {{
+      capacity_reservation_id = aws_ec2_capacity_reservation.r{n}.id
+    }}
+  }}
+}}
+
+resource "aws_eks_node_group" "r{n}" {{
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "r{n}"
+  launch_template {{
+    id = aws_launch_template.r{n}.id
+  }}
+  scaling_config {{
+    min_size = 0
+    max_size = 8
+  }}
+}}
+"""
+
+
+def test_a_run_prints_what_is_over(write: Callable[[Mapping[str, str]], Path]) -> None:
+    cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
+    fleet = """
+repositories: [{path: a, account: "111122223333", region: us-east-1}, {path: b, account: "1\\e[31m2", region: us-east-1}]
+accounts: [{account: "111122223333", limits: {L-1216C47A: 10}}, {account: "1\\e[31m2", limits: {L-1216C47A: 10}}]
+"""
+    files = {
+        f"{name}/main.tf": cluster + "".join(POOL.format(n=n) for n in range(count))
+        for name, count in (("a", 6), ("b", 5))
+    }
+    top = write(files | {"fleet.yaml": fleet})
+    result = CliRunner().invoke(cli, ["fleet", "fleet.yaml", "-o", "out", "--jobs", "1", "--quiet"])
+    assert result.exit_code == 0, result.output
+    *lines, more, summary = result.stderr.splitlines()
+    assert lines[1] == (
+        "account 111122223333, us-east-1: L-1216C47A (Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances) "
+        "needs 96 vCPUs for 1 cluster; the quota is 10."
+    )
+    assert "\x1b" not in result.stderr
+    assert len(lines) == 10
+    assert more == "3 more shared limits are exceeded: kcheck fleet query shared"
+    assert "2 repositories" in summary
+    answer = CliRunner().invoke(cli, ["fleet", "query", "shared", "--format", "json", "-o", str(top / "out")])
+    assert [row["state"] for row in json.loads(answer.stdout)][:13] == ["over"] * 13

@@ -228,6 +228,7 @@ TEMPLATED = "launch_template {\n    id = aws_launch_template.gpu.id\n  }"
         ("aws_ec2_capacity_reservation.gpu.id", ".:aws_ec2_capacity_reservation.gpu", IN_REPOSITORY, 48),
         ('"RESERVATION"', "RESERVATION", IN_REGION, None),
         ("var.reservation", "", IN_REPOSITORY, None),
+        ('"cr-${var.reservation}"', "", IN_REPOSITORY, None),
     ],
 )
 def test_nodes_of_a_reservation(

@@ -427,3 +427,64 @@ def test_hostile_units_are_survived(unit: str, write: Callable[[Mapping[str, str
     stack = 'unit "a" {\n  source = "."\n  path   = "../../.."\n}\nstack "b" {\n  source = "."\n  path   = "."\n}\nunit {}\n'
     write({".git/HEAD": "", **MODULES, "eks/terragrunt.hcl": unit, "stack/terragrunt.stack.hcl": stack})
     assert linter.run(Tree(["."]), Config()).bugs == []
+
+
+PROVIDER = """
+generate "provider" {
+  path      = "provider.tf"
+  if_exists = "overwrite_terragrunt"
+  contents  = <<-EOF
+    provider "aws" {
+      region              = "${local.region}"
+      allowed_account_ids = ["444455556666"]
+    }
+    provider "aws" {
+      alias  = "far"
+      region = "ap-south-1"
+    }
+  EOF
+}
+"""
+
+
+def regions(content: Mapping[str, str], write: Callable[[Mapping[str, str]], Path]) -> dict[str, str]:
+    clusters = reading(content, write).inventory.clusters
+    return {one.address: one.region.value if isinstance(one.region, Known) else "?" for one in clusters}
+
+
+def test_providers_that_are_generated_for_each_unit(write: Callable[[Mapping[str, str]], Path]) -> None:
+    inputs = 'inputs = {\n  name = "a"\n  size = 1\n}\n'
+    unit = 'include "root" {\n  path = find_in_parent_folders("root.hcl")\n}\n' + SOURCE + inputs
+    root = (
+        'locals {\n  region = read_terragrunt_config(find_in_parent_folders("region.hcl")).locals.region\n}\n'
+        + PROVIDER
+    )
+    region = 'locals {\n  region = "%s"\n}\n'
+    near = unit + 'dependency "far" {\n  config_path = "../far/eks"\n}\n'  # which makes both one root module
+    files = {
+        "root.hcl": root, "region.hcl": region % "us-east-1", "near/terragrunt.hcl": near,
+        "far/region.hcl": region % "eu-west-1", "far/eks/terragrunt.hcl": unit,
+    }  # fmt: skip
+    found = regions(files, write)
+    assert found == {
+        "module.near.aws_eks_cluster.main": "us-east-1", "module.far-eks.aws_eks_cluster.main": "eu-west-1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "region"),
+    [
+        ("", "", "us-east-1"),
+        ("${local.region}", '${get_env("AWS_REGION")}', "?"),
+        ("contents  =", "content  =", "?"),
+    ],
+)
+def test_a_generated_provider(old: str, new: str, region: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    unit = 'locals {\n  region = "us-east-1"\n}\n' + SOURCE + PROVIDER + 'inputs = {\n  name = "a"\n  size = 1\n}\n'
+    assert list(regions({"eks/terragrunt.hcl": unit.replace(old, new)}, write).values()) == [region]
+
+
+def test_a_module_may_ask_for_another_generated_provider(write: Callable[[Mapping[str, str]], Path]) -> None:
+    unit = 'locals {\n  region = "us-east-1"\n}\n' + SOURCE + PROVIDER + 'inputs = {\n  name = "a"\n  size = 1\n}\n'
+    module = CLUSTER.replace("var.name\n", "var.name\n  provider = aws.far\n", 1)
+    assert list(regions({"eks/terragrunt.hcl": unit, "modules/eks/main.tf": module}, write).values()) == ["ap-south-1"]

@@ -89,7 +89,7 @@ FORMATS: dict[str, Output] = {
         ("--window", NO_NUL), ("--matcher", NO_NUL), ("--prometheus", "http://127.0.0.1:9", "--header", NO_NUL),
         ("--prometheus", "http://127.0.0.1:9", "--token-file", NO_NUL), ("--end", NO_NUL),
     )},
-    "fleet": {"": ((".", "empty"), (NO_NUL,), ("wrong.yaml",), (".", "--timeout", NO_NUL), (".", "--memory", NO_NUL))},
+    "fleet": {"": ((".", "empty"), (NO_NUL,), ("wrong.yaml",), (".", "--timeout", NO_NUL), (".", "--memory", NO_NUL), (".", "--scheduler", NO_NUL))},
     "fleet query": {
         "text": (*(("-o", "{results}", name) for name in QUESTIONS), ("-o", NO_NUL, "reach"), (NO_NUL,)),
         **dict.fromkeys(("csv", "json", "markdown"), tuple(("-o", "{results}", name) for name in ("reach", "changes", "shared"))),

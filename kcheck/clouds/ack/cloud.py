@@ -51,7 +51,7 @@ class Ack(Cloud):
         from kcheck.clouds.ack import reader
 
         reader.read(roots, inventory)
-        reservations.read(self.name, ("alicloud_ecs_capacity_reservation",), roots, inventory)
+        reservations.read(self.name, "alicloud_ecs_capacity_reservation", roots, inventory)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """Those of the edition, of the network plugin, of a basic security group."""

@@ -61,7 +61,7 @@ class Aks(Cloud):
         from kcheck.clouds.aks import reader
 
         reader.read(roots, inventory)
-        reservations.read(self.name, ("azurerm_capacity_reservation",), roots, inventory)
+        reservations.read(self.name, "azurerm_capacity_reservation", roots, inventory)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """Those of the tier, of kubenet's route table, of Azure's network policies."""

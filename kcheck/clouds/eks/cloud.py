@@ -51,9 +51,7 @@ class Eks(Cloud):
         from kcheck.clouds.eks import reader
 
         reader.read(roots, inventory)
-        reservations.read(
-            self.name, ("aws_ec2_capacity_reservation", "aws_ec2_capacity_block_reservation"), roots, inventory
-        )
+        reservations.read(self.name, "aws_ec2_capacity_reservation", roots, inventory)
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read eksctl's configurations."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _ROLE = regex(r"arn:aws[a-z-]*:iam::(\d{12}):")
 _ACCOUNT = regex(r"\d{12}")
+_SAMPLES = ("123456789012", "000000000000")
+"""Accounts in the documentation of AWS, which are nobody's."""
 _REGION = regex(r"[a-z]{2,}(?:-[a-z]+)+-\d+")
 _VPC = regex(r"vpc-[0-9a-f]+")
 _NO_ROLE = "eksctl does not say the account, but by iam.serviceRoleARN"
@@ -35,7 +37,7 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, networks: Map
     own = accounts.provider(reader, instance)
     regions = [fields.text("region"), *([own.text("region")] if own is not None else ())]
     return {
-        "account": accounts.proper(_account(own, fields, instance.span), _ACCOUNT),
+        "account": accounts.proper(_account(own, fields, instance.span), _ACCOUNT, _SAMPLES),
         "region": accounts.proper(accounts.first(instance.span, _NO_REGION, *regions), _REGION),
         "network_id": _network(reader.root, instance, fields, networks),
     }
@@ -43,11 +45,12 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, networks: Map
 
 def of_config(fields: Fields, place: Span, network: str) -> Place:
     """The account, region and VPC of a cluster of eksctl, which makes a network without one."""
-    vpc, outer = fields.text("vpc"), fields.record.blocks("vpc")
+    role, vpc = accounts.of_role(fields.text("role"), _ROLE), fields.text("vpc")
+    outer = fields.record.blocks("vpc")
     has_subnets = isinstance(outer, Unknown) or any(one.blocks("subnets") for one in outer)
     made: Value[str] = Unset(place) if has_subnets else Known(network, Origin((place,)))
     return {
-        "account": accounts.first(place, _NO_ROLE, accounts.of_role(fields.text("role"), _ROLE)),
+        "account": accounts.proper(accounts.first(place, _NO_ROLE, role), _ACCOUNT, _SAMPLES),
         "region": accounts.proper(accounts.first(place, "metadata.region is not set", fields.text("region")), _REGION),
         "network_id": accounts.first(place, _NO_NETWORK, accounts.proper(vpc, _VPC), made),
     }
@@ -61,7 +64,7 @@ def _account(own: Fields | None, fields: Fields, place: Span) -> Value[str]:
     allowed = own.texts("accounts")
     if isinstance(allowed, Known) and len(allowed.value) == 1:
         return Known(allowed.value[0], allowed.origin)
-    roles = [own.text("web_role")]
+    roles = [own.text("web_role"), *([allowed] if isinstance(allowed, Unknown) else ())]
     nested = own.record.blocks("assume_role")
     if isinstance(nested, Unknown):
         roles.insert(0, nested)

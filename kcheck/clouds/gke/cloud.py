@@ -59,7 +59,7 @@ class Gke(Cloud):
         from kcheck.clouds.gke import reader
 
         reader.read(roots, inventory)
-        reservations.read(self.name, ("google_compute_reservation",), roots, inventory)
+        reservations.read(self.name, "google_compute_reservation", roots, inventory)
 
     def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
         """The blueprints of the Cluster Toolkit."""

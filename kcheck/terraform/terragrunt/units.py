@@ -22,7 +22,7 @@ from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.host import Host as ModuleHost
 from kcheck.terraform.module import Module
-from kcheck.terraform.terragrunt import stack_files
+from kcheck.terraform.terragrunt import generated, stack_files
 from kcheck.terraform.terragrunt.config import Config
 
 if TYPE_CHECKING:
@@ -100,12 +100,8 @@ class Unit:
         place = self.written.value_span if self.written else self.place
         for name, text in {"source": source.replace(os.sep, "/"), "version": self.version}.items():
             if text:
-                block.body.attributes[name] = _attribute(name, nodes.Literal(place, text))
+                block.body.attributes[name] = generated.argument(name, nodes.Literal(place, text))
         return block
-
-
-def _attribute(name: str, value: nodes.Expression) -> nodes.Attribute:
-    return nodes.Attribute(name, value.span, value.span, lambda: value)
 
 
 class Stack(Module):
@@ -119,7 +115,8 @@ class Stack(Module):
         self._unbound = {unit.name: unit for unit in units}
         for unit in units:
             unit.stack = self
-            self.configuration.calls[unit.name] = unit.call(folder)
+            call = self.configuration.calls[unit.name] = unit.call(folder)
+            generated.provide(unit.config, unit.name, call, self.configuration.providers)
         for unit in units:
             self.bind(unit)
 
@@ -144,7 +141,7 @@ class Stack(Module):
             span = value.origin.written if value.origin and value.origin.spans else unit.place
             self._values[full] = value
             expression = nodes.GetAttr(span, nodes.Variable(span, "var"), full)
-            block.body.attributes[name] = _attribute(name, expression)
+            block.body.attributes[name] = generated.argument(name, expression)
 
     def variable(self, name: str) -> Datum | None:
         """The value of an input, by the name of its unit and its own."""
