@@ -77,7 +77,7 @@ def _cluster(
         environment=cluster.environment,
         account=known(cluster.account) or "",
         region=known(cluster.region) or "",
-        group=known(cluster.group) or "",
+        resource_group=known(cluster.group) or "",
         path=path,
         line=line,
         target=world.sizes.wanted_interval(cluster).exact,

@@ -103,7 +103,7 @@ def sentence(row: SharedRow) -> str:
     limit = "quota" if row.kind in ("quota", "address-units") else "limit"
     return (
         f"{what} needs {least}{row.needed:,}{amount}{pulls} for {counted(len(row.clusters), 'cluster')}; "
-        f"the {limit} is {row.limit:,}."
+        f"the {limit} is {row.available:,}."
     )
 
 
@@ -113,10 +113,14 @@ def _share(use: UseRow, cluster: ClusterRow, repository: Repository) -> _Share:
     if use.kind == "address-units" and said.network:
         use = replace(use, key=said.network, scope=EVERYWHERE)
     if use.kind == "docker-hub" and said.egress:
-        use = replace(use, key=said.egress, scope=EVERYWHERE, limit=None)
+        use = replace(use, key=said.egress, scope=EVERYWHERE, available=None)
     is_id = use.scope == EVERYWHERE and use.kind in _IDS
     is_one = cluster.is_named and (is_id or (cluster.account and cluster.region))
-    identity = "/".join((cluster.cloud, cluster.account, cluster.region, cluster.group, cluster.name)) if is_one else ""
+    identity = (
+        "/".join((cluster.cloud, cluster.account, cluster.region, cluster.resource_group, cluster.name))
+        if is_one
+        else ""
+    )
     place = Surroundings(cluster.account, cluster.region, said.network, said.egress)
     return _Share(repository.name, place, identity, use)
 
@@ -157,7 +161,7 @@ def _row(group: _Group, shares: list[_Share], stated: Stated, outside: Counter[t
         unit=first.unit,
         needed=needed,
         is_exact=is_exact,
-        limit=most if state == OVER else least,
+        available=most if state == OVER else least,
         state=state,
         clusters=tuple(share.who for share in counting),
         note="; ".join((*doubts, *_remarks(copies, others))),
@@ -183,7 +187,7 @@ def _limits(group: _Group, shares: list[_Share], stated: Stated) -> tuple[int | 
         return said, said
     found = [stated.of_account(one.place.account, one.place.region, one.use) for one in shares]
     numbers = [number for number in found if number is not None]
-    numbers = numbers or [share.use.limit for share in shares if share.use.limit is not None]
+    numbers = numbers or [share.use.available for share in shares if share.use.available is not None]
     return (min(numbers), max(numbers)) if numbers else (None, None)
 
 

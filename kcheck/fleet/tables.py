@@ -69,7 +69,9 @@ class ClusterRow(Struct, frozen=True):
     environment: Annotated[str, _is("the environment of the settings that it is of; empty if there is none")]
     account: Annotated[str, _is("account, project or subscription; empty if it is not known")]
     region: Annotated[str, _is("the region; empty if it is not known")]
-    group: Annotated[str, _is("what its name is unique in, beside these: a resource group (AKS), a location (GKE)")]
+    resource_group: Annotated[
+        str, _is("what its name is unique in, beside these: a resource group (AKS), a location (GKE)")
+    ]
     path: Annotated[str, _PATH]
     line: Annotated[int, _LINE]
     target: Annotated[int | None, _is("nodes that are asked for, or that its pools may have; null if not known")]
@@ -152,7 +154,7 @@ class UseRow(Struct, frozen=True):
     unit: Annotated[str, _is("what is counted")]
     needed: Annotated[int, _is("how much the cluster takes, at least")]
     is_exact: Annotated[bool, _is("whether it cannot be more")]
-    limit: Annotated[int | None, _is("how much there is, as far as the repository or kcheck knows")]
+    available: Annotated[int | None, _is("how much there is, as far as the repository or kcheck knows")]
     limit_name: Annotated[str, _is("what `limits` in kcheck.yaml call that number; empty if they have no name for it")]
     path: Annotated[str, _PATH]
     line: Annotated[int, _LINE]
@@ -169,7 +171,7 @@ class SharedRow(Struct, frozen=True):
     unit: Annotated[str, _is("what is counted")]
     needed: Annotated[int, _is("how much all take at their targets, at least")]
     is_exact: Annotated[bool, _is("whether it cannot be more")]
-    limit: Annotated[int | None, _is("how much there is; null if not known")]
+    available: Annotated[int | None, _is("how much there is; null if not known")]
     state: Annotated[str, _is("over, fits, or unknown")]
     clusters: Annotated[tuple[str, ...], _is("who takes of it, as repository:cluster, the most first")]
     note: Annotated[str, _is("what would decide it, where it is unknown")]

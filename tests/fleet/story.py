@@ -202,5 +202,5 @@ def _shared(
 ) -> SharedRow:
     return filled(
         SharedRow, kind=kind, key=key, name=key, unit="vCPUs" if kind == "quota" else "machines", needed=needed,
-        is_exact=True, limit=most, state=state, clusters=clusters, note=note, **HERE,
+        is_exact=True, available=most, state=state, clusters=clusters, note=note, **HERE,
     )  # fmt: skip

@@ -78,7 +78,7 @@ def test_each_run_is_a_parquet_file_in_each_table_and_all_are_in_the_database(fo
 def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     cluster = story.cluster("a", 10, 20, waste_least=1.5, errors=3)
-    shared = story.filled(SharedRow, clusters=("a:b", "c:d"), limit=None, is_exact=True)
+    shared = story.filled(SharedRow, clusters=("a:b", "c:d"), available=None, is_exact=True)
     one = story.ended(
         kept,
         "a/b",

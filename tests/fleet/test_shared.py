@@ -33,18 +33,18 @@ NOTHING, SILENT = Surroundings(), Stated()
 ACCOUNT, REGION = "111122223333", "us-east-1"
 CLUSTER = ClusterRow(
     cluster="eks/train", name="train", is_named=True, cloud="eks", root=".", environment="", account=ACCOUNT,
-    region=REGION, group="", path="main.tf", line=1, target=64, state="reaches", reaches=64, reach="64", first_limit="",
+    region=REGION, resource_group="", path="main.tf", line=1, target=64, state="reaches", reaches=64, reach="64", first_limit="",
     first_limit_at=None, move="", is_judged=True, missing="", remedy="", waste_state="nothing", waste_least=None,
     waste_most=None, waste_hours_least=None, waste_hours_most=None, waste_note="", errors=0, warnings=0, summary="",
 )  # fmt: skip
 QUOTA = UseRow(
     cluster="eks/train", kind="quota", key="L-1", scope=IN_REGION, name="P instances", unit="vCPUs", needed=100,
-    is_exact=True, limit=None, limit_name="eks.quota.p", path="main.tf", line=1,
+    is_exact=True, available=None, limit_name="eks.quota.p", path="main.tf", line=1,
 )  # fmt: skip
 UNITS = replace(
     QUOTA, kind="address-units", key="vpc-1", scope=EVERYWHERE, unit="address units", limit_name="eks.vpc.address_units"
 )
-PULLS = replace(QUOTA, kind="docker-hub", key="eks/vpc", scope=IN_REPOSITORY, unit="pulls", limit=100)
+PULLS = replace(QUOTA, kind="docker-hub", key="eks/vpc", scope=IN_REPOSITORY, unit="pulls", available=100)
 NODES = replace(QUOTA, kind="reservation", key="gpus", unit="nodes", limit_name="")
 
 Found = tuple[Repository, list[ClusterRow], list[UseRow]]
@@ -73,7 +73,7 @@ SAYS = Stated(accounts={(ACCOUNT, REGION): {"eks.quota.p": 250}})
 def test_a_sum_and_its_limit(needed: int, exact: bool, state: str) -> None:
     use = replace(QUOTA, needed=needed, is_exact=exact)
     row = only(of("a", use), of("b", use), stated=SAYS)
-    assert (row.needed, row.is_exact, row.limit, row.state) == (2 * needed, exact, 250, state)
+    assert (row.needed, row.is_exact, row.available, row.state) == (2 * needed, exact, 250, state)
     assert (row.account, row.region, row.key) == (ACCOUNT, REGION, "L-1")
     assert bool(row.note) == (state == "unknown")
 
@@ -108,24 +108,24 @@ def test_a_quota_of_all_regions() -> None:
 
 
 def test_one_alone_may_be_over() -> None:
-    row = only(of("a", replace(QUOTA, limit=99), account=""))
-    assert (row.state, row.limit) == ("over", 99)
+    row = only(of("a", replace(QUOTA, available=99), account=""))
+    assert (row.state, row.available) == ("over", 99)
 
 
 def test_without_a_limit_the_note_says_where_to_write_it() -> None:
     row = only(of("a"))
-    assert (row.state, row.limit) == ("unknown", None)
+    assert (row.state, row.available) == ("unknown", None)
     assert f'accounts: [{{account: "{ACCOUNT}", region: {REGION}, limits: {{L-1: N}}}}]' in row.note
 
 
 def test_a_limit_of_one_repository_is_that_of_all() -> None:
-    row = only(of("a", replace(QUOTA, limit=150)), of("b"))
-    assert (row.state, row.limit) == ("over", 150)
+    row = only(of("a", replace(QUOTA, available=150)), of("b"))
+    assert (row.state, row.available) == ("over", 150)
 
 
 @pytest.mark.parametrize(("needed", "state"), [(50, "fits"), (75, "unknown"), (150, "over")])
 def test_limits_that_differ(needed: int, state: str) -> None:
-    uses = [replace(QUOTA, needed=needed, limit=limit) for limit in (120, 200)]
+    uses = [replace(QUOTA, needed=needed, available=limit) for limit in (120, 200)]
     row = only(of("a", uses[0]), of("b", uses[1]))
     assert row.state == state
     assert ("repositories give limits from 120 to 200" in row.note) == (state == "unknown")
@@ -134,8 +134,8 @@ def test_limits_that_differ(needed: int, state: str) -> None:
 def test_what_the_list_says_wins() -> None:
     said = Surroundings("444455556666", "eu-west-1")
     accounts = {("444455556666", ""): {"eks.quota.p": 500}, ("444455556666", "us-east-1"): {"eks.quota.p": 1}}
-    row = only(of("a", replace(QUOTA, limit=10), said=said), of("b", said=said), stated=Stated(accounts))
-    assert (row.account, row.region, row.needed, row.limit, row.state) == (
+    row = only(of("a", replace(QUOTA, available=10), said=said), of("b", said=said), stated=Stated(accounts))
+    assert (row.account, row.region, row.needed, row.available, row.state) == (
         "444455556666",
         "eu-west-1",
         200,
@@ -168,7 +168,10 @@ def test_clusters_without_a_known_name_are_no_copies() -> None:
 
 
 def test_clusters_of_one_name_in_two_groups_are_two() -> None:
-    found = [of("a", name="aks", cloud="aks", group="one"), of("b", name="aks", cloud="aks", group="two")]
+    found = [
+        of("a", name="aks", cloud="aks", resource_group="one"),
+        of("b", name="aks", cloud="aks", resource_group="two"),
+    ]
     assert only(*found).needed == 200
 
 
@@ -188,12 +191,12 @@ def test_names_behind_one_way_out_say_nothing_without_an_account() -> None:
 
 def test_a_network_by_its_id_is_the_same_in_all_repositories() -> None:
     row = only(of("a", UNITS), of("b", UNITS, account=""), stated=Stated(networks={"vpc-1": 150}))
-    assert (row.key, row.needed, row.limit, row.state) == ("vpc-1", 200, 150, "over")
+    assert (row.key, row.needed, row.available, row.state) == ("vpc-1", 200, 150, "over")
     assert (row.account, row.region) == ("", REGION)
 
 
 def test_a_network_of_one_repository_is_its_own() -> None:
-    own = replace(UNITS, key="eks/vpc", scope=IN_REPOSITORY, limit=1000)
+    own = replace(UNITS, key="eks/vpc", scope=IN_REPOSITORY, available=1000)
     rows = shared([of("a", own), of("b", own)], Stated())
     assert [(row.key, row.needed, row.state) for row in rows] == [
         ("a:eks/vpc", 100, "fits"),
@@ -204,14 +207,14 @@ def test_a_network_of_one_repository_is_its_own() -> None:
 def test_the_list_may_name_a_network() -> None:
     said = Surroundings(network="hub")
     row = only(
-        of("a", replace(UNITS, key="", limit=1000), said),
-        of("b", replace(UNITS, key="eks/vpc", scope=IN_REPOSITORY, limit=1000), said),
+        of("a", replace(UNITS, key="", available=1000), said),
+        of("b", replace(UNITS, key="eks/vpc", scope=IN_REPOSITORY, available=1000), said),
     )
-    assert (row.key, row.needed, row.limit, row.state) == ("hub", 200, 1000, "fits")
+    assert (row.key, row.needed, row.available, row.state) == ("hub", 200, 1000, "fits")
 
 
 def test_a_network_that_is_not_known_is_alone() -> None:
-    rows = shared([of(name, replace(UNITS, key="", limit=1000)) for name in ("a", "b")], Stated())
+    rows = shared([of(name, replace(UNITS, key="", available=1000)) for name in ("a", "b")], Stated())
     assert [row.clusters for row in rows] == [("a:eks/train",), ("b:eks/train",)]
     assert rows[0].state == "unknown"
     assert rows[0].note == "not added to others: write network: of its repository or environment into the list"
@@ -220,15 +223,15 @@ def test_a_network_that_is_not_known_is_alone() -> None:
 def test_pulls_through_one_way_out() -> None:
     said = Surroundings(egress="office")
     row = only(of("a", PULLS, said), of("b", PULLS, said), of("c", PULLS, said), stated=Stated(egress={"office": 2}))
-    assert (row.key, row.needed, row.limit, row.state) == ("office", 300, 200, "over")
-    assert only(of("a", PULLS, said)).limit is None  # how many addresses it has, only the list can say
+    assert (row.key, row.needed, row.available, row.state) == ("office", 300, 200, "over")
+    assert only(of("a", PULLS, said)).available is None  # how many addresses it has, only the list can say
 
 
 def test_names_of_reservations_mean_something_in_an_account() -> None:
     rows = shared([of("a", NODES), of("b", NODES), of("c", NODES, account="444455556666")], Stated())
     assert sorted(row.needed for row in rows) == [100, 200]
     row = only(of("a", NODES), of("b", NODES), stated=Stated(reservations={"gpus": 128}))
-    assert (row.limit, row.state) == (128, "over")
+    assert (row.available, row.state) == (128, "over")
 
 
 # --- what is printed of them
@@ -250,7 +253,7 @@ def test_names_of_reservations_mean_something_in_an_account() -> None:
     ],
 )
 def test_the_sentence(use: UseRow, text: str) -> None:
-    use = replace(use, needed=6000, limit=9216)
+    use = replace(use, needed=6000, available=9216)
     assert sentence(only(of("a", use), of("b", use))) == text
 
 
@@ -269,7 +272,7 @@ def founds(draw: some.DrawFn) -> Found:
     kind, scope, key = draw(KINDS)
     use = replace(
         QUOTA, kind=kind, scope=scope, key=key, needed=draw(AMOUNTS), is_exact=draw(some.booleans()),
-        limit=draw(some.none() | AMOUNTS),
+        available=draw(some.none() | AMOUNTS),
     )  # fmt: skip
     cluster = {"account": ["", "1", "2"], "region": ["", "r"], "name": ["m", "n", "o"]}
     drawn = {name: draw(some.sampled_from(values)) for name, values in cluster.items()}
@@ -374,7 +377,7 @@ def test_three_repositories_share_an_account_a_network_a_way_out_and_a_reservati
         {"cr-0123456789abcdef0": 192},
     )
     rows = {row.kind: row for row in of_run(ended, kept, stated)}
-    assert {kind: (row.key, row.needed, row.limit, row.state) for kind, row in rows.items()} == {
+    assert {kind: (row.key, row.needed, row.available, row.state) for kind, row in rows.items()} == {
         "quota": ("L-417A185B", 36_864, 30_000, "over"),
         "address-units": ("vpc-0a1b2c3d", 19_200, 19_000, "over"),
         "docker-hub": ("vpc-0a1b2c3d", 192, 200, "fits"),

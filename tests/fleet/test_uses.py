@@ -85,7 +85,7 @@ def uses(check: Callable[..., Result]) -> Callable[..., dict[str, UseRow]]:
 def test_quotas_of_an_account(uses: Callable[..., dict[str, UseRow]]) -> None:
     row = uses(CLUSTER % ("", ""))["quota"]
     assert (row.key, row.scope, row.unit, row.needed, row.is_exact) == ("L-417A185B", IN_REGION, "vCPUs", 12_288, True)
-    assert (row.limit, row.limit_name) == (None, "eks.quota.p")
+    assert (row.available, row.limit_name) == (None, "eks.quota.p")
     assert (row.path, row.cluster) == ("main.tf", "eks/aws_eks_cluster.main")
 
 
@@ -102,7 +102,7 @@ def test_a_quota_of_each_cluster_is_not_shared(uses: Callable[..., dict[str, Use
 
 
 def test_the_settings_of_a_repository_may_know_the_quota(uses: Callable[..., dict[str, UseRow]]) -> None:
-    assert uses(CLUSTER % ("", ""), Config(limits={"eks.quota.p": 20_000}))["quota"].limit == 20_000
+    assert uses(CLUSTER % ("", ""), Config(limits={"eks.quota.p": 20_000}))["quota"].available == 20_000
 
 
 def test_a_lower_bound_where_a_pool_is_not_known(uses: Callable[..., dict[str, UseRow]]) -> None:
@@ -118,7 +118,7 @@ def test_a_cluster_without_nodes_takes_nothing(uses: Callable[..., dict[str, Use
 def test_address_units_of_a_network_in_this_code(uses: Callable[..., dict[str, UseRow]]) -> None:
     row = uses(NETWORK + CLUSTER % (f"vpc_config {{\n    {INSIDE}\n  }}", INSIDE))["address-units"]
     assert (row.key, row.scope, row.needed, row.is_exact) == ("eks/aws_vpc.main", IN_REPOSITORY, 6_400, True)
-    assert (row.limit, row.limit_name) == (64_000, "eks.vpc.address_units")
+    assert (row.available, row.limit_name) == (64_000, "eks.vpc.address_units")
 
 
 def test_the_network_may_follow_from_the_subnets_of_pools(uses: Callable[..., dict[str, UseRow]]) -> None:
@@ -150,12 +150,12 @@ resource "aws_eks_addon" "cni" {
 def test_pulls_through_the_gateways_of_a_network(uses: Callable[..., dict[str, UseRow]]) -> None:
     row = uses(NETWORK + CLUSTER % ("", INSIDE), job=JOB)["docker-hub"]
     assert (row.key, row.scope, row.needed, row.is_exact) == ("eks/aws_vpc.main", IN_REPOSITORY, 48, True)
-    assert row.limit == 200
+    assert row.available == 200
     assert row.path == "job.yaml"
 
 
 def test_the_number_of_gateways_may_not_be_known(uses: Callable[..., dict[str, UseRow]]) -> None:
-    assert uses(CLUSTER % ("", ""), job=JOB)["docker-hub"].limit is None
+    assert uses(CLUSTER % ("", ""), job=JOB)["docker-hub"].available is None
 
 
 def test_pulls_of_a_cluster_with_addresses_of_its_own(uses: Callable[..., dict[str, UseRow]]) -> None:
@@ -171,7 +171,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 }
 """
     row = uses(text, job=JOB)["docker-hub"]
-    assert (row.key, row.scope, row.limit) == ("aks/azurerm_kubernetes_cluster.main", IN_REPOSITORY, 100)
+    assert (row.key, row.scope, row.available) == ("aks/azurerm_kubernetes_cluster.main", IN_REPOSITORY, 100)
 
 
 def test_gateways_of_google_are_in_regions(uses: Callable[..., dict[str, UseRow]]) -> None:
@@ -236,7 +236,7 @@ def test_nodes_of_a_reservation(
 ) -> None:
     text = 'variable "reservation" {}\n' + TEMPLATE % reservation + CLUSTER % ("", TEMPLATED)
     row = uses(text)["reservation"]
-    assert (row.key, row.scope, row.needed, row.is_exact, row.limit) == (key, scope, 64, True, limit)
+    assert (row.key, row.scope, row.needed, row.is_exact, row.available) == (key, scope, 64, True, limit)
 
 
 def test_a_group_of_reservations_is_one_for_each_machine_type(check: Callable[..., Result]) -> None:
@@ -264,7 +264,7 @@ resource "azurerm_capacity_reservation" "{name}" {{
     text += pool.format(name="b", machine="Standard_D8s_v5", size=12)
     found = rows_of(check({"main.tf": text})).uses
     group = ".:azurerm_capacity_reservation_group.gpu"
-    assert {row.key: (row.needed, row.limit) for row in found if row.kind == "reservation"} == {
+    assert {row.key: (row.needed, row.available) for row in found if row.kind == "reservation"} == {
         f"{group} Standard_ND96asr_v4": (8, 4), f"{group} Standard_D8s_v5": (8, 12),
     }  # fmt: skip
 

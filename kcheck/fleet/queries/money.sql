@@ -9,7 +9,7 @@ own AS (
         r.status,
         c.* EXCLUDE (run, repository),
         c.account <> '' AND c.region <> ''
-            AND count(*) OVER (PARTITION BY c.cloud, c.account, c.region, c."group", c.name) > 1 AS is_twice
+            AND count(*) OVER (PARTITION BY c.cloud, c.account, c.region, c.resource_group, c.name) > 1 AS is_twice
     FROM repositories AS r
     JOIN last USING (run)
     LEFT JOIN clusters AS c USING (run, repository)

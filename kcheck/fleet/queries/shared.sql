@@ -10,9 +10,9 @@ SELECT
     s.region,
     s.needed,
     s.is_exact AS needed_is_exact,
-    s."limit" AS available,
+    s.available,
     s.unit,
-    round(100.0 * s.needed / nullif(s."limit", 0), 1) AS percent,
+    round(100.0 * s.needed / nullif(s.available, 0), 1) AS percent,
     len(s.clusters) AS clusters,
     list_aggregate(s.clusters[:3], 'string_agg', ', ') AS takes_most,
     s.note
@@ -20,5 +20,5 @@ FROM shared_limits AS s
 JOIN last USING (run)
 ORDER BY
     list_position(['over', 'unknown', 'fits'], s.state),
-    s.needed / nullif(s."limit", 0) DESC NULLS LAST,
+    s.needed / nullif(s.available, 0) DESC NULLS LAST,
     s.kind, s.account, s.region, s.key;
