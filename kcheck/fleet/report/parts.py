@@ -17,6 +17,7 @@ from kcheck.fleet.report.layout import (
     table,
     time,
 )
+from kcheck.numbers import profiles
 from kcheck.source.units import counted
 
 if TYPE_CHECKING:
@@ -43,13 +44,19 @@ def stops(found: Overview, most: int) -> Part:
     """The clusters that stop before their target, the worst first."""
     now, rows = found.now, found.stops
     if now.stops:
-        kinds = [f"{one.mechanism} ({one.clusters:,})" for one in found.first_limits[:_KINDS]]
+        kinds = [f"{_called(one.mechanism)} ({one.clusters:,})" for one in found.first_limits[:_KINDS]]
         lines = [f"What stops them first: {', '.join(kinds)}."] if kinds else []
     else:
         rest = f"; how far {now.unknown:,} get is not known" if now.unknown else ""
         lines = [f"No cluster is known to stop before its target{rest}."]
     shown = table("Clusters", _STOPS, Rows(map(_stop, rows.rows), rows.total), most, "reach")
     return Part("Clusters that break first", "first", lines, [shown])
+
+
+def _called(mechanism: str) -> str:
+    """What people call a kind of limit; one of another kcheck is called as that does."""
+    found = profiles.mechanisms().get(mechanism)
+    return found["what"] if found is not None else mechanism
 
 
 def _stop(one: Stop) -> Sequence[str]:
