@@ -29,8 +29,10 @@ class Place(TypedDict, total=False):
 def provider(reader: Reader, instance: Instance) -> Fields | None:
     """The settings of the provider of a resource; None without a provider block."""
     record = providers.provider_block(instance, reader.root)
+    if record is None:
+        return None
     kind = instance.block.labels[0].partition("_")[0]
-    return reader.fields(f"provider.{kind}", record) if record is not None else None
+    return reader.fields(f"provider.{kind}", record)
 
 
 def first(place: Span, why: str, *values: Value[str]) -> Value[str]:

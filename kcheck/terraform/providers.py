@@ -8,6 +8,8 @@ from kcheck.syntax.hcl import nodes
 from kcheck.terraform.resource import BlockRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
 
@@ -18,19 +20,26 @@ def provider_block(instance: Instance, root: Module) -> BlockRecord | None:
     It is the one that the resource names, else the one without an alias whose name its type begins with: of its own
     module, else of a caller that passes it on.
     """
+    modules = list(_with_callers(_module_of(instance, root)))
+    if not any(module.configuration.providers for module in modules):  # as in a plan, whose resources are no blocks
+        return None
     block = instance.block
     entry = block.body.attributes.get("provider")
     prefix = block.labels[0].partition("_")[0]
     wanted: tuple[str, ...] = (entry.value_span.text.strip('"'),) if entry else (prefix, f"{prefix}-beta")
-    module: Module | None = _module_of(instance, root)
-    while module is not None:
+    for module in modules:
         for name in wanted:
             for provider in module.configuration.providers:
                 if _name(provider) == name and (module.caller is None or not _is_proxy(provider)):
                     return BlockRecord(provider, module.scope)
         wanted = _passed(wanted, module.block)
-        module = module.caller
     return None
+
+
+def _with_callers(module: Module | None) -> Iterator[Module]:
+    while module is not None:
+        yield module
+        module = module.caller
 
 
 def _module_of(instance: Instance, root: Module) -> Module:
