@@ -24,6 +24,7 @@ PARTS = (
     "kcheck",
     "rules",
     "profiles",
+    "examples",
     "scripts",
     "hatch_build.py",
     "pyproject.toml",
