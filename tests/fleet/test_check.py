@@ -10,7 +10,7 @@ import pytest
 
 from kcheck.fleet.check import check
 from kcheck.fleet.quick import FOLDER
-from kcheck.fleet.task import Bounds, Settings, Task, encoded
+from kcheck.fleet.task import Settings, Task, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -147,18 +147,6 @@ def test_settings_that_make_no_sense_are_a_reason(repository: str) -> None:
     outcome = check(Task("x", repository))
     assert (outcome.status, outcome.past) == ("failed", None)
     assert outcome.reason.startswith("kcheck.yaml:1")
-
-
-def test_what_was_found_in_time_is_reported(repository: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(40):
-        with open(os.path.join(repository, f"m{number}.tf"), "w") as file:
-            file.write(
-                CLUSTER.replace('"main"', f'"m{number}"').replace('"nodes"', f'"n{number}"').replace("nodes\n", "\n")
-            )
-    outcome = check(Task("x", repository, bounds=Bounds(seconds=0.02)))
-    assert outcome.status in ("partly", "failed")
-    assert "0.02 s" in outcome.reason
-    assert outcome.past is None
 
 
 def test_names_that_are_no_text_travel(repository: str) -> None:
