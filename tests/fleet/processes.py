@@ -92,10 +92,18 @@ def children(process: int) -> list[int]:
     return found
 
 
-def checking(process: int) -> int | None:
-    """A process below a process that checks a repository now: the child of a station."""
+def checking(process: int, name: str = "") -> int | None:
+    """A process below a process that checks a repository now, that of a name if given: the child of a station, in its folder."""
     stations = (station for station in children(process) if b"kcheck.fleet.station" in _command(station))
-    return next((child for station in stations for child in children(station)), None)
+    return next((child for station in stations for child in children(station) if name in ("", _folder(child))), None)
+
+
+def _folder(process: int) -> str:
+    """The name of the folder that a process works in."""
+    try:
+        return (Path("/proc") / str(process) / "cwd").readlink().name
+    except OSError:
+        return ""
 
 
 def _command(process: int) -> bytes:

@@ -178,7 +178,7 @@ def test_what_a_lost_worker_had_goes_elsewhere(cluster: Cluster, tmp_path: Path)
     reading.start()
     wait_for(lambda: list(cluster.folder.glob("kcheck-fleet-*/slow")))
     workers = [one for one in cluster.processes[1:] if one.poll() is None]
-    victim = wait_for(lambda: next((one for one in workers if checking(one.pid)), None))
+    victim = wait_for(lambda: next((one for one in workers if checking(one.pid, "slow")), None))
     stations = children(victim.pid)
     left = [*stations, *(child for one in stations for child in children(one))]
     victim.kill()
@@ -198,7 +198,7 @@ def test_a_repository_that_ends_its_workers_is_a_failed_one(own: Cluster, tmp_pa
     reading.start()
     for _ in range(2):  # as often as this scheduler allows, and once more
         worker = own.processes[-1]
-        wait_for(lambda: checking(own.processes[-1].pid))
+        wait_for(lambda: checking(own.processes[-1].pid, "slow"))
         worker.kill()
         worker.wait()
         own.worker()

@@ -68,7 +68,7 @@ def kept(folder: Path) -> dict[str, int]:
 
 def in_the_middle(process: subprocess.Popen[str], folder: Path) -> list[int]:
     """The processes of a run that has kept an outcome and checks the slow repository."""
-    wait_for(lambda: len(kept(folder)) == 3 and checking(process.pid))
+    wait_for(lambda: len(kept(folder)) == 3 and checking(process.pid, "slow"))
     stations = children(process.pid)
     return [*stations, *(child for station in stations for child in children(station))]
 
@@ -112,9 +112,7 @@ def test_a_run_that_is_ended_goes_on_where_it_was(
 
 def test_a_repository_whose_process_is_killed_is_tried_again_and_counted(fleet: Path) -> None:
     with start([*command((), "out"), "--retries", "1"], fleet) as process:
-        in_the_middle(process, fleet / "out")
-        child = wait_for(lambda: checking(process.pid))
-        os.kill(child, signal.SIGKILL)
+        os.kill(wait_for(lambda: checking(process.pid, "slow")), signal.SIGKILL)
         process.communicate()
     assert process.returncode == 0
     with duckdb.connect(str(fleet / "out" / "fleet.duckdb"), read_only=True) as database:
@@ -127,21 +125,29 @@ def test_each_that_cannot_be_checked_is_a_row_with_its_reason(fleet: Path) -> No
         "apiVersion: v1\nkind: List\nitems:\n" + "- {a: {b: [c]}}\n" * 200_000
     )
     (fleet / "fleet" / "c" / "kcheck.yaml").write_text("nodes: many\n")
-    slow(fleet / "fleet" / "late", 4000)
-    with start(
-        [*command((), "out"), "fleet/big", "fleet/late", "--memory", "64MiB", "--timeout", "4", "--retries", "0"], fleet
-    ) as process:
-        wait_for(lambda: len(kept(fleet / "out")) == 3 and checking(process.pid))
-        os.kill(wait_for(lambda: checking(process.pid)), signal.SIGKILL)
+    arguments = [*command((), "out"), "fleet/big", "--memory", "64MiB", "--retries", "0"]
+    with start(arguments, fleet) as process:
+        os.kill(wait_for(lambda: checking(process.pid, "slow")), signal.SIGKILL)
         process.communicate()
     assert process.returncode == 0
-    with duckdb.connect(str(fleet / "out" / "fleet.duckdb"), read_only=True) as database:
-        query = "SELECT repository, status, reason FROM repositories WHERE status <> 'checked' ORDER BY ALL"
-        found = {name: (status, reason) for name, status, reason in database.execute(query).fetchall()}
-    assert set(found) == {"big", "c", "late", "slow"}
+    found = not_checked(fleet)
+    assert set(found) == {"big", "c", "slow"}
     assert found["big"] == ("failed", "it needs more memory than it may have (--memory)")
     assert found["c"][0] == "failed"
     assert "kcheck.yaml" in found["c"][1]
     assert found["slow"] == ("failed", "its process was ended by SIGKILL: out of memory, or a bug in a library")
-    assert found["late"][0] == "partly"
-    assert found["late"][1].startswith("stopped after 4 s (--timeout)")
+
+
+def test_what_is_found_until_the_time_is_up_counts_as_a_part(tmp_path: Path) -> None:
+    slow(tmp_path / "late", 4000)
+    assert run("late", "-o", "out", "--timeout", "1", folder=tmp_path).returncode == 0
+    status, reason = not_checked(tmp_path)["late"]
+    assert status == "partly"
+    assert reason.startswith("stopped after 1 s (--timeout)")
+
+
+def not_checked(folder: Path) -> dict[str, tuple[str, str]]:
+    """Status and reason of each repository that was not checked, or not to its end."""
+    with duckdb.connect(str(folder / "out" / "fleet.duckdb"), read_only=True) as database:
+        query = "SELECT repository, status, reason FROM repositories WHERE status <> 'checked'"
+        return {name: (status, reason) for name, status, reason in database.execute(query).fetchall()}
