@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from msgspec import Struct
@@ -226,8 +227,8 @@ def _named(found: list[Repository]) -> list[Repository]:
     names: dict[str, str] = {}
     while left:
         ends = {one.folder: "/".join(one.folder.replace(os.sep, "/").split("/")[-steps:]) for one in left}
-        taken = list(ends.values())
-        names |= {folder: end for folder, end in ends.items() if taken.count(end) == 1}
+        taken = Counter(ends.values())
+        names |= {folder: end for folder, end in ends.items() if taken[end] == 1}
         left = [one for one in left if one.folder not in names]
         steps += 1
     named = [one if one.name else replace(one, name=names[one.folder]) for one in found]
