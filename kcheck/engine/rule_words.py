@@ -127,6 +127,11 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
 
 
 @cache
+def counts_days(rule: Rule) -> bool:
+    """Whether a rule looks at a number of days; kcheck's own ask only whether one has come."""
+    return any("days_" in one.text + one.each for one in texts(rule))
+
+
 def looked_at(rule: Rule) -> Wanted:
     """The fields of the subject that any expression or place of a rule may look at."""
     result: Wanted = {}

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.config.config import ConfigError, nearest
+from kcheck.config.today import today
 from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, RuleError, Sentence, Setting
 from kcheck.files import system
 from kcheck.files.boundary import contains_path
@@ -91,10 +92,16 @@ def all_rules(folders: Iterable[str]) -> list[Rule]:
                 raise RuleError(f"{rule.path}: there is another rule {rule.name}")
             names.add(rule.name)
             result.append(rule)
-    for rule in result[len(load()) :]:
+    own = result[len(load()) :]
+    for rule in own:
         for name in rule.unless:
             if name not in names:
                 raise RuleError(f"{rule.path}: unless: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
+    if own:
+        from kcheck.engine.rule_words import counts_days
+
+        if any(map(counts_days, own)):
+            today()  # the result is of this day only
     return result
 
 

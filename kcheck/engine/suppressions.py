@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.config.today import today
+from kcheck.config.today import has_come
 from kcheck.engine.annotations import IGNORE, parse, read
 from kcheck.files.boundary import contains_path
 from kcheck.files.patterns import matches
@@ -72,7 +72,6 @@ class Suppressions:
             patterns = [path for path, names in config.per_path_ignores.items() if own.intersection(names)]
             if patterns:
                 self._ignored[rule.name] = patterns
-        self._today = today()
         self._useful: set[Accepted] = set()
         self._by_line: dict[tuple[int, int], Suppression] = {}
         self._by_block: dict[int, list[tuple[Span, Suppression]]] = {}
@@ -139,7 +138,7 @@ class Suppressions:
         return any(matches(anchor.source.path, path) for path in patterns for anchor in finding.anchors)
 
     def _has_expired(self, accepted: Accepted) -> bool:
-        return accepted.expires is not None and self._today >= accepted.expires
+        return accepted.expires is not None and has_come(accepted.expires)
 
     def expired(self) -> list[Accepted]:
         """What the settings accepted up to a day that has come."""

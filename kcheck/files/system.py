@@ -214,6 +214,21 @@ def day() -> datetime.date:
     return datetime.date.fromisoformat(_asked("day", "", _day(), str))
 
 
+def has_come(day: datetime.date) -> bool:
+    """Whether a day has come, in UTC: the answer changes once, that of `day` every day."""
+    text = day.isoformat()
+    return _asked("has come", text, _has_come(text), _flag)
+
+
+def days_since(day: datetime.date, marks: Iterable[int]) -> int:
+    """Days since a day in UTC, that day too; recorded is only whether they are more than each of some marks."""
+    import datetime
+
+    for mark in marks:
+        has_come(day + datetime.timedelta(days=mark))
+    return (datetime.date.fromisoformat(_day()) - day).days + 1
+
+
 # --- asking
 
 
@@ -324,6 +339,10 @@ def _day() -> str:
     return time.strftime("%Y-%m-%d", time.gmtime())
 
 
+def _has_come(day: str) -> bool:
+    return _day() >= day
+
+
 def _flag(value: bool) -> str:
     return "yes" if value else "no"
 
@@ -345,5 +364,6 @@ _QUESTIONS: dict[str, Callable[[str], str]] = {
     "variable": _again(os.environ.get, repr),
     "variables": _again(_variables, repr),
     "day": lambda _: _day(),
+    "has come": lambda day: _flag(_has_come(day)),
 }
 """How each question is asked again: the answer as text."""

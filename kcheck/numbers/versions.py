@@ -11,6 +11,7 @@ from kcheck.source import bundled
 
 if TYPE_CHECKING:
     import datetime
+    from collections.abc import Callable
 
 
 class Window(NamedTuple):
@@ -34,9 +35,9 @@ class Versions(NamedTuple):
         """The support of a version; of one older than all that are listed, that of the oldest."""
         return self.minors.get(max(minor, min(self.minors)))
 
-    def newest(self, day: datetime.date) -> int:
-        """The newest version on a day."""
-        return max((minor for minor, window in self.minors.items() if window.released <= day), default=min(self.minors))
+    def newest(self, has_come: Callable[[datetime.date], bool]) -> int:
+        """The newest version whose day has come."""
+        return max((minor for minor, window in self.minors.items() if has_come(window.released)), default=min(self.minors))
 
 
 @cache

@@ -194,16 +194,18 @@ def test_a_change_is_seen(change: Callable[[Path], object], top: Path, monkeypat
     assert first.out or first.err
 
 
-def test_tomorrow_is_another_day(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("tomorrow", "is_stored"), [("2026-11-23", True), ("2026-11-24", False)])
+def test_a_day_counts_on_which_something_ends(
+    top: Path, tomorrow: str, is_stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("KCHECK_TODAY")
     monkeypatch.setattr(system, "_day", lambda: "2026-11-22")
     (top / "repo/kcheck.yaml").write_text(
-        "suppressions: [{rule: kubenet-retiring, reason: known, expires: 2026-11-22}]\n"
+        "suppressions: [{rule: kubenet-retiring, reason: known, expires: 2026-11-24}]\n"
     )
     kcheck(*ARGUMENTS)
-    assert kcheck(*ARGUMENTS).was_stored
-    monkeypatch.setattr(system, "_day", lambda: "2026-11-23")
-    assert not kcheck(*ARGUMENTS).was_stored
+    monkeypatch.setattr(system, "_day", lambda: tomorrow)
+    assert kcheck(*ARGUMENTS).was_stored is is_stored
 
 
 def test_a_result_is_of_one_version_of_the_code(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
-from kcheck.config.today import days_since, today
+from kcheck.config.today import days_since, has_come
 from kcheck.numbers.versions import versions
 from kcheck.source.values import Known, Unknown, Value
 from kcheck.words.derive import control_plane
@@ -48,17 +48,17 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
     extended = (
         window.extended if going_on and isinstance(plan, Known) and plan.value.upper() == going_on.upper() else None
     )
-    ends, newest = extended or window.ends, known_versions.newest(today())
-    longer = window.extended if extended is None and window.extended and window.extended > today() else None
+    ends, notice = extended or window.ends, world.numbers.limits("any")["kubernetes.notice"].number
+    longer = window.extended if extended is None and window.extended and not has_come(window.extended) else None
     return Known(
         Support(
             ends.isoformat(),
-            days_since(ends),
+            days_since(ends, notice),
             window.ends.isoformat(),
-            days_since(window.ends) if extended else None,
+            days_since(window.ends, notice) if extended else None,
             longer=longer.isoformat() if longer else None,
             effect=known_versions.effect,
-            newest=f"1.{newest}",
+            newest=f"1.{known_versions.newest(has_come)}",
         ),
         minor.origin,
     )
