@@ -37,7 +37,8 @@ class Versions(NamedTuple):
 
     def newest(self, has_come: Callable[[datetime.date], bool]) -> int:
         """The newest version whose day has come."""
-        return max((minor for minor, window in self.minors.items() if has_come(window.released)), default=min(self.minors))
+        there = (minor for minor, window in self.minors.items() if has_come(window.released))
+        return max(there, default=min(self.minors))
 
 
 @cache
