@@ -111,7 +111,8 @@ def command(
     from kcheck.fleet.tables import RunRow
     from kcheck.fleet.task import Bounds
 
-    options.with_usage_errors(lambda: rules.all_rules(folders))  # a mistake in them is none of each repository
+    if folders:  # a mistake in them is none of each repository
+        options.with_usage_errors(lambda: rules.all_rules(folders))
     found, limits = options.with_usage_errors(lambda: fleet(paths, Common(nodes, folders, module_dirs)))
     order = Order(Bounds(timeout, memory), retries, fresh)
     with _result_errors(), results.of_one_run(output) as run_id:

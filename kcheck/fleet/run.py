@@ -86,7 +86,8 @@ def run(
     left = sorted(repositories, key=lambda one: -(kept.seconds(one.name) or float("inf")))
     for attempt in range(1, order.retries + 2):
         again = []
-        for task, outcome in engine.outcomes(_task(one, kept, order) for one in left):
+        tasks = (_task(one, kept, order, (len(left) - n) // engine.jobs) for n, one in enumerate(left, 1))
+        for task, outcome in engine.outcomes(tasks):
             if outcome.can_retry and attempt <= order.retries:
                 again.append(by_name[task.name])
                 continue
@@ -102,6 +103,6 @@ def run(
     return [ended[one.name] for one in repositories]
 
 
-def _task(one: Repository, kept: Kept, order: Order) -> Task:
+def _task(one: Repository, kept: Kept, order: Order, more: int) -> Task:
     past = None if order.fresh else kept.past(one.name)
-    return Task(one.name, one.folder, one.settings, order.bounds, past)
+    return Task(one.name, one.folder, one.settings, order.bounds, past, more=more)

@@ -1,8 +1,8 @@
 """A process that is ready to check: it has the rules in memory, and each repository gets a process of its own from it.
 
 Where the system can fork, that takes a hundredth of starting Python, and whatever a repository does to its process, the
-next one begins as fresh. The rules come into memory with the first repository that has changed. It is no daemon of
-anybody: it ends when nobody writes to it any more, and so does its child.
+next one begins as fresh. What checks need comes into memory with the first repositories that have changed. It is no
+daemon of anybody: it ends when nobody writes to it any more, and so does its child.
 
 Run as `python -m kcheck.fleet.station`: tasks come on stdin, outcomes go to stdout, each with its length before it.
 """
@@ -29,6 +29,8 @@ from kcheck.fleet.task import CHANGED, Outcome, Task, encoded, failed
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
+
+    from kcheck.fleet.warm import Memory
 
     Action: TypeAlias = Callable[[Task], Outcome]
 
@@ -59,16 +61,18 @@ def main() -> None:
         os.dup2(silent, stream)
     for number in (signal.SIGINT, signal.SIGTERM):  # who is asked to end by these is the one that waits for outcomes
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
-    is_warm = False
+    memory: Memory | None = None
     try:
         while (data := _next(tasks)) is not None:
             task = msgspec.msgpack.decode(data, type=Task)
             outcome = None
-            if not is_warm and may_be_quick(task):
+            if memory is None and may_be_quick(task):
                 outcome = _answer(task, _quick, tasks, outcomes)
             if outcome is None or outcome.status == CHANGED:
-                is_warm = is_warm or _warm()
+                memory = memory or _memory()
+                memory.prepare(task)
                 outcome = _answer(task, _checked, tasks, outcomes)
+                memory.learn(outcome)
             write_frame(outcomes, encoded(replace(outcome, code=code())))
     except OSError:  # nobody waits for outcomes any more
         sys.exit(1)
@@ -87,16 +91,11 @@ def _next(tasks: BinaryIO) -> bytes | None:
     return read_frame(tasks)
 
 
-def _warm() -> bool:
-    """Have in memory what every check needs; that takes as long as checking several small repositories."""
-    from kcheck.fleet.warm import warm
+def _memory() -> Memory:
+    """What is needed from the first check on; where nothing is unchanged, and only there, it is imported."""
+    from kcheck.fleet.warm import Memory
 
-    gc.disable()
-    warm()
-    gc.collect()
-    gc.freeze()  # forked processes share it as long as nobody writes to it
-    gc.enable()  # this process is here for long
-    return True
+    return Memory()
 
 
 def _checked(task: Task) -> Outcome:

@@ -53,7 +53,7 @@ class Past(Struct, frozen=True):
 class Task(Struct, frozen=True):
     """A repository to check: a folder that the worker sees, or its files as an archive. `past` is of its last check.
 
-    `is_packing` asks for its archive instead, unless it is unchanged.
+    `is_packing` asks for its archive instead, unless it is unchanged. About `more` tasks will follow it at its worker.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Task(Struct, frozen=True):
     past: Past | None = None
     archive: bytes = b""
     is_packing: bool = False
+    more: int = 0
 
 
 class Outcome(Struct, frozen=True):

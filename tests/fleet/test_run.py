@@ -69,6 +69,14 @@ def test_the_next_run_is_told_what_the_last_one_saw(kept: Kept) -> None:
     assert outcome.rows == Rows(suppressed=1)  # of the run before
 
 
+@pytest.mark.parametrize(("jobs", "more"), [(1, [2, 1, 0]), (2, [1, 0, 0]), (8, [0, 0, 0])])
+def test_a_task_says_how_many_its_worker_gets_after_it(jobs: int, more: list[int], kept: Kept) -> None:
+    engine = Scripted()
+    engine.jobs = jobs
+    run(FLEET, kept, engine, Order(), lambda _: None)
+    assert [task.more for task in engine.asked] == more
+
+
 def test_a_fresh_run_is_told_nothing(kept: Kept) -> None:
     run(FLEET, kept, Scripted(), Order(), lambda _: None)
     fresh = Scripted()

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.fleet import warm as module
 from kcheck.fleet.local import Station
-from kcheck.fleet.task import Task
+from kcheck.fleet.tables import Rows
+from kcheck.fleet.task import Outcome, Past, Settings, Task
 from kcheck.fleet.warm import warm
 from kcheck.numbers.clouds import CLOUDS
+from tests.fleet.story import cluster
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EXAMPLES = [f"{cloud}-training" for cloud in CLOUDS]
+
+PAST = Past("code", Settings(), [])
 
 PLAIN = "from kcheck.cli import main; main()"
 
@@ -70,6 +75,45 @@ def test_an_example_of_each_cloud_is_checked() -> None:
         assert outcome.rows is not None
         assert [row.cloud for row in outcome.rows.clusters] == [cloud]
         assert outcome.rows.findings
+
+
+@pytest.mark.parametrize(
+    ("checks", "past", "more", "is_loaded", "clouds"),
+    [
+        ([], None, 1, False, set()),
+        ([], None, 3, True, set()),
+        ([], None, 9, True, {"aks"}),
+        ([], PAST, 9, False, set()),
+        (["gke"], PAST, 9, True, {"gke"}),
+        (["gke", "same", "same", "same"], PAST, 9, True, set()),
+        (["gke", *["same"] * 9], PAST, 9, False, set()),
+        (["gke", "gke"], PAST, 9, True, {"gke"}),
+        (["gke", "eks", "eks", "gke", "ack"], PAST, 9, True, {"eks", "gke"}),
+        (["", ""], PAST, 9, True, {"aks"}),
+        (["gke", "gke"], PAST, 3, True, set()),
+        (["gke", "gke"], PAST, 1, False, set()),
+    ],
+)
+def test_what_is_needed_by_many_is_in_memory(
+    checks: list[str], past: Past | None, more: int, is_loaded: bool, clouds: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warmed: list[str] = []
+    monkeypatch.setattr(module, "warm", warmed.extend)
+    monkeypatch.setattr(module, "_freeze", lambda: None)
+    memory = module.Memory()
+    for cloud in checks:
+        memory.learn(of_clouds(cloud))
+    for _ in range(2):
+        memory.prepare(Task("a", "a", past=past, more=more))
+    assert (memory.is_loaded, memory.clouds) == (is_loaded, clouds)
+    assert warmed == sorted(clouds)
+
+
+def of_clouds(cloud: str) -> Outcome:
+    """An outcome with two clusters of a cloud, or with none, or one that is unchanged."""
+    if cloud == "same":
+        return Outcome("checked", is_unchanged=True)
+    return Outcome("checked", rows=Rows(clusters=[cluster("a", cloud=cloud)] * 2 if cloud else []))
 
 
 def test_a_wheel_has_these_examples() -> None:
