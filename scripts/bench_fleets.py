@@ -22,7 +22,7 @@ OWN = (
     "published/gke", "published/aks-limits", "published/docker-hub", "generated/aks", "generated/eks", "generated/gke",
     "generated/kubespray",
 )  # fmt: skip
-TEXTS = (".tf", ".tfvars", ".yaml", ".yml", ".json", ".tpl", ".tftpl", ".hcl", ".conf", ".md", ".lock")
+TEXTS = (".tf", ".tfvars", ".yaml", ".yml", ".json", ".gz", ".tpl", ".tftpl", ".hcl", ".conf", ".md", ".lock")
 MOST = 1_000_000
 """Bytes of a file of a checkout that is copied: larger ones are not what people write."""
 
