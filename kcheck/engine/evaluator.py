@@ -265,8 +265,9 @@ class Evaluator:
         value = self.result(text)
         if value is not cel.UNDECIDED:
             return value
-        if text.strip() == f"{self.view.subject}.name":
-            return getattr(self.view.thing, "address", value)  # what the code calls it
+        owner, _, word = text.strip().rpartition(".")
+        if word == "name" and (records := self.records(owner)):
+            return self.view.address(records[0]) or value
         return self.view.bounds.get(text.strip(), value)
 
     def sentences(self, sentences: Sequence[Sentence]) -> Iterator[str]:

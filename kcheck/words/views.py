@@ -219,6 +219,11 @@ class View:
         subject, thing = self._things[record]
         return subject, thing.id if isinstance(thing, Thing) else self.thing.id
 
+    def address(self, record: int) -> str:
+        """What the code calls the thing of a record of this view; empty where it has no other name than its own."""
+        address: str = getattr(self._things[record][1], "address", "")
+        return address
+
     def unit(self, record: int, path: tuple[str, ...]) -> str:
         """The unit of a field of a record of this view."""
         return word(self._things[record][0], path[-1]).unit
