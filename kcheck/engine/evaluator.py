@@ -265,10 +265,15 @@ class Evaluator:
         value = self.result(text)
         if value is not cel.UNDECIDED:
             return value
-        owner, _, word = text.strip().rpartition(".")
-        if word == "name" and (records := self.records(owner)):
-            return self.view.address(records[0]) or value
-        return self.view.bounds.get(text.strip(), value)
+        return self.address(text) or self.view.bounds.get(text.strip(), value)
+
+    def address(self, text: str) -> str:
+        """What the code calls the thing whose name a hole asks for; empty for all other holes."""
+        try:
+            targets = self.targets(text) if cel.split_place(text)[1] == "name" else []
+        except cel.SyntaxProblem:  # more than a place
+            return ""
+        return next((self.view.address(record) for record, path in targets if len(path) == 1), "")
 
     def sentences(self, sentences: Sequence[Sentence]) -> Iterator[str]:
         """The sentences of which the condition holds and all is known; of many records the first ones."""

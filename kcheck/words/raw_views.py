@@ -178,6 +178,10 @@ class RawView(View):
         """The subject, and the id of its thing."""
         return self.subject, self.thing.id
 
+    def address(self, record: int) -> str:  # noqa: ARG002 - the parts of a thing have no names
+        """None: a resource has its address among its words."""
+        return ""
+
     def unit(self, record: int, path: tuple[str, ...]) -> str:  # noqa: ARG002 - as it is written
         """There are none."""
         return ""
