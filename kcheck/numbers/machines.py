@@ -248,13 +248,13 @@ def family(cloud: str, name: str) -> str | None:
     return None
 
 
-@cache
 def families(cloud: str) -> frozenset[str]:
     """The quota families of all machine types, on Azure."""
     tables = tables_of(cloud)
     return frozenset((*tables["promotions"].values(), *tables["families"], *tables["patterns"]))
 
 
+@cache
 def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str] = (0, "")) -> Price | None:
     """The list price of a machine with its `attached` accelerators; None if not listed.
 
