@@ -173,11 +173,11 @@ class Evaluator:
         """What is reported."""
         origin = next(iter(self.origins(rule.at)), Origin((self.view.place(),)))
         span = origin.written
-        related = [Related(use, "used here") for use in origin.spans[1:][-1:] if _line(use) != _line(span)]
+        related = [Related(use, "used here") for use in origin.spans[1:][-1:] if use.line != span.line]
         for place in rule.related:
             name = cel.split_place(place)[1]
             found = (Related(other.written, _named(other, name)) for other in self.origins(place))
-            related += [other for other in found if _line(other.span) != _line(span)]
+            related += [other for other in found if other.span.line != span.line]
         fix, help_text = self.fix(rule)
         if fix is None:
             help_text = "\n".join(filter(None, (help_text, *self.sentences(rule.help))))
@@ -427,7 +427,3 @@ def _with_unit(value: object, unit: str) -> str:
     if isinstance(value, Interval) and value.high is not None and shown(value.low, unit) != f"{value.low:,}":
         return between(shown(value.low, unit), shown(value.high, unit))
     return shown(value, unit)
-
-
-def _line(span: Span) -> tuple[str, int]:
-    return span.source.path, span.begin.line

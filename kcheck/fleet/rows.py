@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.model import Cluster
     from kcheck.source.findings import Finding
-    from kcheck.source.text import Span
 
 _MILLS, _SECONDS = 1000, 3600
 
@@ -63,7 +62,7 @@ def _cluster(
     cluster: Cluster, result: Result, own: Sequence[Finding], not_judged: MissingInput | None, waste: Waste
 ) -> ClusterRow:
     world = result.world
-    (path, line), (state, reach) = _place(cluster.place), reach_of(cluster, world)
+    (path, line), (state, reach) = cluster.place.line, reach_of(cluster, world)
     first, counts = walls.first(cluster, world), Counter(finding.severity for finding in own)
     missing = not_judged or (_missing(cluster, result) if state == "unknown" else None)
     found = waste.saving.found if waste.saving is not None else None
@@ -112,7 +111,7 @@ def _missing(cluster: Cluster, result: Result) -> MissingInput | None:
 
 def _limits(cluster: Cluster, result: Result) -> Iterator[LimitRow]:
     for wall in walls.find_walls(cluster, result.world):
-        path, line = _place(wall.place)
+        path, line = wall.place.line
         bounds = wall.nodes
         yield LimitRow(
             cluster=cluster.id,
@@ -132,7 +131,7 @@ def _limits(cluster: Cluster, result: Result) -> Iterator[LimitRow]:
 
 
 def _finding(finding: Finding, fingerprint: str, clusters: tuple[str, ...]) -> FindingRow:
-    path, line = _place(finding.span)
+    path, line = finding.span.line
     return FindingRow(
         fingerprint=fingerprint,
         rule=finding.rule,
@@ -150,11 +149,7 @@ def _finding(finding: Finding, fingerprint: str, clusters: tuple[str, ...]) -> F
 def _undecided(result: Result) -> Iterator[UndecidedRow]:
     remedies = {missing.reason: missing.remedy for missing in result.judged.inputs}
     for check in result.undecided:
-        path, line = _place(check.span)
+        path, line = check.span.line
         for reason in check.missing:
             cause = reason.cause if isinstance(reason, UnknownInput) else cause_of(reason)
             yield UndecidedRow(check.rule, check.object, path, line, cause, remedies.get(cause, ""))
-
-
-def _place(span: Span) -> tuple[str, int]:
-    return span.source.path, span.begin.line

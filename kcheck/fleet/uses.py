@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from kcheck.model import Cluster, NodePool, Reservation
     from kcheck.scale.world import World
-    from kcheck.source.text import Span
     from kcheck.source.values import Value
 
 _UNITS = "vpc.address_units"
@@ -37,7 +36,7 @@ def _quotas(cluster: Cluster, world: World) -> Iterator[UseRow]:
         if quota.of == "cluster":
             continue
         value = limits[f"quota.{quota.key}"].value
-        path, line = _place(cluster.place)
+        path, line = cluster.place.line
         yield UseRow(
             cluster=cluster.id,
             kind="quota",
@@ -62,7 +61,7 @@ def _address_units(cluster: Cluster, world: World) -> Iterator[UseRow]:
     sizes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
     is_counted = None not in sizes.values() and not isinstance(world.pools.all_of_cluster(cluster), Unknown)
     key, scope = _network(cluster, world)
-    path, line = _place(cluster.place)
+    path, line = cluster.place.line
     yield UseRow(
         cluster=cluster.id,
         kind="address-units",
@@ -86,7 +85,7 @@ def _hub_pulls(cluster: Cluster, world: World) -> Iterator[UseRow]:
     nodes, addresses = world.sizes.target_interval(cluster), known(cluster.outbound_ips)
     entry = world.numbers.limits("any")["docker_hub.pulls"]
     key, scope = _way_out(cluster, world)
-    path, line = _place(pulls.images[0].place)
+    path, line = pulls.images[0].place.line
     yield UseRow(
         cluster=cluster.id,
         kind="docker-hub",
@@ -115,7 +114,7 @@ def _reservations(cluster: Cluster, world: World) -> Iterator[UseRow]:
     for (name, scope), pools in by_key.items():
         sizes = [world.sizes.of_pool(pool) for pool in pools]
         limit = total(one.size for one in made_by[name, scope]) if made_by[name, scope] else None
-        path, line = _place(pools[0].place)
+        path, line = pools[0].place.line
         yield UseRow(
             cluster=cluster.id,
             kind="reservation",
@@ -190,7 +189,3 @@ def _way_out(cluster: Cluster, world: World) -> tuple[str, str]:
         return network, scope
     region = known(cluster.region)  # its networks are everywhere, its gateways are in regions
     return (f"{network} {region}", scope) if region else ("", scope)
-
-
-def _place(span: Span) -> tuple[str, int]:
-    return span.source.path, span.begin.line

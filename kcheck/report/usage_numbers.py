@@ -199,7 +199,7 @@ def changes(row: Row, bill: Bill) -> list[str]:
 def places(row: Row) -> list[tuple[str, int]]:
     """Where the code has the workloads of a row: paths and lines."""
     found = {match.workload for match in row.matches if match.workload is not None}
-    return sorted((one.place.source.path, one.place.begin.line) for one in found)
+    return sorted(one.place.line for one in found)
 
 
 def change_titles(bill: Bill) -> list[str]:

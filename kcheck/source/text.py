@@ -121,6 +121,11 @@ class Span(NamedTuple):
         return self.source.data[self.start : self.end].decode("utf-8", "replace")
 
     @property
+    def line(self) -> tuple[str, int]:
+        """The file, and the line in which the span begins, from 1."""
+        return self.source.path, self.begin.line
+
+    @property
     def begin(self) -> Position:
         """Where the span begins."""
         return self.source.position(self.start)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from kcheck.source.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _DURATION = regex(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _LONGEST = (2**63 - 1) // 10**9
@@ -68,6 +72,11 @@ def shown(value: object, unit: str = "") -> str:
 def counted(number: int, word: str, plural: str = "") -> str:
     """How many there are of something: `1 node`, `1,200 nodes`."""
     return f"{number:,} {word if number == 1 else plural or f'{word}s'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """One, two and three."""
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 _NOUN = regex(

@@ -79,11 +79,6 @@ def repositories(number: int) -> str:
     return counted(number, "repository", "repositories")
 
 
-def listed(words: Sequence[str]) -> str:
-    """One, two and three."""
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
-
-
 def number(count: int) -> str:
     """A number in a cell, which stays empty for none."""
     return f"{count:,}" if count else ""

@@ -11,14 +11,13 @@ from kcheck.fleet.report.layout import (
     Table,
     dollars,
     hours,
-    listed,
     number,
     repositories,
     table,
     time,
 )
 from kcheck.numbers import profiles
-from kcheck.source.units import counted
+from kcheck.source.units import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

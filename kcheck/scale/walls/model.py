@@ -10,6 +10,7 @@ from kcheck.model import Thing
 from kcheck.numbers import profiles
 from kcheck.scale.growth import Trial, reach, short
 from kcheck.source.interval import Interval
+from kcheck.source.units import listed
 from kcheck.source.values import Unknown
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def scope_of(pools: list[NodePool]) -> str:
     names = list(dict.fromkeys(pool.display_name for pool in pools))
     if len(names) == 1:
         return f"pool {names[0]}"
-    return f"pools {', '.join(names[:-1])} and {names[-1]}" if len(names) < 4 else f"{len(names)} pools"
+    return f"pools {listed(names)}" if len(names) < 4 else f"{len(names)} pools"
 
 
 def numbers(nodes: Interval | None, finder: WallFinder) -> Sizes | None:
