@@ -67,17 +67,18 @@ class Memory:
         likely = task.more * changed
         if likely < _FEW:
             return
-        new = {cloud for cloud, count in self._seen.items() if count >= _SEEN} - self.clouds
-        if not self.clouds | new:
-            new = {max(CLOUDS, key=self._seen.__getitem__)}  # most of what one needs is needed for any
-        if likely < _SEVERAL:
-            new = set()
+        new = self._wanted() if likely >= _SEVERAL else set()
         if new or not self.is_loaded:
             gc.disable()
             warm(sorted(new))
             self.clouds |= new
             self.is_loaded = True
             _freeze()
+
+    def _wanted(self) -> set[str]:
+        """The clouds of which an example is still to be checked; one at least, as most of it is needed for any."""
+        new = {cloud for cloud, count in self._seen.items() if count >= _SEEN} - self.clouds
+        return new if new or self.clouds else {max(CLOUDS, key=self._seen.__getitem__)}
 
 
 def _load() -> None:
