@@ -11,6 +11,7 @@ from _thread import get_ident  # threading takes 3 ms to import
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
 
 _REPORT = 10.0
 """Seconds that the report may take, at least."""
@@ -33,12 +34,12 @@ class _State:
 
 def start(seconds: float) -> None:
     """Begin to count. What has been raised is raised again, if the report of what was found does not end either."""
-    import signal  # few set a limit
+    import signal
 
-    _State.seconds, _State.end = seconds, time.monotonic() + seconds
+    _State.seconds = seconds
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _ring)
-        signal.setitimer(signal.ITIMER_REAL, seconds, max(seconds, _REPORT))
+    _count(seconds)
 
 
 def stop() -> None:
@@ -79,8 +80,7 @@ def check() -> None:
     """
     check_cancelled()
     if _State.end is not None and time.monotonic() > _State.end:
-        _State.end = time.monotonic() + max(_State.seconds, _REPORT)
-        raise DeadlineError
+        _end()
 
 
 def check_cancelled() -> None:
@@ -99,4 +99,22 @@ def reason() -> str:
 
 
 def _ring(_number: int, _frame: object) -> None:
+    _end()
+
+
+def _end() -> NoReturn:
+    """End the run, and count anew for the report of what was found: the timer and `check` do not both end it.
+
+    Raises:
+        DeadlineError: always.
+    """
+    _count(max(_State.seconds, _REPORT))
     raise DeadlineError
+
+
+def _count(seconds: float) -> None:
+    import signal  # few set a limit
+
+    _State.end = time.monotonic() + seconds
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.reading import inventory
+from kcheck.source import deadline
 from kcheck.source.deadline import DeadlineError
 from kcheck.words.subjects import things
 from tests.whole.test_nasty import HEALTHY
@@ -16,6 +17,8 @@ from tests.whole.test_nasty import HEALTHY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from kcheck.scale.world import World
 
 JOB = """
 apiVersion: batch/v1
@@ -50,6 +53,24 @@ def test_what_was_found_in_time_is_reported(tree: Path, monkeypatch: pytest.Monk
     assert "docker-hub-image" not in run.stdout
     assert "kinds of objects were not checked: image" in " ".join(run.stdout.split())
     assert run.stderr.endswith("kcheck: stopped after 60 s (--timeout).\n")
+
+
+def test_what_is_said_of_files_is_said_after_the_time_too(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tree / "broken.tf").write_text("a =\n")
+
+    def late_things(kind: str, world: World) -> object:
+        if kind != "image":
+            return things(kind, world)
+        deadline.start(0.01)
+        while True:
+            pass
+
+    monkeypatch.setattr("kcheck.engine.deciding.things", late_things)
+    run = CliRunner().invoke(cli, ["check", ".", "--timeout", "60"])
+    assert run.exit_code == 3
+    assert "free-control-plane" in run.stdout
+    assert "unreadable-file" in run.stdout
+    assert "kinds of objects were not checked: image" in " ".join(run.stdout.split())
 
 
 def test_what_was_not_read_in_time_is_said(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
