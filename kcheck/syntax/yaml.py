@@ -68,6 +68,7 @@ __all__ = [
 
 Loader: type[yaml.Loader] = getattr(yaml, "CLoader", yaml.Loader)
 MAX_DEPTH, MAX_NODES, MAX_MERGES, MAX_ALIASED = 100, 1_000_000, 1_000, 20_000
+_TOO_DEEP = f"nested too deeply (more than {MAX_DEPTH} levels)"
 
 
 class Document(Struct, frozen=True):
@@ -184,7 +185,7 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
                 # The event ends behind `[`, `{` or the `-` of an unindented list, else before the child.
                 start = end - (flow or (kind is yaml.SequenceStartEvent and file[end : end + 1] != b"-"))
             if len(stack) == MAX_DEPTH:
-                raise _RefusedError(f"nested too deeply (more than {MAX_DEPTH} levels)", start, start + 1)
+                raise _RefusedError(_TOO_DEEP, start, start + 1)
             stack.append((children, start, anchor, flow, height, size))
             children = []
             height = size = 0
@@ -213,7 +214,7 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
             levels, values = below.get(name, (0, 1)) if type(target) is not Scalar else (0, 1)
             height, size, aliased = max(height, levels), size + values, aliased + values
             if len(stack) + levels > MAX_DEPTH:
-                raise _RefusedError(f"nested too deeply (more than {MAX_DEPTH} levels)", start, end)
+                raise _RefusedError(_TOO_DEEP, start, end)
             if aliased > MAX_ALIASED:
                 raise _RefusedError(f"too large (aliases stand for more than {MAX_ALIASED:,} values)", start, end)
             node = Alias(source, start, end, None, name, target)
@@ -237,6 +238,7 @@ def _key(key: Node) -> Scalar:
 
 _TAB = "a tab must not be used for indentation"
 _WORDS = (  # by a part of what PyYAML's C parser or its pure one says
+    ("nesting depth", _TOO_DEEP),  # PyYAML 6.0.4 reads ahead, and counts before the tree does
     (r"violates indentation|indentation space|character '\\t' that", _TAB),
     ("cannot start|alphabetic or|tag handle|node content", "a value that begins like this needs quotes"),
     ("unexpected end of stream|unexpected document", "this quote is never closed"),
@@ -268,7 +270,7 @@ def _explain(error: Exception, source: Source, data: bytes, offset: Callable[[in
         if source.data[at : at + 1] == b"\t" and "start any token" in said:
             words = _TAB
     width = len(source.data[at : at + 4].decode(errors="ignore")[:1].encode())
-    return Problem(f"{words} ({said})", source.span(at, at + width))
+    return Problem(words if words == _TOO_DEEP else f"{words} ({said})", source.span(at, at + width))
 
 
 def resolve(node: Node) -> Target:

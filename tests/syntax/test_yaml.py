@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -367,10 +366,8 @@ def test_control_character_loses_no_other_document() -> None:
 @pytest.mark.usefixtures("parser")
 @pytest.mark.parametrize("opener", ["[", "- ", "{a: ", "[{a: ", "? "])
 def test_deep_nesting_is_a_problem(opener: str) -> None:
-    started = time.monotonic()
     message, _, _, _ = problem(opener * 10_000)
-    assert message.startswith("nested too deeply")
-    assert time.monotonic() - started < 5
+    assert message == "nested too deeply (more than 100 levels)"
 
 
 @pytest.mark.usefixtures("parser")

@@ -1,0 +1,199 @@
+"""What is loaded at start. Who imports whom is in test_floors.py."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from kcheck.cli import COMMANDS, cli
+from kcheck.commands.options import complete_rules
+from kcheck.engine import rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def loaded(*arguments: str, cwd: Path) -> set[str]:
+    """The modules that a run of kcheck imports, by their first name, or kcheck's own in full."""
+    code = (
+        "import sys\n"
+        "from kcheck.cli import main\n"
+        f"sys.argv = ['kcheck', *{list(arguments)!r}]\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print('\\n'.join(sorted(sys.modules)), file=sys.stderr)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=cwd)
+    return set(run.stderr.split())
+
+
+HEAVY = {
+    "yaml",
+    "tree_sitter",
+    "tree_sitter_hcl",
+    "cel_expr_python",
+    "jsonschema",
+    "jsonschema_rs",
+    "ruamel",
+    "jinja2",
+    "json",
+    "hashlib",
+    "dataclasses",
+    "msgspec",
+    "importlib.metadata",
+}
+MANIFEST = (
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - {name: a, image: quay.io/a/b:1}\n"
+)
+
+
+START = {"kcheck", "kcheck.cli", "kcheck.commands", "kcheck.commands.group", "kcheck.commands.letters"}
+OPTIONS = {
+    "kcheck.commands.first_look",
+    "kcheck.commands.options",
+    "kcheck.commands.printing",
+    "kcheck.commands.comparison_options",
+    "kcheck.commands.progress",
+    "kcheck.commands.prometheus_options",
+    "kcheck.commands.subcommands",
+    "kcheck.files",
+    "kcheck.files.system",
+}
+CHOICES = {
+    "kcheck.report",
+    "kcheck.report.formats",
+    "kcheck.numbers",
+    "kcheck.numbers.clouds",
+    "kcheck.source",
+    "kcheck.source.bundled",
+    "kcheck.source.regex",
+    "kcheck.source.visible",
+}
+"""Names of formats and clouds, which help lists, and late patterns; these modules import nothing else of kcheck."""
+
+
+def test_help_loads_no_command(tmp_path: Path) -> None:
+    modules = loaded("--help", cwd=tmp_path)
+    assert {name for name in modules if name.startswith("kcheck")} == START
+    assert not modules & HEAVY
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "export admission", "rules new", "usage record"])
+def test_help_of_a_command_loads_its_options_only(tmp_path: Path, command: str) -> None:
+    modules = loaded(*command.split(), "--help", cwd=tmp_path)
+    own = {name for name in modules if name.startswith("kcheck")}
+    module = f"kcheck.commands.{command.split(maxsplit=1)[0]}"
+    assert module in own
+    assert own <= START | {module} | OPTIONS | CHOICES
+    assert not modules & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("", "check"),
+        ("check --fo", "--format"),
+        ("check --select image", "image-streaming-off"),
+        ("explain image", "images"),
+    ],
+)
+def test_completion_loads_no_more_than_help(tmp_path: Path, words: str, found: str) -> None:
+    code = (
+        "import sys, atexit\n"
+        "from kcheck.cli import main\n"
+        "sys.argv = ['kcheck']\n"
+        "atexit.register(lambda: print(*sys.modules, sep='\\n', file=sys.stderr))\n"
+        "main()\n"
+    )
+    line = {
+        "COMP_WORDS": f"kcheck {words}",
+        "COMP_CWORD": str(max(1, len(words.split()))),
+        "_KCHECK_COMPLETE": "bash_complete",
+    }
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path, env=os.environ | line
+    )
+    assert f"plain,{found}" in run.stdout.split()
+    modules = set(run.stderr.split())
+    own = {name for name in modules if name.startswith("kcheck")} - {f"kcheck.commands.{name}" for name in COMMANDS}
+    assert own <= START | OPTIONS | CHOICES
+    assert not modules & HEAVY
+
+
+def test_completion_knows_every_group_and_rule() -> None:
+    every = rules.load()
+    names = [*dict.fromkeys(rule.group for rule in every), *(rule.name for rule in every)]
+    assert complete_rules(click.Context(cli), click.Argument(["rule"]), "") == names
+
+
+def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    modules = loaded("check", "pod.yaml", cwd=tmp_path)
+    assert "yaml" in modules
+    assert not modules & {
+        "click",
+        "tree_sitter",
+        "tree_sitter_hcl",
+        "jsonschema_rs",
+        "ruamel",
+        "jinja2",
+        "kcheck.generate",
+    }
+    assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
+
+
+def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    modules = loaded("check", "pod.yaml", cwd=tmp_path)
+    assert "kcheck.syntax.cel" in modules
+    assert not modules & {"kcheck.engine.rule_words", "kcheck.engine.expression_types", "kcheck.engine.rule_checks"}
+
+
+def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    modules = loaded("check", "pod.yaml", cwd=tmp_path)
+    assert "kcheck.scale.world" in modules
+    assert not modules & {
+        "kcheck.numbers.machines",
+        "kcheck.numbers.fabrics",
+        "kcheck.scale.allocatable",
+        "kcheck.scale.daemons",
+        "kcheck.scale.growth",
+        "kcheck.scale.quotas",
+        "kcheck.scale.walls",
+        "kcheck.syntax.edit",
+        "kcheck.syntax.hcl",
+        "kcheck.words.derive.money",
+        "kcheck.words.derive.pools",
+    }
+
+
+def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text('resource "azurerm_resource_group" "a" {\n  name = "a"\n}\n')
+    modules = loaded("check", ".", cwd=tmp_path)
+    assert "tree_sitter" in modules
+    assert not modules & {
+        "kcheck.kubernetes.workloads",
+        "kcheck.kubernetes.objects",
+        "jsonschema_rs",
+        "ruamel",
+        "jinja2",
+    }
+
+
+def test_nothing_looks_for_cycles_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    code = (
+        "import atexit, gc, sys\n"
+        "from kcheck.cli import main\n"
+        "atexit.register(lambda: print(gc.isenabled(), gc.get_count()[0] < gc.get_freeze_count()))\n"
+        "sys.argv = ['kcheck', 'check', 'pod.yaml', '--no-cache', '-q']\n"
+        "main()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert run.stdout == "False True\n"
