@@ -17,8 +17,10 @@ own AS (
 SELECT
     owner,
     count(cluster) AS clusters,
-    round(sum(CASE waste_state WHEN 'known' THEN waste_least WHEN 'nothing' THEN 0 END), 2) AS wasted_dollars_at_least,
-    round(sum(CASE waste_state WHEN 'known' THEN waste_most WHEN 'nothing' THEN 0 END), 2) AS wasted_dollars_at_most,
+    round(sum(CASE waste_state WHEN 'known' THEN waste_least::DECIMAL(18, 3) WHEN 'nothing' THEN 0 END), 2)::DOUBLE
+        AS wasted_dollars_at_least,
+    round(sum(CASE waste_state WHEN 'known' THEN waste_most::DECIMAL(18, 3) WHEN 'nothing' THEN 0 END), 2)::DOUBLE
+        AS wasted_dollars_at_most,
     count(*) FILTER (waste_state = 'known') AS clusters_with_dollars,
     count(*) FILTER (waste_state = 'nothing') AS clusters_without_waste,
     count(*) FILTER (waste_state = 'unpriced') AS clusters_without_price,

@@ -8,8 +8,10 @@ WITH counted AS (
         count(*) FILTER (state = 'stops') AS stop,
         count(*) FILTER (state = 'reaches') AS reach,
         count(*) FILTER (state = 'unknown') AS unknown,
-        round(sum(CASE waste_state WHEN 'known' THEN waste_least WHEN 'nothing' THEN 0 END), 2) AS wasted_dollars_at_least,
-        round(sum(CASE waste_state WHEN 'known' THEN waste_most WHEN 'nothing' THEN 0 END), 2) AS wasted_dollars_at_most,
+        round(sum(CASE waste_state WHEN 'known' THEN waste_least::DECIMAL(18, 3) WHEN 'nothing' THEN 0 END), 2)::DOUBLE
+            AS wasted_dollars_at_least,
+        round(sum(CASE waste_state WHEN 'known' THEN waste_most::DECIMAL(18, 3) WHEN 'nothing' THEN 0 END), 2)::DOUBLE
+            AS wasted_dollars_at_most,
         count(*) FILTER (waste_state IN ('unpriced', 'unknown')) AS clusters_with_unknown_waste
     FROM clusters
     GROUP BY run
