@@ -1,8 +1,9 @@
-"""The house: its floors, and who may know whom. CONTRIBUTING's picture is printed from here."""
+"""The house: its floors, who may know whom, and what a module may hold. CONTRIBUTING's picture is printed from here."""
 
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from kcheck.numbers.clouds import CLOUDS
 from tests.places import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 FLOORS = (
@@ -50,10 +52,26 @@ MODULES = {dotted(path): path for path in FILES}
 
 
 @cache
+def parsed(module: str) -> ast.Module:
+    """The syntax tree of a module, for all tests."""
+    return ast.parse(MODULES[module].read_text())
+
+
+@cache
+def nodes(module: str) -> list[ast.AST]:
+    """All nodes of the syntax tree of a module."""
+    return list(ast.walk(parsed(module)))
+
+
+def calls(module: str) -> Iterator[ast.Call]:
+    return (node for node in nodes(module) if isinstance(node, ast.Call))
+
+
+@cache
 def imports(module: str) -> frozenset[str]:
     """The modules of the house that a module names in its imports, those for types included."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+    for node in nodes(module):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "kcheck":
             folder = (node.module or "").removeprefix("kcheck").removeprefix(".")
             names = {f"{folder}.{alias.name}".strip(".") for alias in node.names}
@@ -76,36 +94,51 @@ def package(module: str) -> str:
     return module.split(".", maxsplit=1)[0]
 
 
+def modules(packages: Iterable[str] = RANKS, *, but: Iterable[str] = ()) -> Iterator[str]:
+    """The modules of some packages, without those named in `but`."""
+    return (name for name in MODULES if package(name) in packages and name not in but)
+
+
+def offenders(found: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, list[object]]:
+    """What is wrong in each module; a test that compares it with {} names all of them at once."""
+    return {module: wrong for module, found in found if (wrong := list(found))}
+
+
 def test_the_house_is_small_enough_to_be_a_table_of_contents() -> None:
     entries = [path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"]
     assert len(entries) <= 26
     assert {package(module) for module in MODULES} == set(RANKS)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_lead_down(module: str) -> None:
-    own = package(module)
-    others = {package(name) for name in imports(module)} - {own}
-    assert {name for name in others if RANKS[name] >= RANKS[own]} == set()
+def test_imports_lead_down() -> None:
+    assert (
+        offenders(
+            (module, {name for name in imports(module) if package(name) != own and RANKS[package(name)] >= RANKS[own]})
+            for module in MODULES
+            if (own := package(module))
+        )
+        == {}
+    )
 
 
 @pytest.mark.parametrize(("one", "other"), [("terraform", "kubernetes"), ("kubernetes", "terraform")])
 def test_strangers_do_not_meet_through_a_third(one: str, other: str) -> None:
-    own = [module for module in MODULES if package(module) == one]
-    assert {name for module in own for name in reached(module) if package(name) == other} == set()
+    assert {name for module in modules({one}) for name in reached(module) if package(name) == other} == set()
 
 
 def test_the_model_knows_values_only() -> None:
-    known = {package(name) for module in MODULES if package(module) == "model" for name in imports(module)}
+    known = {package(name) for module in modules({"model"}) for name in imports(module)}
     assert known <= {"model", "source"}
 
 
-@pytest.mark.parametrize(
-    "module", [name for name in MODULES if package(name) not in {"clouds", "generate"} and name != "numbers.clouds"]
-)
-def test_no_cloud_is_named_where_all_are_meant(module: str) -> None:
-    nodes = ast.walk(ast.parse(MODULES[module].read_text()))
-    assert {node.value for node in nodes if isinstance(node, ast.Constant) and node.value in CLOUDS} == set()
+def test_no_cloud_is_named_where_all_are_meant() -> None:
+    assert (
+        offenders(
+            (module, (node.value for node in nodes(module) if isinstance(node, ast.Constant) and node.value in CLOUDS))
+            for module in modules(RANKS.keys() - {"clouds", "generate"}, but={"numbers.clouds"})
+        )
+        == {}
+    )
 
 
 UNITS = {6, 9, 10, 30, 32, 60, 100, 1000}
@@ -114,14 +147,22 @@ GUARDS = {"_MOST", "_DEPTH", "MOST"}
 """Bounds of what is read at all."""
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if package(name) == "clouds"])
-def test_numbers_of_clouds_are_in_profiles(module: str) -> None:
+def numbers(module: str) -> Iterator[int]:
+    """The integers that a module is written with, bounds of what is read aside."""
+    for line in parsed(module).body:
+        if not (isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) in GUARDS):
+            found = (node.value for node in ast.walk(line) if isinstance(node, ast.Constant))
+            yield from (value for value in found if isinstance(value, int))
+
+
+def test_numbers_of_clouds_are_in_profiles() -> None:
     """With source and date, so that they are found when they are due."""
-    lines = ast.parse(MODULES[module].read_text()).body
-    bounds = [line for line in lines if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) in GUARDS]
-    nodes = [node for line in lines if line not in bounds for node in ast.walk(line)]
-    numbers = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, int)}
-    assert {number for number in numbers if number > 3} <= UNITS
+    assert (
+        offenders(
+            (module, {number for number in numbers(module) if number > 3} - UNITS) for module in modules({"clouds"})
+        )
+        == {}
+    )
 
 
 ASKED = {
@@ -158,28 +199,23 @@ NEVER_STORED = (
 )
 
 
-@pytest.mark.parametrize(
-    "module", [name for name in MODULES if name not in UNSEEN and not name.startswith(NEVER_STORED)]
-)
-def test_the_system_is_asked_where_answers_are_recorded(module: str) -> None:
-    assert asked(module) == set()
-
-
-@pytest.mark.parametrize(("module", "why"), UNSEEN.items())
-def test_what_asks_by_itself_has_a_reason(module: str, why: str) -> None:
-    assert asked(module)
+def test_the_system_is_asked_where_answers_are_recorded() -> None:
     assert (
-        "repeated" not in why
-        or "system.cannot_repeat()" in MODULES[module].read_text()
-        or "files.save" in imports(module)
+        offenders((module, asked(module)) for module in modules(but=UNSEEN) if not module.startswith(NEVER_STORED))
+        == {}
     )
+
+
+def test_what_asks_by_itself_has_a_reason() -> None:
+    assert [module for module in UNSEEN if not asked(module)] == []
+    repeated = [module for module, why in UNSEEN.items() if "repeated" in why and "files.save" not in imports(module)]
+    assert [module for module in repeated if "system.cannot_repeat()" not in MODULES[module].read_text()] == []
 
 
 def asked(module: str) -> set[str]:
     """What a module asks the system by itself."""
-    nodes = list(ast.walk(ast.parse(MODULES[module].read_text())))
-    used = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)}
-    return ASKED & (used | {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)})
+    used = {ast.unparse(node) for node in nodes(module) if isinstance(node, ast.Attribute)}
+    return ASKED & (used | {ast.unparse(call.func) for call in calls(module)})
 
 
 READERS = {"source", "syntax", "files"}
@@ -188,34 +224,74 @@ BYTES_PATTERNS = {"engine.suppressions"}
 """Comments are looked for in whatever language."""
 
 
-@pytest.mark.parametrize(
-    "module", [name for name in MODULES if package(name) not in READERS and name not in BYTES_PATTERNS]
-)
-def test_bytes_are_searched_where_their_syntax_is_known(module: str) -> None:
-    calls = [node for node in ast.walk(ast.parse(MODULES[module].read_text())) if isinstance(node, ast.Call)]
-    patterns = [call.args[0] for call in calls if call.args and ast.unparse(call.func).startswith("re.")]
-    parts = [part for pattern in patterns for part in ast.walk(pattern)]
-    assert not any(isinstance(part, ast.Constant) and isinstance(part.value, bytes) for part in parts)
-    assert not any(isinstance(part, ast.Attribute) and part.attr == "encode" for part in parts)
+def bytes_patterns(module: str) -> Iterator[str]:
+    """Calls of `re` with a pattern of bytes."""
+    for call in calls(module):
+        if call.args and ast.unparse(call.func).startswith("re."):
+            for part in ast.walk(call.args[0]):
+                if isinstance(part, ast.Constant) and isinstance(part.value, bytes):
+                    yield ast.unparse(call)
+                if isinstance(part, ast.Attribute) and part.attr == "encode":
+                    yield ast.unparse(call)
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if package(name) == "words"])
-def test_words_see_values_and_no_spelling_of_them(module: str) -> None:
+def test_bytes_are_searched_where_their_syntax_is_known() -> None:
+    assert (
+        offenders((module, bytes_patterns(module)) for module in modules(RANKS.keys() - READERS, but=BYTES_PATTERNS))
+        == {}
+    )
+
+
+SYNTAX_OF_WORDS = {"syntax.cel", "syntax.cel_usage", "syntax.outlines"}
+
+
+def spellings(module: str) -> Iterator[str]:
+    """Parsers that a module of words imports, and the bytes of sources that it reads."""
+    allowed = {"syntax.yaml"} if module == "words.raw_tree" else SYNTAX_OF_WORDS
+    yield from {name for name in imports(module) if package(name) == "syntax"} - allowed
+    for node in nodes(module):
+        if isinstance(node, ast.Attribute) and ast.unparse(node).endswith(".source.data"):
+            yield ast.unparse(node)
+
+
+def test_words_see_values_and_no_spelling_of_them() -> None:
     """Manifests as they are written are the subject of raw rules; HCL and bytes are nobody's."""
-    syntax = {name for name in imports(module) if package(name) == "syntax"}
-    allowed = {"syntax.cel", "syntax.cel_usage", "syntax.outlines"}
-    assert syntax <= ({"syntax.yaml"} if module == "words.raw_tree" else allowed)
-    nodes = ast.walk(ast.parse(MODULES[module].read_text()))
-    read = {
-        node.value.attr
-        for node in nodes
-        if isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.value, ast.Attribute)
-    }
-    assert "source" not in read
+    assert offenders((module, spellings(module)) for module in modules({"words"})) == {}
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("__init__.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_package_says_in_one_line_what_it_is_for(path: Path) -> None:
-    said = ast.get_docstring(ast.parse(path.read_text()))
-    assert said
-    assert len(said.splitlines()) == 1
+def test_a_package_says_in_one_line_what_it_is_for() -> None:
+    said = {path: ast.get_docstring(ast.parse(path.read_text())) or "" for path in PACKAGE.rglob("__init__.py")}
+    assert [path for path, text in said.items() if len(text.splitlines()) != 1] == []
+
+
+def test_files_are_small_and_named_for_what_they_hold() -> None:
+    assert [module for module, path in MODULES.items() if len(path.read_text().splitlines()) > 440] == []
+    vague = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
+    assert [module for module in MODULES if module.rpartition(".")[2] in vague] == []
+
+
+def test_calls_with_many_arguments_name_them() -> None:
+    assert (
+        offenders(
+            (module, (f"line {call.lineno}" for call in calls(module) if len(call.args) > 6)) for module in MODULES
+        )
+        == {}
+    )
+
+
+PRINTERS = {
+    "cli",
+    "commands.printing",
+    "commands.clean_check",
+    "commands.group",
+    "commands.progress",
+    "commands.result_cache",
+}
+"""What makes text of strangers visible, what prints a report of a format, and what prints again."""
+PRINTS = re.compile(
+    r"\bclick\.s?echo\(|(?<![\w.])print\(|sys\.std(?:out|err)\.(?:buffer|write)\b(?!\(f?\"[^{]*[{]NOTHING)"
+)
+
+
+def test_all_is_printed_in_one_place() -> None:
+    assert offenders((module, PRINTS.findall(MODULES[module].read_text())) for module in modules(but=PRINTERS)) == {}
