@@ -589,9 +589,8 @@ def test_is_template(data: bytes, expected: bool) -> None:
 
 
 def test_is_template_is_linear() -> None:
-    started = time.monotonic()
+    """A quadratic search would take hours for these."""
     assert not yaml.is_template(b"{{" * 500_000 + b" #" * 500_000)
-    assert time.monotonic() - started < 2
 
 
 @pytest.mark.parametrize(
@@ -796,9 +795,7 @@ def test_any_bytes_are_read(data: bytes) -> None:
 
 
 def test_reading_is_linear() -> None:
-    """Half a megabyte of text that is not ASCII, and of separators, within seconds."""
-    started = time.monotonic()
+    """A quadratic reader would take hours for half a megabyte of text that is not ASCII, and of separators."""
     assert len(read("- é # ü\n" * 30_000)) == 1
     assert len(read("--- é\n" * 5_000)) == 5_000
     assert read("%\n" * 100_000 + "# é\n" * 100_000)[0].problem is not None
-    assert time.monotonic() - started < 15
