@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import subprocess
 import sys
 import textwrap
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,11 +22,10 @@ from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.model import Requirement
 from kcheck.reading import inventory
-from tests.places import LONG, ROOT
+from tests.places import LONG, ROOT, TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from kcheck.engine.linter import Result
     from kcheck.model import Inventory, PodTemplate
@@ -37,6 +38,47 @@ FAKE_HELM = ROOT / "tests" / "fake_helm.py"
 
 settings.register_profile("kcheck", max_examples=500 if LONG else 30, deadline=None)
 settings.load_profile("kcheck")
+
+
+TIERS = {
+    "generate": "generate",
+    **dict.fromkeys(("admission", "apiserver", "editor", "fleet", "usage"), "addon"),
+    "browser": "browser",
+}
+"""The marker of all tests in a folder; `core` elsewhere."""
+
+
+def markers(expression: str) -> set[str]:
+    """The markers that an expression for -m names."""
+    return set(re.findall(r"\w+", expression)) - {"and", "or", "not"}
+
+
+class Unmarked(pytest.Item):
+    """A test that only fails: an error while tests are collected is not printed under xdist."""
+
+    def runtest(self) -> None:
+        pytest.fail(f"no test has the marker {self.name}", pytrace=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse markers for -m that do not exist: pytest would select nothing by them."""
+    expression = config.option.markexpr
+    if unknown := markers(expression) - {line.partition(":")[0] for line in config.getini("markers")}:
+        raise pytest.UsageError(f'-m "{expression}": there is no marker {", ".join(sorted(unknown))}')
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
+    """Mark each test by its folder; of all tests, each marker that -m names must have one."""
+    for item in items:
+        item.add_marker(TIERS.get(item.path.relative_to(TESTS).parts[0], "core"))
+    used = {mark.name for item in items for mark in item.iter_markers()}
+    yield
+    if {Path(argument).name for argument in config.args} == {TESTS.name}:
+        unused = sorted(markers(config.option.markexpr) - used)
+        items += [Unmarked.from_parent(session, name=name) for name in unused]
 
 
 gc.disable()
