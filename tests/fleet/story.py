@@ -24,6 +24,7 @@ from kcheck.fleet.tables import (
     RunRow,
     SharedRow,
     UndecidedRow,
+    UseRow,
 )
 from kcheck.fleet.task import CHECKED, FAILED, PARTLY, Outcome
 
@@ -177,7 +178,10 @@ def tell(folder: Path) -> None:
     third = [
         ended(
             kept, "trainer", owner="research", folder="/moved/trainer", revision="a3", seconds=5.0,
-            rows=Rows([stopped], [limit(stopped, "subnet", 252, move=SUBNET), limit(stopped, "maximum", 252)], [UNTAINTED, SMALL]),
+            rows=Rows(
+                [stopped], [limit(stopped, "subnet", 252, move=SUBNET), limit(stopped, "maximum", 252)], [UNTAINTED, SMALL],
+                uses=[filled(UseRow, cluster=stopped.cluster, kind="quota", key="L-417A185B", needed=192)],
+            ),
         ),
         ended(kept, "serving", owner="platform", rows=SERVING, revision="b1", seconds=8.0, memory=210 << 20, files=31),
         ended(

@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 from kcheck.cli import cli
 from kcheck.commands import usage
 from kcheck.usage.bill import BY
-from kcheck.usage.recording import Recording, as_bytes
+from kcheck.usage.recording import Lack, QueueWait, Recording, as_bytes
+from tests.output_schemas import check_all_fields
 from tests.usage.recordings import node, pod, recording
 
 if TYPE_CHECKING:
@@ -66,6 +67,15 @@ def test_the_code_names_what_labels_do_not(here: Path) -> None:
     assert "\nvision " in result.stdout
     assert "Not found in the code:\n  Deployment ml/web: 1 pod\n" in result.stdout
     assert "In the code, and never ran:\n  Job never at code/jobs.yaml:14\n" in result.stdout
+
+
+def test_json_has_the_fields_of_its_schema(here: Path) -> None:
+    made = msgspec.structs.replace(
+        MADE, waits=[QueueWait("kueue", "ml", "waiting", 1, 2, 3)], lacks=[Lack("cpu", "old")]
+    )
+    (here / "all.json.gz").write_bytes(as_bytes(made))
+    data = run("--from", "all.json.gz", "--previous", "usage.json.gz", "--format", "json", "code").stdout
+    check_all_fields("usage", json.loads(data))
 
 
 def test_rows_say_where_their_code_is(here: Path) -> None:

@@ -6,13 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
 from kcheck.cli import cli
-from tests.places import ROOT
+from tests.output_schemas import check_all_fields, check_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text())
 CLUSTER = """\
 variable "most" {
   type = number
@@ -62,7 +60,7 @@ def run(*arguments: str) -> Result:
 def report(*arguments: str) -> dict[str, Any]:
     result = run("check", "--format", "json", *arguments)
     data: dict[str, Any] = json.loads(result.stdout)
-    jsonschema.Draft202012Validator(SCHEMA).validate(data)
+    check_fields("report", data)
     return data
 
 
@@ -106,6 +104,11 @@ def test_exit_code(arguments: list[str], code: int, monkeypatch: pytest.MonkeyPa
         main()
         sys.exit(0)
     assert stop.value.code == code
+
+
+def test_json_report_has_every_field_of_its_schema(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER + POOL + 'module "network" {\n  source = "git::https://example.com/network"\n}\n'})
+    check_all_fields("report", report(".", "--info"))
 
 
 @pytest.mark.usefixtures("cluster")
