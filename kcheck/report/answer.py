@@ -8,9 +8,7 @@ import io
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.report.escape import json_text, markdown
-from kcheck.report.usage_csv import defused
-from kcheck.report.usage_numbers import short
+from kcheck.report.escape import defused, json_text, markdown, short
 from kcheck.source.visible import visible
 
 if TYPE_CHECKING:

@@ -109,3 +109,25 @@ def workflow_command(name: str, properties: dict[str, str], lines: Iterable[str]
 
 def _percent(text: str) -> str:
     return text.replace("%", "%25")
+
+
+# --- spreadsheets
+
+
+_FORMULA = ("=", "+", "-", "@")
+"""How cells begin that a spreadsheet computes: https://owasp.org/www-community/attacks/CSV_Injection."""
+
+
+def defused(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    text = visible(text)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+
+
+# --- tables
+
+
+def short(name: str, most: int) -> str:
+    """A name on one line: a long one without its middle, as names differ at the end."""
+    name = visible(name)
+    return name if len(name) <= most else f"{name[: most // 3]}...{name[len(name) - most + most // 3 + 3 :]}"

@@ -6,15 +6,12 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from kcheck.report.escape import defused
 from kcheck.report.usage_numbers import plain, sums
-from kcheck.source.visible import visible
 from kcheck.usage.accounting import Amounts
 
 if TYPE_CHECKING:
     from kcheck.usage.bill import Bill, Row
-
-_FORMULA = ("=", "+", "-", "@")
-"""How cells begin that a spreadsheet computes: https://owasp.org/www-community/attacks/CSV_Injection."""
 
 
 def render(bill: Bill) -> str:
@@ -34,9 +31,3 @@ def render(bill: Bill) -> str:
 def _numbers(row: Row) -> list[float | int | None]:
     times = (row.amounts, row.recent, row.before)
     return [value for one in times if one is not None for _, value in plain(one)]
-
-
-def defused(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    text = visible(text)
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text

@@ -6,7 +6,6 @@ import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.units import counted, money, readable
-from kcheck.source.visible import visible
 from kcheck.usage.recording import HOUR
 
 if TYPE_CHECKING:
@@ -58,12 +57,6 @@ def points(now: float | None, before: float | None) -> str:
         return UNKNOWN
     change = round(100 * now) - round(100 * before)
     return f"{change:+} pt" if change else "0 pt"
-
-
-def short(name: str, most: int) -> str:
-    """A name on one line: a long one without its middle, as names differ at the end."""
-    name = visible(name)
-    return name if len(name) <= most else f"{name[: most // 3]}...{name[len(name) - most + most // 3 + 3 :]}"
 
 
 def day(time: int) -> str:

@@ -8,8 +8,8 @@ from contextlib import chdir
 from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.report.escape import xml_text
-from kcheck.report.usage_numbers import day, dollars, hours, short
+from kcheck.report.escape import short, xml_text
+from kcheck.report.usage_numbers import day, dollars, hours
 from kcheck.source.bundled import PROFILES
 from kcheck.source.regex import regex
 from kcheck.usage.accounting import busy_hours

@@ -6,7 +6,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from kcheck.report import usage_notes
-from kcheck.report.usage_numbers import cells, change_titles, changes, columns, short, sums
+from kcheck.report.escape import short
+from kcheck.report.usage_numbers import cells, change_titles, changes, columns, sums
 from kcheck.source.units import counted
 from kcheck.source.visible import visible
 
