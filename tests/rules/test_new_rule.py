@@ -139,6 +139,20 @@ examples:
             "imagePullPolicy: IfNotPresent\n    good", "imagePullPolicy: Never\n    good", 1,
             [f"  {PATH}:24:5: fix makes something else of pod.yaml:\n", "  -      imagePullPolicy: Never\n"],
         ),
+        (
+            "file: pod.yaml", "file: ../pod.yaml", 1,
+            [f"  {PATH}:14:5: `bad` needs the path of a file in a folder of its own, not ../pod.yaml\n"],
+        ),
+        ("file: pod.yaml", 'file: ""', 1, [f"  {PATH}:14:5: `bad` needs the path of a file in a folder of its own, not"]),
+        ("file: pod.yaml", "file: pod.txt", 1, [f"  {PATH}:14:5: `bad` must fire: ", "there is no container in pod.txt\n"]),
+        (
+            "    good: *good", "    good: *good\nmistakes: [{cluster: eks, changes: [{file: a, replace: b}]}]", 2,
+            [f"{PATH}:35:37: mistakes[0].changes[0] needs replace and by or ", " or after and insert or "],
+        ),
+        (
+            "fixed: &good |", "fixed: {jobs/train.yaml: a}\n    good: &good |", 1,
+            [f"  {PATH}:24:5: `fixed` has jobs/train.yaml, and `bad` has not: it has pod.yaml\n"],
+        ),
         ("summary: Image", "summary: [Image", 2, [f"{PATH}:1:10: this bracket is not closed"]),
         ('== "Always"', '== "Always', 2, [f"{PATH}:5:35: Syntax error: a quote is not closed"]),
         (
@@ -146,7 +160,7 @@ examples:
             [f"  {PATH}:5:10: has() asks whether a value is known, which is for `when` only; compare with null to ask for unset\n"],
         ),
     ],
-    ids=["misspelt", "type", "silent", "fixed", "yaml", "cel", "has"],
+    ids=["misspelt", "type", "silent", "fixed", "outside", "unnamed", "kind", "mistake", "other", "yaml", "cel", "has"],
 )  # fmt: skip
 def test_what_is_said_of_broken_rules(
     old: str, new: str, status: int, expected: list[str], write: Callable[[Mapping[str, str]], Path]
