@@ -40,7 +40,18 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
 
 
 PARTS = frozenset(
-    (*networks.PARTS, *costs.SUBJECTS, "fabric", "quota_need", "retirement", "shortage", "start", "support", "tier")
+    (
+        *networks.PARTS,
+        *costs.SUBJECTS,
+        "bundle",
+        "fabric",
+        "quota_need",
+        "retirement",
+        "shortage",
+        "start",
+        "support",
+        "tier",
+    )
 )
 """Subjects that are only reached from others: no rule is about them."""
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.engine import new_rule, rules
+from kcheck.source.bundled import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(cli, list(arguments))
 
 
-@pytest.mark.parametrize("subject", ["object", "resource", *sorted({rule.subject for rule in rules.load()})])
+@pytest.mark.parametrize("subject", new_rule.JUDGED)
 def test_a_new_rule_passes_its_test(subject: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     folder = write({})
     done = run("rules", "new", "pod-without-team", "--subject", subject)
@@ -63,6 +64,7 @@ def test_where_a_new_rule_goes(write: Callable[[Mapping[str, str]], Path]) -> No
         (("a/b/pod",), "not a/b"),
         (("",), "a rule is named by lower-case words"),
         (("pod-x", "--subject", "workloads"), "there is no subject workloads; did you mean workload?"),
+        (("pod-x", "--subject", "tier"), "there is no subject tier; known are object, resource, cluster, "),
         (("pod-x", "--dir", "file.txt"), "file.txt"),
     ],
 )
@@ -74,6 +76,45 @@ def test_what_is_refused(arguments: tuple[str, ...], message: str, write: Callab
     assert message in done.output
     assert (folder / "policies/own/a-rule.yaml").read_text() == before
     assert [path.name for path in folder.rglob("*.yaml")] == ["a-rule.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "severity"),
+    [
+        ("object", "warning"),
+        ("cluster", "warning"),
+        ("pool", "warning"),
+        ("subnet", "error"),
+        ("priority_class", "error"),
+    ],
+)
+def test_a_draft_has_the_usual_severity_of_its_subject(subject: str, severity: str) -> None:
+    """Never info, which is hidden: whoever tries a draft sees what it finds."""
+    assert f"\nseverity: {severity} " in new_rule.text("a-rule", subject, "policies")
+
+
+def test_the_next_step_works_for_a_rule_of_kchecks_own(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write({})
+    monkeypatch.setattr(new_rule, "RULES", str(folder / "rules"))
+    done = run("rules", "new", "jobs/a-job-without-the-team-that-pays-for-all-of-its-nodes", "--dir", "rules")
+    step = re.search(r"test it with `kcheck (.*?)`", done.stderr)
+    assert step
+    monkeypatch.setattr(rules, "RULES", str(folder / "rules"))
+    monkeypatch.setattr(rules, "load", rules.load.__wrapped__)
+    tested = run(*step[1].split())
+    assert re.findall(r"yaml:\d+:\d+: (.*)", tested.stdout) == [
+        "`why` needs more than 80 characters: what happens, and what would help",
+        "the rule needs sources: keys of profiles such as limits.eks.pool.quota, or addresses",
+    ]
+
+
+def test_kchecks_own_folder_and_files_are_tested_as_others(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"pod.yaml": "kind: Pod\n"})
+    tested = run("rules", "--test", f"{RULES}/files/unreadable-file.yaml", "--strict")
+    assert (tested.exit_code, tested.stdout.splitlines()[0]) == (0, "ok files/unreadable-file: 1 example")
+    assert run("check", ".", "--rules", RULES).exit_code == run("check", ".").exit_code
 
 
 # --- broken rules: what --test says of them
