@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group("rules", short_help="List the rules, or write and test your own.", invoke_without_command=True)
 @options.own_rules
-@click.option("--test", "tested", metavar="DIR", help="Run the examples of the rules of your own in DIR.")
+@click.option("--test", "tested", metavar="PATH", help="Run the examples of the rules in PATH, a folder or a file.")
 @click.option("--strict", is_flag=True, help="With --test, hold them to the standards of kcheck's own rules.")
 @click.pass_context
 def command(context: click.Context, folders: tuple[str, ...], tested: str | None, strict: bool) -> None:
@@ -105,5 +105,5 @@ def new(name: str, folder: str | None, subject: str) -> None:
 
     own, path = options.with_usage_errors(written)
     printing.line(f"wrote {path}")
-    test = new_rule.next_step(name.rpartition("/")[2], own)
-    printing.note(f"Next: change it, test it with `{test}`, and run it with `kcheck check --rules {own}`.")
+    test, last = new_rule.next_steps(path, own)
+    printing.note(f"Next: change it, test it with `{test}`, and {last}.")

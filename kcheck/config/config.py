@@ -211,4 +211,4 @@ def nearest(name: str, names: tuple[str, ...]) -> str:
     close = get_close_matches(name, names, 1, 0.6)
     if close:
         return f"did you mean {close[0]}?"
-    return "known are " + ", ".join(names) if len(names) <= 20 else "see the documentation for the known names"
+    return "known are " + ", ".join(names) if len(names) <= 30 else "see the documentation for the known names"

@@ -207,7 +207,7 @@ def _expected(keyword: str, wanted: dict[str, Any], value: object) -> str:
     if keyword in _BOUNDS:
         return f"must be {_BOUNDS[keyword]} {limit}"
     if keyword == "oneOf":
-        return f"needs {' or '.join(key for choice in limit for key in choice['required'])}, not both"
+        return f"needs {' or '.join(' and '.join(choice['required']) for choice in limit)}, not both"
     if keyword == "pattern":
         return "must not be empty" if limit == _NOT_BLANK else f"must look like {wanted['examples'][0]}, not {value}"
     kinds = [limit] if isinstance(limit, str) else limit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import yaml
@@ -14,7 +15,7 @@ from kcheck.engine import rule_files, rules
 from kcheck.files import save
 from kcheck.source.bundled import RULES
 from kcheck.words.raw_views import SUBJECTS as RAW
-from kcheck.words.subjects import SUBJECTS
+from kcheck.words.subjects import PARTS, SUBJECTS
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Example, Rule
@@ -69,12 +70,15 @@ _RESOURCE_EXAMPLE = """\
         tags            = { team = "vision" }
       }
 """
+_SOURCES = "# sources: [limits.eks.pool.quota]        # numbers of the profiles, or addresses\n"
 _MISTAKES = """\
 # mistakes:                               # put back into a generated cluster: the rule finds them, and no other
 #   - cluster: eks
 #     changes:
 #       - {file: cluster.tf, drop: a regular expression}
 """
+JUDGED = (*RAW, *(subject for subject in SUBJECTS if subject not in PARTS))
+"""Subjects that a rule can be about."""
 _WRITTEN = {"object": (_OBJECT, _OBJECT_EXAMPLE), "resource": (_RESOURCE, _RESOURCE_EXAMPLE)}
 
 
@@ -96,7 +100,7 @@ def write(name: str, folder: str, subject: str) -> str:
         if os.path.basename(there).rpartition(".")[0] == own:
             raise ConfigError(f"there is a rule {own} already: {there}")
     path = os.path.join(folder, group, f"{own}.yaml")
-    content = text(own, subject, folder)
+    content = text(path, subject, folder)
     try:
         save.save([save.File(path, path, b"", content.encode(), fresh=True)])
     except save.SaveError as error:
@@ -104,36 +108,40 @@ def write(name: str, folder: str, subject: str) -> str:
     return path
 
 
-def text(name: str, subject: str, folder: str) -> str:
-    """A rule that passes its test, with comments that say what to change.
+def text(path: str, subject: str, folder: str) -> str:
+    """Return a rule that passes its test, with comments that say what to change.
 
     Raises:
-        ConfigError: there is no such subject, or no rule about it to begin with.
+        ConfigError: there is no such subject.
     """
-    if subject not in SUBJECTS and subject not in RAW:
-        raise ConfigError(f"there is no subject {subject}; {nearest(subject, (*RAW, *SUBJECTS))}")
+    if subject not in JUDGED:
+        raise ConfigError(f"there is no subject {subject}; {nearest('' if subject in PARTS else subject, JUDGED)}")
     if subject in _WRITTEN:
         severity, (body, example), origin = "warning", _WRITTEN[subject], ""
     else:
         model = _model(subject)
         severity, body, example = model.severity or "warning", _body(model), _example(model.documentation.examples[0])
-        origin = f"# It begins as a copy of kcheck's {model.name}: change what it asks for.\n"
+        origin = f"# It begins as a copy of kcheck's {model.name}: change what it asks for, and how bad it is.\n"
+    name = os.path.basename(path).removesuffix(".yaml")
+    own = _is_bundled(folder)
     title = name.replace("-", " ")
     return f"""\
-# `{next_step(name, folder)}` tests it; docs/writing-rules.md has all keys.
+# `{next_steps(path, folder)[0]}` tests it; docs/writing-rules.md has all keys.
 {origin}summary: {_scalar(title[0].upper() + title[1:])}
 severity: {severity:31} # error: breaks at scale; warning: slow or fragile; info: worth knowing
 subject: {subject:32} # `kcheck explain {subject}` lists its words
-{body}---
-why: |
-  What happens, and what would help. `kcheck explain {name}` prints it.
+{body}{_SOURCES if own else ""}---
+why: |                                    # `kcheck explain {name}` prints it
+  What happens, and what would help.
 examples:
-{example}{_MISTAKES if _is_bundled(folder) else ""}"""
+{example}{_MISTAKES if own else ""}"""
 
 
-def next_step(name: str, folder: str) -> str:
-    """The command that tests a rule of a folder."""
-    return f"scripts/accept {name}" if _is_bundled(folder) else f"kcheck rules --test {folder}"
+def next_steps(path: str, folder: str) -> tuple[str, str]:
+    """Return the command that tests a rule, and what to do when it passes."""
+    if _is_bundled(folder):
+        return f"kcheck rules --test {path} --strict", "write the pages and golden files with `scripts/accept`"
+    return f"kcheck rules --test {folder}", f"run it with `kcheck check --rules {folder}`"
 
 
 def _is_bundled(folder: str) -> bool:
@@ -141,14 +149,20 @@ def _is_bundled(folder: str) -> bool:
 
 
 def _model(subject: str) -> Rule:
-    """The shortest of kcheck's rules about a subject, one that is not graded if there is one."""
+    """Return the shortest of kcheck's rules about a subject with their most usual severity, info and grades last.
+
+    A finding of severity info is hidden, and a rule without sources may be a draft itself.
+    """
     found = [rule for rule in rules.load() if rule.subject == subject]
     found = [rule for rule in found if rule.documentation.examples and rule.documentation.examples[0].bad]
-    if not found:
-        raise ConfigError(f"there is no rule about {subject} to begin with; --subject object is the usual one")
-    return min(
-        found, key=lambda rule: (not rule.severity, len(_body(rule)) + len(_example(rule.documentation.examples[0])))
-    )
+    found = [rule for rule in found if rule.sources] or found
+    usual = Counter(rule.severity for rule in found)
+
+    def rank(rule: Rule) -> tuple[bool, int, bool, int]:
+        length = len(_body(rule)) + len(_example(rule.documentation.examples[0]))
+        return rule.severity in ("", "info"), -usual[rule.severity], rule.severity == "error", length
+
+    return min(found, key=rank)
 
 
 def _body(rule: Rule) -> str:

@@ -114,7 +114,7 @@ class File(Struct, frozen=True):
         """The place of a key, or of a character of a text in its value."""
         from kcheck.syntax import yaml
 
-        if path[0] in ("why", "examples"):
+        if path[0] in ("why", "examples", "mistakes"):
             return self._documentation_place(path)
         node = yaml.get(self.root, *path)
         if node is None and path[:1] == ("fix",):  # one change needs no list
@@ -144,8 +144,16 @@ class File(Struct, frozen=True):
         return _place((found or self.documentation or self.root).span)
 
 
+def is_rule_file(path: str) -> bool:
+    """Whether a path is a single file of a rule."""
+    return path.endswith(SUFFIXES) and system.is_file(path)
+
+
 def find(folder: str) -> Iterator[tuple[str, str]]:
-    """The rule files of a folder, and of those in it, which are their groups."""
+    """List the rule files of a folder and of its groups, the folders in it; a file is itself."""
+    if is_rule_file(folder):
+        yield os.path.basename(os.path.dirname(os.path.abspath(folder))), folder
+        return
     own = os.path.basename(os.path.abspath(folder))
     for name, is_folder in system.entries(folder):
         path = os.path.join(folder, name)

@@ -46,15 +46,15 @@ def entries() -> list[RuleEntry]:
 
 
 def read(folder: str) -> list[Rule]:
-    """An organisation's own rules below a folder, by group and name.
+    """An organisation's own rules below a folder or of one file, by group and name.
 
     Raises:
-        ConfigError: there is no such folder, or no rule in it.
+        ConfigError: there is no such folder or file, or no rule in it.
         RuleError: files are not rules; all that is wrong, a line each.
     """
     from kcheck.engine import rule_files, rule_words
 
-    if not system.is_folder(folder):
+    if not (system.is_folder(folder) or rule_files.is_rule_file(folder)):
         raise ConfigError(f"rules: there is no folder {folder}")
     result: list[Rule] = []
     wrong: list[str] = []
@@ -78,7 +78,7 @@ def read(folder: str) -> list[Rule]:
 
 
 def all_rules(folders: Iterable[str]) -> list[Rule]:
-    """Kcheck's rules and those of some folders.
+    """Kcheck's rules and those of some folders; kcheck's own folder adds nothing.
 
     Raises:
         ConfigError: there is no such folder.
@@ -87,7 +87,7 @@ def all_rules(folders: Iterable[str]) -> list[Rule]:
     result = list(load())
     names = {rule.name for rule in result}
     for folder in dict.fromkeys(folders):
-        for rule in read(folder):
+        for rule in () if contains_path(RULES, folder) else read(folder):
             if rule.name in names:
                 raise RuleError(f"{rule.path}: there is another rule {rule.name}")
             names.add(rule.name)

@@ -41,12 +41,25 @@ _MOST_VALUES = 6
 
 def failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
     """What an example shows otherwise than it says; `folders` hold the rules beside kcheck's own."""
+    misnamed = [_mistake(example, key, text) for key, text in _misnamed(example)]
+    if misnamed:
+        return misnamed
     silent = bad_failures(rule, example, folders)
     return [
         *silent,
         *good_failures(rule, example, folders),
         *(fix_failures(rule, example, folders) if not silent else ()),
     ]
+
+
+def _misnamed(example: Example) -> Iterator[tuple[str, str]]:
+    """Find files that cannot be in the folder of an example, or that no fix can make."""
+    for key, files in (("bad", example.bad), ("good", example.good), ("fixed", example.fixed or {})):
+        for name in files:
+            if not _is_inside(name):
+                yield key, f"`{key}` needs the path of a file in a folder of its own, not {name or 'an empty one'}"
+            elif key == "fixed" and name not in example.bad:
+                yield key, f"`fixed` has {name}, and `bad` has not: it has {', '.join(example.bad) or 'no file'}"
 
 
 def bad_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
@@ -60,7 +73,7 @@ def bad_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) ->
             return wrong
         if any(finding.rule == rule.name for finding in result.findings):
             return [_mistake(example, "bad", text) for text in missing_values.failures(rule, result.world)]
-        return [_mistake(example, "bad", f"`bad` must fire: {_silence(rule, result)}")]
+        return [_mistake(example, "bad", f"`bad` must fire: {_silence(rule, result, example)}")]
 
 
 def good_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
@@ -134,10 +147,10 @@ def _mistake(example: Example, key: str, message: str) -> Mistake:
     return Mistake((("examples", example.number, key), "", 0), message)
 
 
-def _silence(rule: Rule, result: Result) -> str:
+def _silence(rule: Rule, result: Result, example: Example) -> str:
     """Why a rule finds nothing."""
     others = ", ".join(sorted({finding.rule for finding in result.findings}))
-    reasons = list(_reasons(rule, result)) or [f"there is no {rule.subject} in it"]
+    reasons = list(_reasons(rule, result)) or [f"there is no {rule.subject} in {', '.join(example.bad)}"]
     head = f"found {'are' if ',' in others else 'is'} {others}" if others else "nothing is found"
     return "\n  ".join([f"{head};", *reasons]) if len(reasons) > 1 else f"{head}; {reasons[0]}"
 
@@ -205,13 +218,18 @@ def _written(files: Mapping[str, str]) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="kcheck-") as folder, contextlib.chdir(folder):
         os.mkdir(".git")  # settings are looked for no further up
         for name, text in files.items():
-            path = os.path.normpath(name)
-            if os.path.isabs(path) or path.startswith(".."):
+            if not _is_inside(name):
                 continue  # an example has no business outside of its folder
+            path = os.path.normpath(name)
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             with open(path, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
         yield
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name is that of a file below the folder of an example."""
+    return bool(os.path.basename(name)) and not os.path.isabs(name) and not os.path.normpath(name).startswith("..")
 
 
 def _read(path: str) -> str:

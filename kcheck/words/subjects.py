@@ -39,9 +39,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
 """Subject -> its words. docs/words.md is printed from this table."""
 
 
-PARTS = frozenset(
-    (*networks.PARTS, *costs.SUBJECTS, "fabric", "quota_need", "retirement", "shortage", "start", "support", "tier")
-)
+_REACHED = ("bundle", "fabric", "quota_need", "retirement", "shortage", "start", "support", "tier")
+PARTS = frozenset((*networks.PARTS, *costs.SUBJECTS, *_REACHED))
 """Subjects that are only reached from others: no rule is about them."""
 
 _LISTS = {

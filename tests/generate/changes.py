@@ -7,7 +7,16 @@ from collections.abc import Callable
 from textwrap import dedent
 from typing import Any
 
-Files = dict[str, str]
+from kcheck.config.config import nearest
+
+
+class Files(dict[str, str]):
+    """Generated files by path; the error for a missing one names the others."""
+
+    def __missing__(self, path: str) -> str:
+        raise AssertionError(f"nothing generates {path}; {nearest(path, tuple(self))}")
+
+
 Change = Callable[[Files], None]
 
 
@@ -91,6 +100,7 @@ def without(*paths: str) -> Change:
 
     def change(files: Files) -> None:
         for path in paths:
+            assert files[path] is not None
             del files[path]
 
     return change

@@ -6,6 +6,7 @@ under `mistakes`; those are here whose changes are made by code.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 import yaml
 
-from kcheck.engine import rules
+from kcheck.config.config import nearest
+from kcheck.engine import rule_files, rules
 from kcheck.generate import assembly
 from kcheck.generate.intent import with_defaults
 from tests.generate.additions import (
@@ -43,13 +45,14 @@ if TYPE_CHECKING:
 
 
 class Mistake(NamedTuple):
-    """What is wrong then, `also` by other rules; `opens` where it leaves something undecided."""
+    """What is wrong then, `also` by other rules; `opens` where it leaves something undecided; its `number` in the rule."""
 
     rule: str
     base: str
     changes: tuple[Change, ...]
     also: tuple[str, ...]
     opens: bool
+    number: int | None = None
 
 
 def mistake(rule: str, base: str, *changes: Change, also: tuple[str, ...] = (), opens: bool = False) -> Mistake:
@@ -826,9 +829,11 @@ def carried() -> Iterator[Mistake]:
     """The mistakes that rules carry."""
     for rule in rules.load():
         text = Path(rule.path).read_text()
-        for one in yaml.safe_load(text.split("\n---\n", 1)[1])["mistakes"] if "\nmistakes:\n" in text else ():
+        tables = yaml.safe_load(text.split("\n---\n", 1)[1])["mistakes"] if "\nmistakes:\n" in text else ()
+        for number, one in enumerate(tables):
             changes = tuple(map(from_table, one["changes"]))
-            yield Mistake(rule.name, one["cluster"], changes, tuple(one.get("also", ())), one.get("undecided", False))
+            also, opens = tuple(one.get("also", ())), one.get("undecided", False)
+            yield Mistake(rule.name, one["cluster"], changes, also, opens, number)
 
 
 MISTAKES = [*carried(), *EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
@@ -854,8 +859,32 @@ NOT_HERE = {
 
 @cache
 def made(base: str) -> Files:
+    if base not in BASES:
+        raise AssertionError(f"there is no cluster {base}; {nearest(base, tuple(BASES))}")
     cloud = base.partition(" ")[0]
-    return {path: data.decode() for path, data in assembly.generate(with_defaults(cloud, BASES[base])).files.items()}
+    made = assembly.generate(with_defaults(cloud, BASES[base])).files
+    return Files({path: data.decode() for path, data in made.items()})
+
+
+def place(wrong: Mistake, *part: str | int) -> str:
+    """Where a mistake, or a part of it, is written: its line in the rule that carries it."""
+    if wrong.number is None:
+        return wrong.rule
+    (rule,) = rules.by_name(rules.load(), [wrong.rule])
+    return rule_files.read(rule.group, rule.path).location(("mistakes", wrong.number, *part))
+
+
+def changed(wrong: Mistake) -> Files:
+    """Put a mistake into its cluster; where a change fails, name its place."""
+    part: tuple[str | int, ...] = ("cluster",)
+    try:
+        files = Files(made(wrong.base))
+        for i, change in enumerate(wrong.changes):
+            part = ("changes", i)
+            change(files)
+    except AssertionError as error:
+        raise AssertionError(f"{place(wrong, *part)}: {error}") from None
+    return files
 
 
 def named(found: Mistake) -> str:
@@ -864,13 +893,12 @@ def named(found: Mistake) -> str:
 
 @pytest.mark.parametrize("wrong", MISTAKES, ids=named)
 def test_mistake_that_is_put_back_is_found(wrong: Mistake) -> None:
-    files = dict(made(wrong.base))
-    for change in wrong.changes:
-        change(files)
+    files = changed(wrong)
     result = assembly.check_files({path: text.encode() for path, text in files.items()})
     assert result.bugs == []
     told = [(found.rule, found.span.source.path, found.span.begin.line, found.message) for found in result.findings]
-    assert {found.rule for found in result.findings} == {wrong.rule, *wrong.also}, told
+    expected, all_found = {wrong.rule, *wrong.also}, {found.rule for found in result.findings}
+    assert all_found == expected, f"{place(wrong)}: must find {expected}, finds {told or 'nothing'}"
     assert bool(result.undecided) == wrong.opens, [
         (check.rule, check.object, check.missing) for check in result.undecided
     ]
@@ -886,7 +914,25 @@ def test_every_rule_has_its_mistake() -> None:
 @pytest.mark.parametrize("name", ADDITIONS)
 def test_what_people_add_is_right(name: str) -> None:
     base, change = ADDITIONS[name]
-    files = dict(made(base))
+    files = Files(made(base))
     change(files)
     result = assembly.check_files({path: text.encode() for path, text in files.items()})
     assert [(found.rule, found.message) for found in result.findings] == []
+
+
+@pytest.mark.parametrize(
+    ("cluster", "change", "message"),
+    [
+        ("ekss", {"file": "cluster.tf", "delete": True}, "there is no cluster ekss; did you mean eks?"),
+        ("eks", {"file": "jobs/train.yaml", "drop": "a"}, "nothing generates jobs/train.yaml; did you mean jobs/trainjob.yaml?"),
+        ("eks", {"file": "clusters.tf", "delete": True}, "nothing generates clusters.tf; did you mean cluster.tf?"),
+        ("eks", {"file": "cluster.tf", "drop": "xyzzy"}, "cluster.tf: xyzzy is in 0 lines, not 1"),
+    ],
+)  # fmt: skip
+def test_a_wrong_mistake_is_located(cluster: str, change: dict[str, object], message: str) -> None:
+    """At the line of the rule that carries it."""
+    carrier = next(one for one in MISTAKES if one.number is not None)
+    (rule,) = rules.by_name(rules.load(), [carrier.rule])
+    with pytest.raises(AssertionError) as caught:
+        changed(carrier._replace(base=cluster, changes=(from_table(change),)))
+    assert re.fullmatch(rf"\S*{rule.group}/{rule.name}\.yaml:\d+:\d+: {re.escape(message)}", str(caught.value))

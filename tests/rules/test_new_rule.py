@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.engine import new_rule, rules
+from kcheck.source.bundled import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,7 +24,7 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(cli, list(arguments))
 
 
-@pytest.mark.parametrize("subject", ["object", "resource", *sorted({rule.subject for rule in rules.load()})])
+@pytest.mark.parametrize("subject", new_rule.JUDGED)
 def test_a_new_rule_passes_its_test(subject: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     folder = write({})
     done = run("rules", "new", "pod-without-team", "--subject", subject)
@@ -63,6 +64,7 @@ def test_where_a_new_rule_goes(write: Callable[[Mapping[str, str]], Path]) -> No
         (("a/b/pod",), "not a/b"),
         (("",), "a rule is named by lower-case words"),
         (("pod-x", "--subject", "workloads"), "there is no subject workloads; did you mean workload?"),
+        (("pod-x", "--subject", "tier"), "there is no subject tier; known are object, resource, cluster, "),
         (("pod-x", "--dir", "file.txt"), "file.txt"),
     ],
 )
@@ -74,6 +76,45 @@ def test_what_is_refused(arguments: tuple[str, ...], message: str, write: Callab
     assert message in done.output
     assert (folder / "policies/own/a-rule.yaml").read_text() == before
     assert [path.name for path in folder.rglob("*.yaml")] == ["a-rule.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "severity"),
+    [
+        ("object", "warning"),
+        ("cluster", "warning"),
+        ("pool", "warning"),
+        ("subnet", "error"),
+        ("priority_class", "error"),
+    ],
+)
+def test_a_draft_has_the_usual_severity_of_its_subject(subject: str, severity: str) -> None:
+    """Never info, which is hidden: whoever tries a draft sees what it finds."""
+    assert f"\nseverity: {severity} " in new_rule.text("a-rule", subject, "policies")
+
+
+def test_the_next_step_works_for_a_rule_of_kchecks_own(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write({})
+    monkeypatch.setattr(new_rule, "RULES", str(folder / "rules"))
+    done = run("rules", "new", "jobs/a-job-without-the-team-that-pays-for-all-of-its-nodes", "--dir", "rules")
+    step = re.search(r"test it with `kcheck (.*?)`", done.stderr)
+    assert step
+    monkeypatch.setattr(rules, "RULES", str(folder / "rules"))
+    monkeypatch.setattr(rules, "load", rules.load.__wrapped__)
+    tested = run(*step[1].split())
+    assert re.findall(r"yaml:\d+:\d+: (.*)", tested.stdout) == [
+        "`why` needs more than 80 characters: what happens, and what would help",
+        "the rule needs sources: keys of profiles such as limits.eks.pool.quota, or addresses",
+    ]
+
+
+def test_kchecks_own_folder_and_files_are_tested_as_others(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"pod.yaml": "kind: Pod\n"})
+    tested = run("rules", "--test", f"{RULES}/files/unreadable-file.yaml", "--strict")
+    assert (tested.exit_code, tested.stdout.splitlines()[0]) == (0, "ok files/unreadable-file: 1 example")
+    assert run("check", ".", "--rules", RULES).exit_code == run("check", ".").exit_code
 
 
 # --- broken rules: what --test says of them
@@ -139,6 +180,20 @@ examples:
             "imagePullPolicy: IfNotPresent\n    good", "imagePullPolicy: Never\n    good", 1,
             [f"  {PATH}:24:5: fix makes something else of pod.yaml:\n", "  -      imagePullPolicy: Never\n"],
         ),
+        (
+            "file: pod.yaml", "file: ../pod.yaml", 1,
+            [f"  {PATH}:14:5: `bad` needs the path of a file in a folder of its own, not ../pod.yaml\n"],
+        ),
+        ("file: pod.yaml", 'file: ""', 1, [f"  {PATH}:14:5: `bad` needs the path of a file in a folder of its own, not"]),
+        ("file: pod.yaml", "file: pod.txt", 1, [f"  {PATH}:14:5: `bad` must fire: ", "there is no container in pod.txt\n"]),
+        (
+            "    good: *good", "    good: *good\nmistakes: [{cluster: eks, changes: [{file: a, replace: b}]}]", 2,
+            [f"{PATH}:35:37: mistakes[0].changes[0] needs replace and by or ", " or after and insert or "],
+        ),
+        (
+            "fixed: &good |", "fixed: {jobs/train.yaml: a}\n    good: &good |", 1,
+            [f"  {PATH}:24:5: `fixed` has jobs/train.yaml, and `bad` has not: it has pod.yaml\n"],
+        ),
         ("summary: Image", "summary: [Image", 2, [f"{PATH}:1:10: this bracket is not closed"]),
         ('== "Always"', '== "Always', 2, [f"{PATH}:5:35: Syntax error: a quote is not closed"]),
         (
@@ -146,7 +201,7 @@ examples:
             [f"  {PATH}:5:10: has() asks whether a value is known, which is for `when` only; compare with null to ask for unset\n"],
         ),
     ],
-    ids=["misspelt", "type", "silent", "fixed", "yaml", "cel", "has"],
+    ids=["misspelt", "type", "silent", "fixed", "outside", "unnamed", "kind", "mistake", "other", "yaml", "cel", "has"],
 )  # fmt: skip
 def test_what_is_said_of_broken_rules(
     old: str, new: str, status: int, expected: list[str], write: Callable[[Mapping[str, str]], Path]
