@@ -74,8 +74,9 @@ def _failures(rule: Rule, folders: tuple[str, ...], *, strict: bool) -> list[str
 
     wrong = list(rule_checks.misplaced_presence(rule))
     for example in rule.documentation.examples:
-        wrong += rule_examples.failures(rule, example, folders)
-        wrong += rule_examples.headline_failures(rule_examples.findings(rule, example, folders)) if strict else []
+        run = rule_examples.ExampleRun(rule, example, folders)
+        wrong += run.failures()
+        wrong += rule_examples.headline_failures(run.findings()) if strict else []
     wrong += rule_checks.shortcomings(rule) if strict else []
     return rule_checks.located(rule, wrong)
 

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from difflib import unified_diff
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -39,17 +40,100 @@ _MOST_THINGS = 5
 _MOST_VALUES = 6
 
 
-def failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
-    """What an example shows otherwise than it says; `folders` hold the rules beside kcheck's own."""
-    misnamed = [_mistake(example, key, text) for key, text in _misnamed(example)]
-    if misnamed:
-        return misnamed
-    silent = bad_failures(rule, example, folders)
-    return [
-        *silent,
-        *good_failures(rule, example, folders),
-        *(fix_failures(rule, example, folders) if not silent else ()),
-    ]
+class ExampleRun:
+    """An example of a rule, of which each tree is checked once; `folders` hold the rules beside kcheck's own."""
+
+    def __init__(self, rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> None:
+        self.rule, self.example, self._folders = rule, example, folders
+
+    @cached_property
+    def bad(self) -> Result:
+        """The result of `bad`."""
+        return self._checked(self.example.bad)
+
+    @cached_property
+    def good(self) -> Result:
+        """The result of `good`."""
+        return self._checked(self.example.good)
+
+    def findings(self) -> list[Finding]:
+        """List what the rule finds in `bad`."""
+        return [one for one in self.bad.findings if one.rule == self.rule.name] if self.example.bad else []
+
+    def failures(self) -> list[Mistake]:
+        """List what the example shows otherwise than it says."""
+        misnamed = [self._mistake(key, text) for key, text in _misnamed(self.example)]
+        if misnamed:
+            return misnamed
+        silent = self.bad_failures()
+        return [*silent, *self.good_failures(), *(self.fix_failures() if not silent else ())]
+
+    def bad_failures(self) -> list[Mistake]:
+        """List how `bad` does not fire, or only where all is known."""
+        if not self.example.bad:
+            return []
+        wrong = _bugs(self.rule, self.bad)
+        if wrong:
+            return wrong
+        if self.findings():
+            return [self._mistake("bad", text) for text in missing_values.failures(self.rule, self.bad.world)]
+        return [self._mistake("bad", f"`bad` must fire: {_silence(self.rule, self.bad, self.example)}")]
+
+    def good_failures(self) -> list[Mistake]:
+        """List how `good` is not silent, or silent for want of anything to look at."""
+        if not self.example.good:
+            return []
+        wrong = [
+            self._mistake(
+                "good",
+                f"`good` must be silent: {finding.span.source.path}:{finding.span.begin.line}:"
+                f"{finding.span.begin.column} {finding.message}",
+            )
+            for finding in self.good.findings
+            if finding.rule == self.rule.name
+        ]
+        if not self.good.relevant and self.rule.subject != "input":
+            wrong.append(self._mistake("good", "`good` has nothing that kcheck looks at: silence shows nothing"))
+        found = [*wrong, *_bugs(self.rule, self.good)]
+        return found or [self._mistake("good", text) for text in missing_values.failures(self.rule, self.good.world)]
+
+    def fix_failures(self) -> list[Mistake]:
+        """List how what `kcheck fix` makes of `bad` differs from `fixed`."""
+        rule, example = self.rule, self.example
+        if example.fixed is not None and not rule.fixable:
+            return [self._mistake("fixed", "`fixed` belongs to a rule with a fix only: add `fix`, or delete `fixed`")]
+        if not example.bad or not rule.fixable:
+            return []
+        with _written(example.bad):
+            config = self._config()
+            outcome = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
+            save.save(outcome.files)
+            again = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
+            made = {name: _read(name) for name in example.bad}
+        wrong = [f"`bad` is not mended: {refused.reason}" for refused in outcome.refused]
+        expected = example.bad if example.fixed is None else example.fixed
+        for name in sorted(expected.keys() | made.keys()):
+            before, after = expected.get(name, ""), made.get(name, "")
+            if before != after:
+                said = "`fixed` is missing; fix makes of" if example.fixed is None else "fix makes something else of"
+                lines = unified_diff(before.splitlines(), after.splitlines(), "expected", "made by fix", lineterm="", n=1)
+                wrong.append("\n".join([f"{said} {name}:", *lines]))
+        if again.files:
+            wrong.append(f"a second fix still changes {', '.join(file.path for file in again.files)}")
+        return [self._mistake("bad" if example.fixed is None else "fixed", text) for text in wrong]
+
+    def _checked(self, files: Mapping[str, str]) -> Result:
+        with _written(files):
+            return linter.run(Tree(["."]), self._config())
+
+    def _config(self) -> Config:
+        """Read the settings of the example's folder, and set what stands for flags."""
+        nodes = {"": self.example.nodes} if self.example.nodes else {}
+        own = settings.load(["."])
+        return replace(own, nodes=nodes, price=parse_price(self.example.price), rules=(*own.rules, *self._folders))
+
+    def _mistake(self, key: str, message: str) -> Mistake:
+        return Mistake((("examples", self.example.number, key), "", 0), message)
 
 
 def _misnamed(example: Example) -> Iterator[tuple[str, str]]:
@@ -62,76 +146,6 @@ def _misnamed(example: Example) -> Iterator[tuple[str, str]]:
                 yield key, f"`fixed` has {name}, and `bad` has not: it has {', '.join(example.bad) or 'no file'}"
 
 
-def bad_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
-    """How `bad` does not fire, or only where all is known."""
-    if not example.bad:
-        return []
-    with _written(example.bad):
-        result = linter.run(Tree(["."]), _config(example, folders))
-        wrong = _bugs(rule, result)
-        if wrong:
-            return wrong
-        if any(finding.rule == rule.name for finding in result.findings):
-            return [_mistake(example, "bad", text) for text in missing_values.failures(rule, result.world)]
-        return [_mistake(example, "bad", f"`bad` must fire: {_silence(rule, result, example)}")]
-
-
-def good_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
-    """How `good` is not silent, or silent for want of anything to look at."""
-    if not example.good:
-        return []
-    with _written(example.good):
-        result = linter.run(Tree(["."]), _config(example, folders))
-        wrong = [
-            _mistake(
-                example,
-                "good",
-                f"`good` must be silent: {finding.span.source.path}:{finding.span.begin.line}:"
-                f"{finding.span.begin.column} {finding.message}",
-            )
-            for finding in result.findings
-            if finding.rule == rule.name
-        ]
-        if not result.relevant and rule.subject != "input":
-            wrong.append(_mistake(example, "good", "`good` has nothing that kcheck looks at: silence shows nothing"))
-        found = [*wrong, *_bugs(rule, result)]
-        return found or [_mistake(example, "good", text) for text in missing_values.failures(rule, result.world)]
-
-
-def fix_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
-    """How what `kcheck fix` makes of `bad` differs from `fixed`."""
-    if example.fixed is not None and not rule.fixable:
-        return [_mistake(example, "fixed", "`fixed` belongs to a rule with a fix only: add `fix`, or delete `fixed`")]
-    if not example.bad or not rule.fixable:
-        return []
-    with _written(example.bad):
-        config = _config(example, folders)
-        outcome = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
-        save.save(outcome.files)
-        again = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
-        made = {name: _read(name) for name in example.bad}
-    wrong = [f"`bad` is not mended: {refused.reason}" for refused in outcome.refused]
-    expected = example.bad if example.fixed is None else example.fixed
-    for name in sorted(expected.keys() | made.keys()):
-        before, after = expected.get(name, ""), made.get(name, "")
-        if before != after:
-            said = "`fixed` is missing; fix makes of" if example.fixed is None else "fix makes something else of"
-            lines = unified_diff(before.splitlines(), after.splitlines(), "expected", "made by fix", lineterm="", n=1)
-            wrong.append("\n".join([f"{said} {name}:", *lines]))
-    if again.files:
-        wrong.append(f"a second fix still changes {', '.join(file.path for file in again.files)}")
-    return [_mistake(example, "bad" if example.fixed is None else "fixed", text) for text in wrong]
-
-
-def findings(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Finding]:
-    """What a rule finds in `bad`."""
-    if not example.bad:
-        return []
-    with _written(example.bad):
-        result = linter.run(Tree(["."]), _config(example, folders))
-    return [finding for finding in result.findings if finding.rule == rule.name]
-
-
 def headline_failures(found: Iterable[Finding]) -> list[Mistake]:
     """Headlines and details that are too long when they are filled in."""
     texts = [("message", one.message, LONGEST_HEADLINE) for one in found]
@@ -141,10 +155,6 @@ def headline_failures(found: Iterable[Finding]) -> list[Mistake]:
         for key, text, most in texts
         if len(text) > most
     ]
-
-
-def _mistake(example: Example, key: str, message: str) -> Mistake:
-    return Mistake((("examples", example.number, key), "", 0), message)
 
 
 def _silence(rule: Rule, result: Result, example: Example) -> str:
@@ -192,13 +202,6 @@ def _left_out(rule: Rule, result: Result, thing: str) -> str:
     if hiding:
         return f"`unless` leaves it to {', '.join(sorted(hiding))}"
     return "`grade.silent` holds" if rule.grade and rule.grade.silent else "it is left out"
-
-
-def _config(example: Example, folders: tuple[str, ...]) -> Config:
-    """The settings of the example's folder, and what stands for flags."""
-    nodes = {"": example.nodes} if example.nodes else {}
-    own = settings.load(["."])
-    return replace(own, nodes=nodes, price=parse_price(example.price), rules=(*own.rules, *folders))
 
 
 def _bugs(rule: Rule, result: Result) -> list[Mistake]:

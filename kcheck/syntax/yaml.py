@@ -39,9 +39,6 @@ with late():
     import yaml
 
 __all__ = [
-    "MAX_DEPTH",
-    "MAX_MERGES",
-    "MAX_NODES",
     "Alias",
     "Computed",
     "Document",
@@ -67,8 +64,8 @@ __all__ = [
 ]
 
 Loader: type[yaml.Loader] = getattr(yaml, "CLoader", yaml.Loader)
-MAX_DEPTH, MAX_NODES, MAX_MERGES, MAX_ALIASED = 100, 1_000_000, 1_000, 20_000
-_TOO_DEEP = f"nested too deeply (more than {MAX_DEPTH} levels)"
+MAX_NODES, MAX_MERGES, MAX_ALIASED = 1_000_000, 1_000, 20_000
+_MAX_DEPTH, _TOO_DEEP = 100, "nested too deeply (more than 100 levels)"
 
 
 class Document(Struct, frozen=True):
@@ -184,7 +181,7 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
             if anchor or event.tag:
                 # The event ends behind `[`, `{` or the `-` of an unindented list, else before the child.
                 start = end - (flow or (kind is yaml.SequenceStartEvent and file[end : end + 1] != b"-"))
-            if len(stack) == MAX_DEPTH:
+            if len(stack) == _MAX_DEPTH:
                 raise _RefusedError(_TOO_DEEP, start, start + 1)
             stack.append((children, start, anchor, flow, height, size))
             children = []
@@ -213,7 +210,7 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
                 raise _RefusedError(f"alias *{name} {why}", start, end)
             levels, values = below.get(name, (0, 1)) if type(target) is not Scalar else (0, 1)
             height, size, aliased = max(height, levels), size + values, aliased + values
-            if len(stack) + levels > MAX_DEPTH:
+            if len(stack) + levels > _MAX_DEPTH:
                 raise _RefusedError(_TOO_DEEP, start, end)
             if aliased > MAX_ALIASED:
                 raise _RefusedError(f"too large (aliases stand for more than {MAX_ALIASED:,} values)", start, end)

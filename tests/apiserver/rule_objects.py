@@ -47,7 +47,7 @@ class Side(NamedTuple):
     def _found(self, files: Mapping[str, str], least: Severity) -> set[str]:
         """The objects and parts of objects that the rule finds."""
         example = Example(0, dict(files), {}, None, self.nodes, None)
-        findings = [one for one in rule_examples.findings(self.rule, example) if one.severity >= least]
+        findings = [one for one in rule_examples.ExampleRun(self.rule, example).findings() if one.severity >= least]
         return {f"{name.partition(':')[2]}/" for one in findings for name in one.objects}
 
     def finds_alone(self, thing: Object) -> bool:

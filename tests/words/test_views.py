@@ -42,6 +42,7 @@ def views(subject: str, world: World) -> Iterator[View]:
         yield View(subject, thing, world)
 
 
+@pytest.mark.slow
 def test_views_are_plain_finite_data(evaluated: tuple[Rule, World]) -> None:
     """CEL takes exact dict and list only, and a cycle would kill the process."""
 

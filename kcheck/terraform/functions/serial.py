@@ -229,6 +229,8 @@ def _yaml_data(value: str) -> object:
     except RecursionError as error:
         raise NotKnownError(_TOO_DEEP) from error
     except yaml.YAMLError as error:
+        if "nesting depth" in str(error):  # since PyYAML 6.0.4; Terraform's parser goes deeper
+            raise NotKnownError(_TOO_DEEP) from error
         raise EvaluationError(f"yamldecode(): {' '.join(str(error).split())}") from error
 
 
