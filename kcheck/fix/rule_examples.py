@@ -116,7 +116,9 @@ class ExampleRun:
             before, after = expected.get(name, ""), made.get(name, "")
             if before != after:
                 said = "`fixed` is missing; fix makes of" if example.fixed is None else "fix makes something else of"
-                lines = unified_diff(before.splitlines(), after.splitlines(), "expected", "made by fix", lineterm="", n=1)
+                lines = unified_diff(
+                    before.splitlines(), after.splitlines(), "expected", "made by fix", lineterm="", n=1
+                )
                 wrong.append("\n".join([f"{said} {name}:", *lines]))
         if again.files:
             wrong.append(f"a second fix still changes {', '.join(file.path for file in again.files)}")
