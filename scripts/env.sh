@@ -6,6 +6,7 @@ VENV=${VENV:-.venv}
 PYTHON=${PYTHON:-python3}
 CONSTRAINTS=${CONSTRAINTS-constraints.txt}
 "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kcheck needs Python 3.11 or newer" >&2; exit 2; }
+unset PYTHONDONTWRITEBYTECODE # of which some images make a default: compiling everything anew is half the time of the tests
 BIN=$VENV/bin
 [ ! -d "$VENV/Scripts" ] || BIN=$VENV/Scripts # Windows
 wanted="${EXTRAS:-none} $(cat pyproject.toml ${CONSTRAINTS:+"$CONSTRAINTS"} | cksum)"

@@ -67,13 +67,25 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f'-m "{expression}": there is no marker {", ".join(sorted(unknown))}')
 
 
+def tier(path: Path) -> str:
+    """The marker of the tests in a file or folder."""
+    return TIERS.get(path.relative_to(TESTS).parts[0], "core") if path != TESTS else "core"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no tests of tiers that -m leaves out: those of `core and not slow` take a third of the time of all."""
+    wanted = markers(config.option.markexpr)
+    own = tier(collection_path) if collection_path.is_relative_to(TESTS) else "core"
+    return True if wanted & {"core"} and own != "core" and not wanted & {own, "smoke"} else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> Iterator[None]:
     """Mark each test by its folder; of all tests, each marker that -m names must have one."""
     for item in items:
-        item.add_marker(TIERS.get(item.path.relative_to(TESTS).parts[0], "core"))
+        item.add_marker(tier(item.path))
     used = {mark.name for item in items for mark in item.iter_markers()}
     yield
     if {Path(argument).name for argument in config.args} == {TESTS.name}:

@@ -118,6 +118,7 @@ def flannel(**values: Any) -> str:
     return FLANNEL.format(**base | values)
 
 
+@pytest.mark.medium
 def test_terway_nodes_and_pods_have_vswitches_of_their_own(
     walls: Callable[..., dict[str, dict[str, Any]]],
 ) -> None:

@@ -153,6 +153,7 @@ def test_broken_manifests_in_json_are_errors(write: Callable[[Mapping[str, str]]
     assert "quotes" in found
 
 
+@pytest.mark.medium
 def test_manifests_in_json_are_fixed(write: Callable[[Mapping[str, str]], Path]) -> None:
     text = POD.replace("Pod", "DaemonSet").replace('"v1"', '"apps/v1"')
     text = text.replace('"spec": {', '"spec": {"template": {"spec": {').replace("]}", "]}}}")

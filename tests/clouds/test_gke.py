@@ -86,6 +86,7 @@ def test_boot_disks(lines: str, disk: str, size: int, read: Callable[..., dict[s
     assert (pool["fields"]["disk_type"]["value"], pool["fields"]["disk_size"]["value"]) == (disk, size)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("location", "zones", "lines", "maximum", "in_zone"),
     [
@@ -319,6 +320,7 @@ def test_unknown_names_of_ranges(pool: str, ranges: int, write: Callable[[Mappin
     assert len(model.collect(Tree(["."]), Config())["pod_ranges"]) == ranges
 
 
+@pytest.mark.medium
 def test_pools_of_the_module_share_ranges(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": MODULE})
     ranges = model.collect(Tree(["."]), Config())["pod_ranges"]

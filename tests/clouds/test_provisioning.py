@@ -164,6 +164,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("machine", "told"), [("Standard_NC40ads_H100_v5", True), ("Standard_ND96isr_H100_v5", False)])
 def test_pools_with_infiniband_are_not_to_be_balanced(machine: str, told: bool, result: Callable[..., Result]) -> None:
     text = CLUSTER.replace('"Auto"', '"Manual"') + PAIR.replace("MACHINE", machine)
@@ -171,6 +172,7 @@ def test_pools_with_infiniband_are_not_to_be_balanced(machine: str, told: bool, 
     assert ("similar-pools-not-balanced" in rules) is told
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("autoscaled", [True, False])
 def test_bursts_of_aks_are_told_where_no_autoscaler_makes_steps(
     autoscaled: bool, write: Callable[[Mapping[str, str]], Path]

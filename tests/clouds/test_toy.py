@@ -118,6 +118,7 @@ def test_a_baseline_knows_the_cluster_from_elsewhere(
     assert "pod-range-too-small" not in run(*asked, "--baseline-file", "../kcheck-baseline.json")
 
 
+@pytest.mark.medium
 def test_generate_makes_a_cluster_that_reaches_the_intent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = generate(with_defaults("toy", {"nodes": 500}))

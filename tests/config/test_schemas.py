@@ -89,6 +89,7 @@ def test_schemas_say_nothing_that_has_no_words(name: str) -> None:
     assert keys(schemas.load(name)) <= known
 
 
+@pytest.mark.medium
 @given(
     st.dictionaries(st.sampled_from(sorted(schemas.load("settings")["properties"])), DATA),
     st.dictionaries(st.text(max_size=3), DATA, max_size=1),

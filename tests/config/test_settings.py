@@ -205,6 +205,7 @@ _DATA = st.recursive(
 )
 
 
+@pytest.mark.medium
 @given(st.dictionaries(_WORDS, _DATA, max_size=4).map(json.dumps) | st.text("clusters:[]{}-&*!|>\n #'\"1."))
 def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     file = tmp_path_factory.mktemp("any") / "kcheck.yaml"
@@ -251,6 +252,7 @@ DOCUMENTS = [text for text, _ in WRONG] + [
 ]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("text", [text for text in DOCUMENTS if not re.search(r"---|\[\n|[.]inf|[.]nan", text)])
 def test_published_schema_agrees(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     """Editors check with the schema; kcheck must say yes and no to the same files (calendar and uniqueness aside)."""
@@ -530,6 +532,7 @@ def test_matches(path: str, pattern: str, expected: bool) -> None:
     assert matches(path, pattern) is expected
 
 
+@pytest.mark.medium
 def test_no_settings_cost_nothing(write: Callable[[Mapping[str, str]], Path]) -> None:
     """Without a settings file neither YAML nor JSON nor TOML is imported for it."""
     write({"main.tf": ""})

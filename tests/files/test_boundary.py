@@ -272,6 +272,7 @@ def test_the_command_line_can_lead_out(repository: Path) -> None:
     assert SECRET in run("show", ".", "--config", "../outside/kcheck.yaml").output
 
 
+@pytest.mark.medium
 def test_files_that_are_written_cannot_be_elsewhere(repository: Path) -> None:
     linked = {"main.tf": CLUSTER}
     add(repository, linked, {".pre-commit-config.yaml": "../outside/values.yaml", ".github": "../outside"})

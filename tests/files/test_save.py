@@ -168,6 +168,7 @@ def killed(moment: int, code: str, *arguments: str) -> bool:
     return run.returncode != 0
 
 
+@pytest.mark.medium
 @windows
 def test_killed_at_any_moment_each_file_is_old_or_new(tmp_path: Path) -> None:
     """Every moment of a run over three files."""
@@ -204,6 +205,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 @windows
 def test_killed_in_a_run_over_many_files_each_is_old_or_new(write: Write) -> None:
     old = {f"job-{number}.yaml": JOB.format(number=number) for number in range(MANY)}

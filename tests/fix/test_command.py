@@ -81,6 +81,7 @@ def job(name: str) -> str:
 # --- rounds
 
 
+@pytest.mark.medium
 def test_the_others_are_written_where_one_does_not_check_out(write: Write) -> None:
     write({"main.tf": CAPPED, **{f"{name}.yaml": job(name) for name in "abcdefgh"}})
     outcome = fix.fix(["."], Config(nodes={"": 1000}), rules=("job-never-cleaned", "pool-capped-by-default"))
@@ -88,6 +89,7 @@ def test_the_others_are_written_where_one_does_not_check_out(write: Write) -> No
     assert [file.path for file in outcome.files] == [f"{name}.yaml" for name in "abcdefgh"]
 
 
+@pytest.mark.slow
 def test_who_is_to_blame_is_found_by_halves(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": CAPPED, **{f"job-{i:02}.yaml": job(f"job-{i:02}") for i in range(60)}})
     real, runs = linter.run, []
@@ -103,6 +105,7 @@ def test_who_is_to_blame_is_found_by_halves(write: Write, monkeypatch: pytest.Mo
     assert len(runs) < 20
 
 
+@pytest.mark.medium
 def test_pools_that_share_the_target_are_mended_together_or_not_at_all(write: Write) -> None:
     """With half of them bigger, the share of the others would be another one."""
     group = 'p{0} = {{ instance_types = ["m5.xlarge"] }}\n    '

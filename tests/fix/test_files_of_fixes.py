@@ -63,6 +63,7 @@ spec:
 BOTH = (EXPANDER, UNREADY)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("rules", "before", "after"),
     [
@@ -173,6 +174,7 @@ dependencies:
 ARGO_CHART = ARGO.replace("chart: cluster-autoscaler", "path: charts/platform")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("files", "place"),
     [

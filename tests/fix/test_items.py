@@ -175,6 +175,7 @@ TOLERATION = """\
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("before", "taint", "after", "end"),
     [
@@ -343,6 +344,7 @@ MEMBER = """\
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("text", "before", "after"),
     [
@@ -544,6 +546,7 @@ FLAG    image: registry.k8s.io/kube-apiserver:v1.33.1
     assert fixed == text.replace("FLAG", "    - --max-mutating-requests-inflight=500\n")
 
 
+@pytest.mark.medium
 def test_pods_of_a_node_are_written_to_its_pool(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     text = """\
 resource "google_container_cluster" "train" {
@@ -664,6 +667,7 @@ resource "google_container_node_pool" "gpu" {
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("place", "zones", "moved", "kept"),
     [

@@ -44,6 +44,7 @@ def unnamed(result: Result) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
 def test_examples(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
@@ -98,6 +99,7 @@ PREFIXES = {
 }
 
 
+@pytest.mark.medium
 @given(tier=st.sampled_from(sorted(TIERS)), prefixes=st.sampled_from(sorted(PREFIXES)), order=st.permutations(range(3)))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_every_spelling_is_called_by_its_own_name(

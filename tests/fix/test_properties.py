@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -110,6 +111,7 @@ def is_subsequence(some: list[bytes], others: list[bytes]) -> bool:
     return all(any(line == other for other in rest) for line in some)
 
 
+@pytest.mark.slow
 @given(trees())
 @settings(max_examples=60 if LONG else 10, suppress_health_check=[HealthCheck.too_slow])
 def test_fixes_of_generated_trees(files: dict[str, bytes]) -> None:

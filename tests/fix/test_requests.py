@@ -191,6 +191,7 @@ TRAIN_JOB = """
 """
 
 
+@pytest.mark.medium
 def test_a_trainer_has_resources_by_another_name(write: Write) -> None:
     added = """\
 +    resourcesPerNode:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.medium
+
 CHART = " apiVersion: v2\n name: train\n version: 1.0.0\n"
 RENDER = replace(CONFIG, render="helm")
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from kcheck.source.findings import Finding
 
+pytestmark = pytest.mark.medium
+
 Write = "Callable[[Mapping[str, str | bytes]], Path]"
 Files = dict[str, str]
 
@@ -792,9 +794,16 @@ TABLES = {
     "idle-nodes-kept-long": RELEASE,
     "host-network-dns": POD,
 }
+KINDS = {(rule, re.split("[ ,]", name)[0]): name for rule, trees in TABLES.items() for name in reversed(trees)}
+"""The first spelling of each kind: a literal, a local, a default ...; those that scripts/test runs."""
 SPELLINGS = [
-    pytest.param(rule, tree, id=f"{rule}: {name}") for rule, trees in TABLES.items() for name, tree in trees.items()
-]
+    pytest.param(
+        rule, tree, id=f"{rule}: {name}",
+        marks=pytest.mark.medium if KINDS[rule, re.split("[ ,]", name)[0]] == name else pytest.mark.slow,
+    )
+    for rule, trees in TABLES.items()
+    for name, tree in trees.items()
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "tree"), SPELLINGS)
@@ -839,6 +848,7 @@ STYLES: dict[str, Callable[[str], str | bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(
     ("rule", "name"),

@@ -77,6 +77,7 @@ def job(more: str, text: str = JOB) -> str:
     return text.replace("  {more}\n", indent(dedent(more).strip("\n") + "\n", "  ") if more else "")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -286,6 +286,7 @@ def test_gitlab_job(name: str) -> None:
     assert all(file in job["script"][0] for file in job["artifacts"]["reports"].values())
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", JOBS)
 def test_gitlab_job_finds_what_a_merge_request_adds(name: str, kcheck: Path, workspace: Path) -> None:
     job = JOBS[name]
@@ -310,6 +311,7 @@ def test_gitlab_job_finds_what_a_merge_request_adds(name: str, kcheck: Path, wor
 # --- with the real kcheck
 
 
+@pytest.mark.slow
 def test_findings_of_a_pull_request_fail_it(kcheck: Path, workspace: Path) -> None:
     base = commit(workspace, CLUSTER.replace("TIER", "Standard"))
     commit(workspace, CLUSTER.replace("TIER", "Free"))
@@ -323,6 +325,7 @@ def test_findings_of_a_pull_request_fail_it(kcheck: Path, workspace: Path) -> No
     assert run("check", workspace, known | {"inputs.diff-base": "HEAD"}).status == 0
 
 
+@pytest.mark.medium
 def test_places_are_told_from_the_top_wherever_it_runs(kcheck: Path, workspace: Path) -> None:
     (workspace / "infra").mkdir()
     commit(workspace / "infra", CLUSTER.replace("TIER", "Free"))
@@ -335,6 +338,7 @@ def test_places_are_told_from_the_top_wherever_it_runs(kcheck: Path, workspace: 
     assert {place["artifactLocation"]["uri"] for place in places} == {"infra/main.tf"}
 
 
+@pytest.mark.medium
 def test_nothing_relevant_passes(kcheck: Path, workspace: Path) -> None:
     ran = run("check", workspace, {"steps.install.outputs.kcheck": str(kcheck), "inputs.sarif": "true"})
     assert ran.status == 0, ran.text

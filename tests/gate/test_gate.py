@@ -119,6 +119,7 @@ def test_today_can_be_given(write: Write, monkeypatch: pytest.MonkeyPatch) -> No
     assert "KCHECK_TODAY=tomorrow: give a day, such as KCHECK_TODAY=2026-11-22" in result.stderr
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("change", "new"),
     [
@@ -150,6 +151,7 @@ def test_what_gets_worse_is_new(write: Write) -> None:
     assert finding["severity"] == "error"
 
 
+@pytest.mark.medium
 def test_another_caller_of_a_module_is_new(write: Write) -> None:
     module = cluster().replace('"train"', "var.name") + 'variable "name" {}\n'
     call = 'module "{0}" {{\n  source = "../modules/k"\n  name   = "{0}"\n}}\n'
@@ -174,6 +176,7 @@ def gone(*arguments: str) -> str:
     return run("check", "--baseline", *arguments).stderr
 
 
+@pytest.mark.medium
 def test_what_is_gone_is_told_and_taken_out(write: Write) -> None:
     folder = write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline")
@@ -186,6 +189,7 @@ def test_what_is_gone_is_told_and_taken_out(write: Write) -> None:
     assert [item["path"] for item in data if item["rule"] == FREE] == ["b/main.tf"]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -211,6 +215,7 @@ def test_what_was_not_looked_at_is_not_gone(arguments: list[str], write: Write) 
     assert "1 entry" in gone()
 
 
+@pytest.mark.medium
 def test_what_is_gone_of_a_part(write: Write) -> None:
     write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline", "--nodes", "350", "b", "a/")
@@ -285,6 +290,7 @@ def test_baseline_of_a_part_keeps_the_rest(write: Write) -> None:
     }
 
 
+@pytest.mark.medium
 def test_settings_name_the_baseline(write: Write) -> None:
     folder = write({"main.tf": cluster(), "kcheck.yaml": "baseline: stock/known.json\n"})
     result = run("check")
@@ -362,6 +368,7 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["eks-training", "gke-training", "aks-training/manifests", "ack-training"])
 def test_a_run_in_a_subfolder_knows_the_same(folder: str, accepted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(accepted / folder)
@@ -428,6 +435,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "change",
     [
@@ -450,6 +458,7 @@ def test_what_other_files_say_of_it_brings_nothing_back(change: dict[str, str | 
     assert "job.yaml" not in gone()
 
 
+@pytest.mark.medium
 def test_another_pool_in_a_subnet_that_is_too_small_brings_nothing_back(write: Write) -> None:
     subnet = 'resource "azurerm_subnet" "nodes" {\n  name = "n"\n  address_prefixes = ["10.0.0.0/26"]\n}\n'
     own = GPU_POOL.replace("  name ", "  vnet_subnet_id = azurerm_subnet.nodes.id\n  name ", 1)
@@ -462,6 +471,7 @@ def test_another_pool_in_a_subnet_that_is_too_small_brings_nothing_back(write: W
         assert ("subnet-too-small", "subnet.tf") not in found("--baseline")
 
 
+@pytest.mark.medium
 def test_moved_files_are_followed(write: Write) -> None:
     folder = write({"infra/main.tf": cluster(), "deploy/job.yaml": GPU_JOB})
     run("baseline")
@@ -529,6 +539,7 @@ def test_files_that_are_no_baseline(text: str, message: str, write: Write) -> No
     assert message in result.stderr
 
 
+@pytest.mark.medium
 @given(
     st.recursive(
         st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
@@ -583,6 +594,7 @@ def changed(*arguments: str, base: str = "HEAD") -> list[tuple[str, str]]:
     return found("--diff-base", base, *arguments)
 
 
+@pytest.mark.medium
 def test_what_was_there_is_not_told(write: Write, git: Git) -> None:
     commit(git, write, {"main.tf": cluster()})
     assert changed() == []
@@ -592,6 +604,7 @@ def test_what_was_there_is_not_told(write: Write, git: Git) -> None:
     assert changed() == []
 
 
+@pytest.mark.medium
 def test_what_stands_in_a_changed_line_is_told(write: Write, git: Git) -> None:
     text = cluster()
     commit(git, write, {"main.tf": text})
@@ -609,6 +622,7 @@ def test_what_the_change_causes_is_told(write: Write, git: Git) -> None:
     assert (RETIRING, "main.tf") not in changed()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("staged", [False, True])
 def test_new_files_are_told(staged: bool, write: Write, git: Git) -> None:
     commit(git, write, {"a/main.tf": cluster()})
@@ -636,6 +650,7 @@ def test_what_a_deleted_file_causes_is_told(write: Write, git: Git) -> None:
     assert (FREE, "x/main.tf") in changed()
 
 
+@pytest.mark.medium
 def test_a_deleted_folder_was_there(write: Write, git: Git) -> None:
     module = 'output "nodes" {\n  value = 5\n}\n'
     text = cluster().replace("300", "local.nodes")
@@ -648,6 +663,7 @@ def test_a_deleted_folder_was_there(write: Write, git: Git) -> None:
     assert (RETIRING, "main.tf") not in changed()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("old", "new"), [("infra/main.tf", "infra/aks.tf"), ("infra/main.tf", "platform/aks/main.tf")])
 def test_moved_files_are_no_change(old: str, new: str, write: Write, git: Git) -> None:
     folder = commit(git, write, {old: cluster(), "k/pod.yaml": "kind: Pod\n"})
@@ -724,6 +740,7 @@ def test_changed_lines_of_long_files(count: int) -> None:
     assert [i for i, is_new in enumerate(told) if is_new] == [1, 20, len(new) - 4]
 
 
+@pytest.mark.medium
 def test_settings_are_those_of_then(write: Write, git: Git) -> None:
     text = cluster().replace("300", "5")
     commit(git, write, {"main.tf": text, "kcheck.yaml": "nodes: 5\n"})
@@ -776,6 +793,7 @@ def test_no_common_ancestor(write: Write, git: Git) -> None:
     assert {path for _, path in changed(base="main")} == {"b.tf"}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ['a "b".tf', "grö ße.tf", "new\nline.tf", "-x.tf", "a:b.tf"])
 def test_odd_names(name: str, write: Write, git: Git) -> None:
     commit(git, write, {name: cluster()})
@@ -794,6 +812,7 @@ def test_submodules_and_links_are_left_alone(write: Write, git: Git, tmp_path: P
     assert changed() == []
 
 
+@pytest.mark.medium
 def test_in_the_middle_of_a_merge(write: Write, git: Git) -> None:
     commit(git, write, {"a.tf": cluster("a", nodes=20), "b.tf": ""})
     git("switch", "-qc", "work")

@@ -17,6 +17,8 @@ from tests.places import TESTS
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 OLD = TESTS / "cases" / "baseline-0.1.0"
 """A tree with mistakes, and the baseline that kcheck 0.1.0 wrote of it."""
 SEVERITIES = ("info", "warning", "error")

@@ -18,6 +18,8 @@ from tests.places import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 pytest.importorskip("pre_commit", reason="pre-commit is not installed")
 
 PARTS = (
@@ -185,6 +187,7 @@ def test_hooks_start_for_all_that_may_matter() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_bad_commit_is_stopped(repository: Repository) -> None:
     """Also where what is bad stands in a file that did not change."""
     done = repository.commit({"infra/terraform.tfvars": LARGE})
@@ -199,6 +202,7 @@ def test_a_good_commit_passes(repository: Repository) -> None:
     assert re.search(r"kcheck\.+Passed", done.text)
 
 
+@pytest.mark.slow
 def test_an_irrelevant_commit_runs_nothing(repository: Repository) -> None:
     """Files of other kinds do not start it; YAML of other tools is told at once, also beside what is bad."""
     assert re.search(r"kcheck\.+\(no files to check\)Skipped", repository.commit({"README.md": "# a\n"}).text)
@@ -217,6 +221,7 @@ def test_an_irrelevant_commit_runs_nothing(repository: Repository) -> None:
     assert min(times) < 1
 
 
+@pytest.mark.slow
 def test_all_files(repository: Repository) -> None:
     assert repository.pre_commit("run", "--all-files").status == 0
 

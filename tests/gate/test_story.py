@@ -6,6 +6,7 @@ import json
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from kcheck.cli import cli
@@ -108,6 +109,7 @@ def found(*arguments: str) -> list[tuple[str, str]]:
     return [(item["rule"], item["path"]) for item in json.loads(result.stdout)["findings"]]
 
 
+@pytest.mark.slow
 def test_from_monday_to_the_gate(write: Callable[[Mapping[str, str]], Path], git: Callable[..., str]) -> None:
     jobs = {f"jobs/{name}.yaml": OLD_JOB.format(name=name) for name in "abcdefghij"}
     folder = write({"infra/network.tf": NETWORK, "infra/cluster.tf": CLUSTER, "infra/variables.tf": VARIABLES, **jobs})

@@ -105,6 +105,7 @@ def test_values_of_a_release(style: str, read: Read) -> None:
     assert place(autoscaler, "unneeded_time") == f"apps/a.yaml:{line}"
 
 
+@pytest.mark.medium
 def test_a_fix_goes_into_the_text_of_values(write: Write) -> None:
     text = STYLES["values"][0].replace("7m", "20m  # long")
     cluster = 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\nresource "aws_eks_node_group" "a" {\n'
@@ -280,6 +281,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.medium
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(VALUES, VALUES, st.booleans())
 def test_any_values_are_survived(under: object, over: object, whole: bool) -> None:
@@ -304,6 +306,7 @@ def test_any_values_are_survived(under: object, over: object, whole: bool) -> No
 PART = st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)
 
 
+@pytest.mark.medium
 @given(
     st.sampled_from(["", "quay.io", "docker.io", "localhost:5000", "registry.example.com/team"]),
     st.lists(PART, min_size=1, max_size=3).map("/".join),
@@ -498,6 +501,7 @@ def test_nothing_rendered_is_edited(write: Write) -> None:
     assert (outcome.files, outcome.refused) == ([], [])
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("helm")
 def test_charts_are_rendered_as_they_were(write: Write, git: Callable[..., str]) -> None:
     write(
@@ -525,6 +529,7 @@ def test_charts_are_rendered_as_they_were(write: Write, git: Callable[..., str])
     assert new() == [("docker-hub-image", "train/values.yaml")]
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("helm")
 def test_a_line_that_stands_twice_is_that_of_the_file(check: Check) -> None:
     job = JOB.replace("{{ .Values.hub.repository }}:{{ .Values.hub.tag }}", "busybox:1.37")
@@ -534,6 +539,7 @@ def test_a_line_that_stands_twice_is_that_of_the_file(check: Check) -> None:
     assert [(f.span.source.path, f.span.begin.line) for f in found] == [("train/templates/job.yaml", 1)]
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("helm")
 def test_further_values(check: Check) -> None:
     config = Config(render="helm", nodes={"": 400}, helm_values=("prod.yaml",))
@@ -576,6 +582,7 @@ def test_a_slow_helm_is_stopped(check: Check, monkeypatch: pytest.MonkeyPatch) -
     assert "the chart train could not be rendered: helm template took more than 1 s" in found.message
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("helm")
 def test_a_line_of_many_actions_is_found_in_no_time(check: Check) -> None:
     many = "name: " + "{{ .Values.hub.tag }}-" * 40 + "x\n"

@@ -131,6 +131,7 @@ def test_two_overlays_of_one_base(write: Callable[[Mapping[str, str]], Path]) ->
     assert not any("base" in name for name in found)
 
 
+@pytest.mark.medium
 def test_one_cause_in_a_base_is_one_finding(check: Callable[..., Result]) -> None:
     files = {**OVERLAYS, "base/deployment.yaml": GPU.format(image="nginx:1.27"), "main.tf": AKS % "train"}
     result = check(files, Config(nodes={"": 1000}))
@@ -339,6 +340,7 @@ def test_a_circle_is_an_error(check: Callable[..., Result]) -> None:
     assert "unreadable-file" in messages(check({"c/kustomization.yaml": "components: ['.']\n"}))
 
 
+@pytest.mark.slow
 def test_kustomizations_that_multiply_end(check: Callable[..., Result]) -> None:
     files = {"0/kustomization.yaml": "resources: [a.yaml]\n", "0/a.yaml": DEPLOYMENT}
     for level in range(1, 40):
@@ -350,6 +352,7 @@ def test_kustomizations_that_multiply_end(check: Callable[..., Result]) -> None:
     assert time.perf_counter() - begin < 60
 
 
+@pytest.mark.medium
 def test_a_long_chain_ends(check: Callable[..., Result]) -> None:
     files = {f"{i}/kustomization.yaml": f"resources: [../{i + 1}]\n" for i in range(300)}
     assert any("nested too deeply" in note for note in notes(check(files)))
@@ -488,6 +491,7 @@ def kubectl() -> str:
     return path
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("case", CASES)
 def test_renders_as_kubectl_does(case: str, write: Callable[[Mapping[str, str]], Path], kubectl: str) -> None:
     write({"web.yaml": WEB, **CASES[case]})

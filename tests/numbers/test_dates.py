@@ -52,6 +52,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["limits", *arguments])
 
 
+@pytest.mark.medium
 def test_limits_prints_a_line_for_each_number() -> None:
     lines = run().stdout.splitlines()
     assert len(lines) == len(NUMBERS)
@@ -65,6 +66,7 @@ def test_limits_prints_a_line_for_each_number() -> None:
     assert run("tables.eks", "--cloud", "aks").stdout == ""
 
 
+@pytest.mark.medium
 def test_limits_prints_what_is_due() -> None:
     newest = max(one.entry.checked for one in NUMBERS)
     older = [one.name for one in NUMBERS if one.entry.checked < newest]
@@ -74,6 +76,7 @@ def test_limits_prints_what_is_due() -> None:
     assert run("--older-than", "2000-01-01").stdout == ""
 
 
+@pytest.mark.medium
 def test_an_age_is_counted_from_the_day_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KCHECK_TODAY", "2027-06-30")
     assert "before 2027-01-01." in run("--older-than", "180d").stderr
@@ -88,6 +91,7 @@ def test_limits_refuses_what_is_no_age(age: str) -> None:
     assert "is neither an age such as 180d nor a date" in found.stderr
 
 
+@pytest.mark.medium
 def test_limits_as_json() -> None:
     found = json.loads(run("autoscaler.version_skew", "--format", "json").stdout)
     assert found["version"] == 1

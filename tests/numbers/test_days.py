@@ -68,6 +68,7 @@ def days(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     system.stop_recording()
 
 
+@pytest.mark.slow
 def test_a_result_holds_until_a_day_that_it_asked_for(check: Check, days: list[str]) -> None:
     files = {"eks.tf": "".join(CODE.replace("VERSION", str(minor)) for minor in (30, 33, 34, 35)), "aks.tf": AKS}
     now, recording, expected = FIRST, None, None

@@ -78,6 +78,7 @@ def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[[str], dict[str
     return collect
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("style", STYLES)
 def test_values_of_a_release(style: str, read: Callable[..., dict[str, Any]]) -> None:
     (autoscaler,) = read(RELEASE % STYLES[style])["autoscalers"]
@@ -98,6 +99,7 @@ def test_names_of_charts(chart: str, read: Callable[..., dict[str, Any]]) -> Non
     assert len(read(text)["autoscalers"]) == 1
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
@@ -205,6 +207,7 @@ def test_workloads_in_terraform(style: str, read: Callable[..., dict[str, Any]])
     assert fields["cluster"]["value"] == "eks/aws_eks_cluster.main"
 
 
+@pytest.mark.medium
 def test_findings_and_fixes_stand_in_the_code(write: Callable[[Mapping[str, str]], Path]) -> None:
     values = """
   values = [<<-EOT
@@ -226,6 +229,7 @@ def test_findings_and_fixes_stand_in_the_code(write: Callable[[Mapping[str, str]
     assert new.decode() == wanted
 
 
+@pytest.mark.medium
 def test_flags_that_the_version_does_not_know(write: Callable[[Mapping[str, str]], Path]) -> None:
     values = (
         "  values = [<<-EOT\n    extraArgs:\n      max-empty-bulk-delete: 50\n    image: {tag: v1.33.0}\n  EOT\n  ]"

@@ -76,6 +76,7 @@ def sarif(report: Report) -> dict[str, Any]:
     return run
 
 
+@pytest.mark.medium
 def test_sarif_validates(report: Report) -> None:
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
     log = json.loads(render("sarif", report))
@@ -107,6 +108,7 @@ def replaced(text: str, replacements: list[dict[str, Any]]) -> str:
     return "".join(parts) + text[at:]
 
 
+@pytest.mark.medium
 def test_sarif_fixes_are_the_edits(report: Report) -> None:
     fixable = {finding.rule: finding for finding in report.findings if finding.fix is not None}
     seen = set()
@@ -129,6 +131,7 @@ def test_sarif_fixes_are_the_edits(report: Report) -> None:
     assert seen == set(fixable)
 
 
+@pytest.mark.medium
 def test_junit_validates(report: Report) -> None:
     schema = xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
     text = render("junit", report)
@@ -280,6 +283,7 @@ def test_several_formats_in_one_run(write: Callable[[Mapping[str, str]], Path]) 
     assert json.loads((folder / "out.json").read_text())["version"] == 1
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", FORMATS)
 def test_names_that_are_not_unicode(name: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     folder = write({})

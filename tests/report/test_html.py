@@ -68,6 +68,7 @@ def printed(*arguments: str, status: tuple[int, ...] = (0, 1)) -> str:
 # --- what it says
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_page_says_what_the_report_says(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / example)
@@ -117,6 +118,7 @@ def test_clusters_of_one_name_are_told_apart_by_their_roots(write: Write) -> Non
         assert f"{name} aks, declared at module/main.tf:6" in page.text
 
 
+@pytest.mark.medium
 def test_a_table_stands_for_many_clusters(write: Write) -> None:
     write({f"{number}/main.tf": SUBNET.replace("train", f"train-{number}") for number in range(8)})
     page = Page(printed())
@@ -174,6 +176,7 @@ def test_a_run_that_ended_early_or_failed_in_part_says_so_first(check: Check) ->
 # --- money
 
 
+@pytest.mark.medium
 def test_savings_of_several_findings_are_of_one_run(check: Check) -> None:
     autoscaler = '  auto_scaler_profile {\n    scale_down_unneeded  = "40m"\n    empty_bulk_delete_max = 1\n  }\n'
     pool = """\
@@ -298,6 +301,7 @@ def test_of_a_plan_only_what_a_finding_is_about_is_shown(write: Write) -> None:
     assert "kube_admin_config_raw" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_diff_is_what_the_fix_alone_writes(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / example)
@@ -359,6 +363,7 @@ def test_a_page_has_an_end(check: Check, monkeypatch: pytest.MonkeyPatch) -> Non
     assert f"This page shows the worst 2 findings; left out: {every - 2}." in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nodes", "train", "system"])
 def test_long_names_are_cut(name: str, check: Check) -> None:
     result = check({"main.tf": SUBNET.replace(f'= "{name}"', f'= "{"<b>" * 150_000}"')})
@@ -368,6 +373,7 @@ def test_long_names_are_cut(name: str, check: Check) -> None:
     assert len(page) < 400_000
 
 
+@pytest.mark.medium
 def test_pages_are_written_to_files(write: Write) -> None:
     folder = write({"main.tf": SUBNET})
     result = CliRunner().invoke(cli, ["check", "-q", "--output-file", "html=report.html"])
@@ -402,6 +408,7 @@ def contrast(one: str, other: str) -> float:
 # --- what strangers wrote
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
 @pytest.mark.parametrize("payloads", [corpus.PAYLOADS, corpus.PAYLOADS[:1], corpus.PAYLOADS[4:6]], ids=len)
 def test_nothing_of_a_repository_is_markup(payloads: tuple[str, ...], write: Write) -> None:

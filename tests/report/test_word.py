@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 
 def explain(*arguments: str) -> Any:
     return CliRunner().invoke(cli, ["explain", *arguments])

@@ -309,6 +309,7 @@ def test_an_addon_that_is_not_known_may_be_the_one(check: Callable[..., Result])
     assert "fabric-not-enabled" in undecided(result)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
@@ -328,6 +329,7 @@ def test_how_pods_get_infiniband(files: dict[str, str], expected: set[str], chec
     assert found(check({"main.tf": AKS, **files})) == expected
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("more", "expected"),
     [

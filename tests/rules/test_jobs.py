@@ -422,6 +422,7 @@ def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: 
     assert "pool-below-job" not in found(result)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("pods", "told"), [(128, False), (200, True)])
 def test_pools_hold_a_job_together(pods: int, told: bool, check: Callable[..., Result]) -> None:
     """Its pods go to any pool that takes them."""

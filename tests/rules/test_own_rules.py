@@ -151,6 +151,7 @@ def test_folders_without_rules_and_names_that_are_taken(write: Callable[[Mapping
     assert "docker-hub-image" in listed
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "examples" / "own-rules").rglob("*-*.yaml")), ids=lambda path: path.stem
 )
@@ -269,6 +270,7 @@ def test_the_documented_file_is_a_rule(write: Callable[[Mapping[str, str]], Path
     assert [rule.summary for rule in rules.read("policies")] == ["What is wrong, in one line"]
 
 
+@pytest.mark.medium
 def test_documented_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / "own-rules")
     done = run("rules", "--test", "policies")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.rule import Example, Rule
 
+pytestmark = pytest.mark.medium
+
 RULES = rules.load()
 EXAMPLES = [
     pytest.param(rule, example, id=f"{rule.name}-{i}")
@@ -34,6 +36,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_example(rule: Rule, example: Example) -> None:
     """It fires on `bad`, also where a value is unknown or null, is silent on `good`, and `fixed` is what fix makes."""

@@ -65,6 +65,7 @@ def found(result: Result) -> dict[str, str]:
     return {finding.rule: finding.severity.word for finding in result.findings}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("taint", "refused"),
     [("dedicated", True), ("nvidia.com/gpu", False), ("node.cilium.io/agent-not-ready", False)],

@@ -13,6 +13,8 @@ from kcheck.files.tree import Tree
 from kcheck.syntax import cel
 from tests.places import ROOT
 
+pytestmark = pytest.mark.medium
+
 VARIABLES = ("pool", "limits")
 CONDITIONS = ("pool.yes", "pool.no", "pool.missing", "pool.number", "pool.no && pool.missing", "1 / pool.zero == 1")
 DATA: dict[str, object] = {"pool": {"yes": True, "no": False, "number": 1, "zero": 0}, "limits": {}}

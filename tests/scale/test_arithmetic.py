@@ -85,6 +85,7 @@ demands = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.medium
 @given(demands, st.integers(0, 70000))
 def test_full_at_fits_and_one_more_step_does_not(pools: list[Demand], usable: int) -> None:
     total = sum(pool.nodes for pool in pools)

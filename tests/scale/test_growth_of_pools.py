@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import bench_growth
+import pytest
 
 from kcheck.scale import placement
 from kcheck.words.derive import pools
@@ -12,8 +13,6 @@ from kcheck.words.derive import pools
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
-
-    import pytest
 
     from kcheck.engine.linter import Result
 
@@ -31,6 +30,7 @@ def counted(module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> l
     return calls
 
 
+@pytest.mark.medium
 def test_workloads_are_fitted_to_pools_once_a_pair(
     check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,6 +39,7 @@ def test_workloads_are_fitted_to_pools_once_a_pair(
     assert 0 < len(pairs) <= 6 * 6 * 8
 
 
+@pytest.mark.medium
 def test_the_room_of_pools_is_summed_once_a_workload(
     check: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:

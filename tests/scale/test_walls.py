@@ -349,6 +349,7 @@ def test_more_addresses_never_lower_a_wall_and_more_pods_never_raise_it(
     assert reached(sizes, [number + more for number in each], room) <= wall
 
 
+@pytest.mark.medium
 @given(SIZES, st.data(), st.integers(1, 200), st.integers(0, 200), st.integers(0, 70_000))
 def test_intervals_contain_the_point(sizes: list[int], data: st.DataObject, low: int, more: int, room: int) -> None:
     """Whatever the hidden sizes and demands are, the wall lies between the bounds worked out without them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from kcheck.cli import cli
@@ -229,6 +230,7 @@ def test_what_is_printed_names_every_job(write: Callable[[Mapping[str, str]], Pa
     assert [one["name"] for one in told["runs"][0]["jobs"]] == ["a", "b"]
 
 
+@pytest.mark.medium
 def test_spot_machines_are_taken_away(write: Callable[[Mapping[str, str]], Path]) -> None:
     assert found(write, job("a", 20), spot=True).case.pools[0].spot
     write({"kcheck.yaml": "simulation: {spot_interruptions: 1}\n"})

@@ -284,6 +284,7 @@ def test_node_that_never_joins_costs_the_time_out_and_the_back_off() -> None:
 # --- 9. the law of large numbers of nodes
 
 
+@pytest.mark.medium
 def test_deletion_is_linear_where_it_is_what_takes_time() -> None:
     flags: dict[str, Any] = {"minor": 20, "unneeded_time": 0, "delay_after_add": 0}
     cloud = replace(
@@ -322,6 +323,7 @@ def test_summary_needs_no_timeline(one: Case) -> None:
     assert summarize(one) == simulate(one).summary
 
 
+@pytest.mark.medium
 def test_run_leaves_no_rings_of_objects() -> None:
     """kcheck runs without a garbage collector."""
     gc.collect()
@@ -476,6 +478,7 @@ def test_deletions_on_their_way_count_for_the_minimum_of_a_pool(minor: int) -> N
     assert run.timeline[-1].launched == 10
 
 
+@pytest.mark.medium
 def test_run_whose_nodes_never_go_is_not_finished() -> None:
     run = simulate(case(20, batch=0))
     assert run.summary.pods_done == 20
@@ -593,6 +596,7 @@ def test_clocks_of_two_batches_start_where_a_loop_is_longer_than_they_run(unneed
 # --- what a run is compared with
 
 
+@pytest.mark.medium
 @given(
     runs, st.sampled_from([0, 1, 3, 100]), st.sampled_from([0.0, 5.0, 45.0]), st.integers(0, 100), st.integers(0, 100),
     st.sampled_from([0, 30.0]),

@@ -189,6 +189,7 @@ def test_one_size_of_the_cluster_gives_one_number() -> None:
 # --- simulated runs come back
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("new_api", [False, True])
 def test_events_of_a_run_give_its_delays(new_api: bool) -> None:
     found = recorded(as_events(course(), new_api=new_api))
@@ -205,6 +206,7 @@ def test_a_table_of_a_run_gives_its_delays() -> None:
     assert found["boot_spread"] == pytest.approx(2 * 95 * 0.05 * 1.2816, rel=0.1)
 
 
+@pytest.mark.slow
 def test_metrics_of_a_run_give_its_delays() -> None:
     found = recorded(as_answer(course(), step=5))
     loops, others = ("loop", "loop_per_node"), ("boot", "delete_latency", "launch_rate")
@@ -213,6 +215,7 @@ def test_metrics_of_a_run_give_its_delays() -> None:
     assert "delete_call" not in found
 
 
+@pytest.mark.medium
 def test_samples_that_are_far_apart_say_less() -> None:
     text = as_answer(course(), step=60)
     recording = read.read_text(text)
@@ -222,6 +225,7 @@ def test_samples_that_are_far_apart_say_less() -> None:
     assert "but times are only exact to 60 s" in printed
 
 
+@pytest.mark.medium
 def test_events_that_follow_each_other_are_one_recording() -> None:
     """kubectl get events --watch prints documents, with --output-watch-events each in another."""
     items = json.loads(as_events(course()))["items"]
@@ -266,6 +270,7 @@ def test_growth_that_many_pods_tell_of_counts_once() -> None:
     assert recorded(listed(*items))["boot"] == pytest.approx(50)
 
 
+@pytest.mark.medium
 def test_each_delay_is_that_of_the_first_file_that_tells_it(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"events.json": as_events(course()), "metrics.json": as_answer(course(), step=15), "snapshot.txt": HISTOGRAM})
     code, out, _ = record("events.json", "--record", "metrics.json", "--record", "snapshot.txt")
@@ -459,6 +464,7 @@ _JUNK = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.medium
 @given(
     _JUNK.map(json.dumps)
     | st.text('launched,ready\n0123456789.-"# {}[]:e')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ cases = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.medium
 @given(one=cases)
 @settings(max_examples=60, deadline=None)
 def test_all_jobs_end_and_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
@@ -34,6 +36,7 @@ def test_all_jobs_end_and_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
     )
 
 
+@pytest.mark.medium
 @given(one=cases, spot=st.sampled_from([0.5, 3.0]))
 @settings(max_examples=30, deadline=None)
 def test_interrupted_work_is_done_again(one: Case, spot: float) -> None:

@@ -35,6 +35,7 @@ def documents() -> list[object]:
     return [bundled.load(path, number) for path in PROFILES for number in (0, 1, 2)]
 
 
+@pytest.mark.medium
 def test_profiles_are_what_is_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = documents()
     monkeypatch.setattr(bundled, "COMPILED", str(folder))
@@ -42,6 +43,7 @@ def test_profiles_are_what_is_written(folder: Path, monkeypatch: pytest.MonkeyPa
     assert documents() == written
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("wheel")
 def test_rules_are_what_is_written() -> None:
     assert bundled.compiled("rules") == [list(entry) for entry in rules.entries()]
@@ -49,6 +51,7 @@ def test_rules_are_what_is_written() -> None:
     assert not any({"why", "examples"} & table.keys() for _, _, table in rules.entries())
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("wheel")
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_expressions_are_what_is_written(subject: str) -> None:
@@ -82,6 +85,7 @@ def test_expressions_of_another_runtime_are_left_alone(tmp_path: Path, monkeypat
     assert not cel.serialized_expressions.__wrapped__(("pool", "limits"))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_wheel_says_the_same(form: str, folder: Path) -> None:
     def output(compiled: object) -> str:

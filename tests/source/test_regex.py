@@ -26,6 +26,7 @@ def test_late_ends_where_an_import_fails() -> None:
     assert re.compile is compile_now
 
 
+@pytest.mark.medium
 def test_yaml_compiles_no_pattern_until_one_is_used() -> None:
     code = (
         "import kcheck.syntax.yaml, yaml\n"

@@ -60,6 +60,7 @@ def test_lines_stay_lines_with_their_tabs_and_styles() -> None:
     assert "\x1b" not in visible_lines(text)
 
 
+@pytest.mark.medium
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_json_loses_nothing(text: str) -> None:
     document = escape.json_text({text: text}, indent=1)

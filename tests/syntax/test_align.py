@@ -19,6 +19,8 @@ from kcheck.syntax.hcl.parse import parse
 from kcheck.syntax.insertion import Insertion
 from tests.places import LONG
 
+pytestmark = pytest.mark.medium
+
 NAMES = st.sampled_from(["a", "bb", "name", "min_size", "max_size", "max_unready_percentage", "größe", "zone-id"])
 VALUES = st.sampled_from(["1", '"x"', "true", "[1, 2]", "var.a", '"ü ${var.b}"', "{ a = 1 }", "a == b ? 1 : 2"])
 COMMENTS = st.sampled_from(["", "", "# why", "// é"])

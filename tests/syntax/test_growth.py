@@ -94,6 +94,7 @@ def test_the_keys_of_each_place(make: Callable[[int], tuple[Source, list[Span]]]
     assert work(200) <= 1.3 * 4 * work(50)
 
 
+@pytest.mark.medium
 @FILES
 def test_an_edit_at_each_place(make: Callable[[int], tuple[Source, list[Span]]]) -> None:
     def work(size: int) -> int:
@@ -104,6 +105,7 @@ def test_an_edit_at_each_place(make: Callable[[int], tuple[Source, list[Span]]])
     assert work(200) <= 1.3 * 4 * work(50)
 
 
+@pytest.mark.medium
 @FILES
 def test_edits_that_are_made_together(make: Callable[[int], tuple[Source, list[Span]]]) -> None:
     def work(size: int) -> int:

@@ -132,6 +132,7 @@ def test_expression(text: str, expected: object) -> None:
     assert value(text) == expected
 
 
+@pytest.mark.medium
 @given(
     st.text(
         st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]) | st.sampled_from('\n\t\r"\\${%~} '), max_size=30
@@ -233,6 +234,7 @@ def test_append(before: str, after: str) -> None:
     assert apply(node.span.source.data, append(node, insertion)).decode() == f"a = {after}\n"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("before", "wanted", "after"), INSERTIONS)
 def test_inserted_is_formatted(
     before: str,
@@ -278,6 +280,7 @@ def test_a_file_of_errors_is_not_read_to_its_end() -> None:
     assert file.problems[-1].message == "the rest of this file is not read"
 
 
+@pytest.mark.medium
 def test_long_lines_are_not_read() -> None:
     assert not parse(Source("a.tf", b'a = "' + b"x" * 499_000 + b'"\n')).problems
     (problem,) = parse(Source("a.tf", b'b = 1\na = "' + b"x" * 500_000 + b'"\n')).problems

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from kcheck.source.text import Span
 
+pytestmark = pytest.mark.medium
+
 
 def inserted(text: str, at: tuple[str, ...], path: tuple[str, ...], value: str | int | bool) -> str:
     """The text with an entry added below the mapping at a path."""

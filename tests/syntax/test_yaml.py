@@ -363,6 +363,7 @@ def test_control_character_loses_no_other_document() -> None:
     assert [document.problem is None for document in found] == [True, False, True]
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("parser")
 @pytest.mark.parametrize("opener", ["[", "- ", "{a: ", "[{a: ", "? "])
 def test_deep_nesting_is_a_problem(opener: str) -> None:
@@ -742,6 +743,7 @@ def rendered(draw: st.DrawFn) -> str:
     return prefix + render(draw(TREES), draw, 0) + draw(st.sampled_from(["", "\n", "\n...\n", "\n# é\n"]))
 
 
+@pytest.mark.medium
 @given(text=rendered(), ends=st.sampled_from(["\n", "\r\n"]))
 def test_spans_of_generated_documents(text: str, ends: str) -> None:
     data = text.replace("\n", ends).encode()
@@ -794,6 +796,7 @@ def test_any_bytes_are_read(data: bytes) -> None:
             yaml.is_template(data)
 
 
+@pytest.mark.medium
 def test_reading_is_linear() -> None:
     """A quadratic reader would take hours for half a megabyte of text that is not ASCII, and of separators."""
     assert len(read("- é # ü\n" * 30_000)) == 1

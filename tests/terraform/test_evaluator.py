@@ -60,6 +60,7 @@ SCOPE = Scope({
 })  # fmt: skip
 
 
+@pytest.mark.medium
 def test_functions_and_expressions(terraform: str, tmp_path: Path) -> None:
     got, wanted = ours(EXPRESSIONS), theirs(terraform, EXPRESSIONS, tmp_path)
     assert [(e, a, b) for e, a, b in zip(EXPRESSIONS, got, wanted, strict=True) if a != b and e != "1 / 0"] == []
@@ -107,6 +108,7 @@ def generated(seed: int, count: int) -> list[str]:
     return [pick.choice(makers)() for _ in range(count)]
 
 
+@pytest.mark.medium
 def test_random_expressions(terraform: str, tmp_path: Path) -> None:
     expressions = generated(7, 400)
     got, wanted = ours(expressions), theirs(terraform, expressions, tmp_path)

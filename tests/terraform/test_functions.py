@@ -206,6 +206,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return dict(zip(calls(), json.loads(printed), strict=True))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("call", calls())
 def test_terraform_says_the_same(call: str, theirs: dict[str, str]) -> None:
     if call in DIFFERENT:

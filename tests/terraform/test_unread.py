@@ -146,6 +146,7 @@ AKS = """
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("name", "source", "body", "sizes"),
     [

@@ -111,6 +111,7 @@ def stored() -> list[Answer]:
     return [json.loads(line) for line in STORED.read_text().splitlines()]
 
 
+@pytest.mark.medium
 def test_values_are_those_that_terraform_gave(scope: Scope) -> None:
     answers = stored()
     assert len(answers) >= 2000
@@ -118,6 +119,7 @@ def test_values_are_those_that_terraform_gave(scope: Scope) -> None:
     assert differences(answers, scope) == []
 
 
+@pytest.mark.medium
 def test_terraform_says_the_same(terraform: str, scope: Scope, tmp_path: Path) -> None:
     """Other expressions than those that are stored."""
     expressions = list(Grammar(11).expressions(700))[400:]

@@ -97,6 +97,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 """
 
 
+@pytest.mark.medium
 def test_flags_reach_the_rules(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": SIZED})
     output = CliRunner().invoke(cli, ["check", "--var", "size=1500"]).output

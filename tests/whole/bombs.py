@@ -177,7 +177,11 @@ DYNAMIC = """dynamic "linux_os_config" {
         }
       }
     }"""
-SCRIPT = base64.b64encode(gzip.compress(b"#!/bin/bash\n" + b"echo x\n" * 40_000_000, 9)).decode()
+
+
+def script() -> str:
+    """A boot script of 280 MB, as user data has it."""
+    return base64.b64encode(gzip.compress(b"#!/bin/bash\n" + b"echo x\n" * 40_000_000, 9)).decode()
 
 
 def user_data(value: str) -> dict[str, str]:
@@ -246,7 +250,7 @@ TERRAFORM: dict[str, Callable[[], Files]] = {
     "JSON of templates": lambda: {"main.tf.json": json.dumps({"locals": {"a": "${" * 50_000}}), "main.tf": cluster("local.a")},
     "a boot script": lambda: user_data('base64encode("' + "echo x\\\\n" * 500_000 + '")'),
     "a boot script as base64": lambda: user_data('"' + base64.b64encode(b"#!/bin/bash\n" + b"echo --max-pods=3 x\n" * 150_000).decode() + '"'),
-    "a compressed boot script": lambda: user_data(f'"{SCRIPT}"'),
+    "a compressed boot script": lambda: user_data(f'"{script()}"'),
     "a boot script of one line": lambda: user_data('"' + base64.b64encode(b"#!/bin/bash\n" + b"/etc/eks/bootstrap.sh " + b"--a " * 700_000).decode() + '"'),
     "variables": lambda: {"main.tf": cluster("var.a", more='variable "a" {}\n'), "terraform.tfvars": "a = " + "[" * 20_000},
 }  # fmt: skip

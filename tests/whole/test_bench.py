@@ -86,6 +86,7 @@ def test_trees_grow_by_their_size(series: bench_growth.Series, tmp_path: Path) -
     assert series.make(5) != series.make(10)
 
 
+@pytest.mark.medium
 def test_phases_add_up(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a/b:1}]}\n"

@@ -39,6 +39,7 @@ def limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS if os.environ.get("KCHECK_BOMBS") else FEW)
 def test_bomb_is_harmless(name: str, write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     arguments, make = BOMBS[name]

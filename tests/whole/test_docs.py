@@ -124,6 +124,7 @@ def commands_in(text: str) -> list[str]:
 # --- what must hold of the pages
 
 
+@pytest.mark.medium
 def test_links_lead_somewhere() -> None:
     assert [problem for path in PAGES for problem in broken(path)] == []
 
@@ -189,6 +190,7 @@ def reachable(start: Path) -> set[Path]:
     return found
 
 
+@pytest.mark.medium
 def test_each_page_is_found_from_the_index() -> None:
     found = reachable(ROOT / "docs/README.md")
     assert [str(path) for path in PAGES if path.is_relative_to(ROOT / "docs") and path not in found] == []
@@ -255,6 +257,7 @@ def test_a_setting_that_does_not_exist_is_told(write: Callable[[Mapping[str, str
         settings.load(["."])
 
 
+@pytest.mark.medium
 def test_stale_docs_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that changed by hand, and one whose rule is gone."""
     script = load_script("print-docs")
@@ -301,6 +304,7 @@ def test_a_page_in_its_two_looks() -> None:
     )
 
 
+@pytest.mark.medium
 def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> None:
     for rule in rules.load():
         assert rule_page.url(rule).removeprefix(f"{page.HOME}/") == f"docs/rules/{rule.name}.md"
@@ -338,6 +342,7 @@ def test_explain_hints_at_numbers() -> None:
     assert "there is no rule, limit or word `eks.pool.quotas`; did you mean eks.pool.quota" in run.output
 
 
+@pytest.mark.medium
 def test_silence_is_told_from_both_sides() -> None:
     every = rules.load()
     text = {rule.name: rule_page.as_text(rule, every) for rule in every}
@@ -345,6 +350,7 @@ def test_silence_is_told_from_both_sides() -> None:
     assert "silences kubenet-retiring" in text["kubenet-beyond-400-nodes"]
 
 
+@pytest.mark.medium
 def test_limits_know_what_uses_them() -> None:
     pages = limit.pages()
     assert "`pool-over-quota`" in pages["docs/limits/eks/pool.quota.md"]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 GOLDEN = TESTS / "golden"
 OTHERS = ("generated", "published")
 """Folders of clusters with tests of their own: test_published.py tests those that repeat what others published."""

@@ -86,6 +86,7 @@ def said(
     return run
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", TREES)
 def test_first_look_says_what_click_says(
     name: str,

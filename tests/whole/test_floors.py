@@ -110,6 +110,7 @@ def test_the_house_is_small_enough_to_be_a_table_of_contents() -> None:
     assert {package(module) for module in MODULES} == set(RANKS)
 
 
+@pytest.mark.slow
 def test_imports_lead_down() -> None:
     assert (
         offenders(
@@ -199,6 +200,7 @@ NEVER_STORED = (
 )
 
 
+@pytest.mark.medium
 def test_the_system_is_asked_where_answers_are_recorded() -> None:
     assert (
         offenders((module, asked(module)) for module in modules(but=UNSEEN) if not module.startswith(NEVER_STORED))
@@ -235,6 +237,7 @@ def bytes_patterns(module: str) -> Iterator[str]:
                     yield ast.unparse(call)
 
 
+@pytest.mark.medium
 def test_bytes_are_searched_where_their_syntax_is_known() -> None:
     assert (
         offenders((module, bytes_patterns(module)) for module in modules(RANKS.keys() - READERS, but=BYTES_PATTERNS))
@@ -293,5 +296,6 @@ PRINTS = re.compile(
 )
 
 
+@pytest.mark.medium
 def test_all_is_printed_in_one_place() -> None:
     assert offenders((module, PRINTS.findall(MODULES[module].read_text())) for module in modules(but=PRINTERS)) == {}

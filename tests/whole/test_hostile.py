@@ -73,6 +73,7 @@ def run_all(write: Write, files: Mapping[str, str | bytes], commands: tuple[tupl
         status(*command)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
 def test_numbers_of_any_size(number: str, write: Write) -> None:
     run_all(write, {"main.tf": EKS.replace("600", number), "job.yaml": JOB.replace(": 64", f": {number}")})
@@ -140,6 +141,7 @@ def test_a_number_of_too_many_digits_is_unknown(write: Write) -> None:
     assert '"a"' in CliRunner().invoke(cli, ["eval", '"a"']).output
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
 @pytest.mark.parametrize("name", ["nodes", "price", "limits", "simulation"])
 def test_numbers_in_settings(number: str, name: str, write: Write) -> None:
@@ -156,6 +158,7 @@ def test_numbers_in_settings(number: str, name: str, write: Write) -> None:
         assert status("check", "--fail-on", "never") in (0, 2)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "limit", ["eks.pool.quota", "any.large_pool.nodes", "any.dns.nodes_per_replica", "any.gpu_node.pods"]
 )
@@ -177,6 +180,7 @@ def test_flags(arguments: tuple[str, ...], write: Write) -> None:
         assert status(command, *arguments) in ((0, 1) if arguments[0] == "--exclude" else (2,))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("size", ["1e400", "-1e400", "nan", "²", HUGE, "9" * 40, "1e999Gi"])
 def test_sizes_and_durations_of_runs(size: str, write: Write) -> None:
     write({"main.tf": EKS, "job.yaml": JOB})
@@ -187,6 +191,7 @@ def test_sizes_and_durations_of_runs(size: str, write: Write) -> None:
 NOT_A_PATH = ["a\\u0000b", "\\ud800", "a" * 5000, "/".join(["a"] * 3000)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOT_A_PATH, ids=["null", "half", "long", "deep"])
 def test_texts_that_are_no_paths(path: str, write: Write) -> None:
     text = path.replace("\\u0000", "\\0")
@@ -218,6 +223,7 @@ def test_settings_that_are_no_paths(path: str, setting: str, write: Write) -> No
     assert status("check") in (0, 1, 2)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "change",
     [
@@ -236,6 +242,7 @@ def test_files_as_other_programs_write_them(change: Callable[[bytes], bytes], wr
     assert status("check") in (0, 1, 2)
 
 
+@pytest.mark.medium
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 def test_files_that_are_none(write: Write) -> None:
     folder = write(

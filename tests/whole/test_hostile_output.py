@@ -189,6 +189,7 @@ def _changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Watcher, "wait", wait)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "form", "arguments"), RUNS, ids=lambda value: ascii(value)[:40] if isinstance(value, tuple) else value
 )

@@ -48,6 +48,7 @@ def test_each_tree_is_on_the_page() -> None:
     assert [name for name in TREES if f"examples/published/{name} " not in TEXT] == []
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", TREES)
 def test_published_trees_are_fully_decided(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / "published")

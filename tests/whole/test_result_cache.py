@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 MODULE = """\
 variable "most" {}
 variable "size" { default = "Standard_D4s_v5" }
@@ -372,6 +374,7 @@ def test_readers_see_whole_results_whoever_writes(cache: Path) -> None:
     assert [path.name for path in cache.iterdir()] == ["kcheck-result-a"]
 
 
+@pytest.mark.slow
 def test_processes_at_once_print_the_same(top: Path, cache: Path) -> None:
     def start() -> subprocess.Popen[bytes]:
         code = "import sys; from kcheck.cli import main; sys.argv = ['kcheck', 'check', '.']; main()"
@@ -424,6 +427,7 @@ EDITS = st.tuples(
 )
 
 
+@pytest.mark.slow
 @given(edits=st.lists(EDITS, min_size=1, max_size=3))
 def test_any_edit_is_seen(edits: list[tuple[str, str | None]], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("tree")

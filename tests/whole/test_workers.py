@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.model import Thing
 
+pytestmark = pytest.mark.medium
+
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here"),
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),  # Python 3.12, where tests run in threads
@@ -83,6 +85,7 @@ PARENT = os.getpid()
 # --- the same result
 
 
+@pytest.mark.slow
 @settings(max_examples=100 if LONG else 8)
 @given(st.sets(st.sampled_from(sorted(FILES))), st.integers(2, 3))
 def test_any_tree(tmp_path_factory: pytest.TempPathFactory, names: set[str], jobs: int) -> None:

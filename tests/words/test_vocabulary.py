@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import pytest
 from click.testing import CliRunner
 
 from kcheck.cli import cli
@@ -11,8 +10,7 @@ from kcheck.engine import rule_words, rules
 from kcheck.words.subjects import SUBJECTS, word
 from tests.places import ROOT
 
-if TYPE_CHECKING:
-    import pytest
+pytestmark = pytest.mark.medium
 
 STANDARDS = ROOT / "examples" / "own-rules" / "standards"
 
@@ -44,6 +42,7 @@ def test_subnets_and_pod_ranges_have_the_same_words() -> None:
     assert SUBJECTS["subnet"] is SUBJECTS["pod_range"]
 
 
+@pytest.mark.slow
 def test_standards_of_a_platform_team(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(STANDARDS.parent)
     done = CliRunner().invoke(cli, ["rules", "--test", STANDARDS.name])
