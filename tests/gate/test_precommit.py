@@ -18,8 +18,6 @@ from tests.places import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.medium
-
 pytest.importorskip("pre_commit", reason="pre-commit is not installed")
 
 PARTS = (
@@ -70,7 +68,7 @@ spec:
           image: k8s.gcr.io/train:1.0.0
 """
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="scripts of POSIX")
+pytestmark = [pytest.mark.medium, pytest.mark.skipif(os.name == "nt", reason="scripts of POSIX")]
 
 
 class Done(NamedTuple):

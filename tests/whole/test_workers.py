@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.model import Thing
 
-pytestmark = pytest.mark.medium
-
 pytestmark = [
+    pytest.mark.medium,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here"),
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),  # Python 3.12, where tests run in threads
 ]
