@@ -139,6 +139,7 @@ resource "alicloud_cs_kubernetes_addon" "erdma" {
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("name", "machine", "least", "most"),
     [

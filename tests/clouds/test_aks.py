@@ -142,6 +142,7 @@ def test_pool_is_in_its_subnet(reference: str, subnet: list[str], pool: Callable
     assert pool(f"  vnet_subnet_id = {reference}\n  node_count = 1")["subnet"] == subnet
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 BLUEPRINT = """\
 blueprint_name: train
 vars:
@@ -97,7 +99,6 @@ def test_modules_use_what_others_put_out(read: Callable[..., dict[str, Any]]) ->
     assert of(gpus(data), "subnets") == [subnet["id"]]
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("settings", "nodes"),
     [
@@ -127,7 +128,6 @@ def test_findings_and_fixes_are_in_the_blueprint(check: Callable[..., Result]) -
     assert new == text.replace("10.128.0.0/16", "10.128.0.0/15")
 
 
-@pytest.mark.medium
 def test_what_is_absent_is_written_into_the_settings(check: Callable[..., Result]) -> None:
     before, settings, after = blueprint("static_node_count: 300").partition("    settings:\n      zones")
     globals_ = "nodes: 0\n  machine_type: a3-highgpu-8g\n  static_node_count: 300\n  zones: [europe-west4-a]"

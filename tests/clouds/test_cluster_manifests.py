@@ -218,6 +218,7 @@ def test_every_efa_interface_takes_an_address(read: Callable[..., dict[str, Any]
     assert of(pool, "addresses_per_node") == 131
 
 
+@pytest.mark.medium
 def test_a_network_that_eksctl_cuts_is_not_mended_in_parts(check: Callable[..., Result]) -> None:
     result = check({"a.yaml": eksctl("maxSize: 900\ninstanceType: p5.48xlarge")})
     found = [finding for finding in result.findings if finding.rule == "subnet-too-small"]
@@ -332,12 +333,14 @@ def rules_of(result: Result) -> set[str]:
     return {finding.rule for finding in result.findings}
 
 
+@pytest.mark.medium
 def test_efa_addresses_matter_where_the_subnets_run_dry(check: Callable[..., Result]) -> None:
     group = "instanceType: p5.48xlarge\nefaEnabled: true\nmaxSize: {}"
     assert "efa-interfaces-take-addresses" not in rules_of(check({"a.yaml": eksctl(group.format(8))}))
     assert "efa-interfaces-take-addresses" in rules_of(check({"a.yaml": eksctl(group.format(400))}))
 
 
+@pytest.mark.medium
 def test_gpu_pools_without_others_cannot_be_tainted(check: Callable[..., Result]) -> None:
     gpus = "instanceType: g5.xlarge\nminSize: 0\nmaxSize: 4\niam: {withAddonPolicies: {autoScaler: true}}"
     one = eksctl(gpus)

@@ -274,6 +274,7 @@ def test_a_module_that_may_hold_pools_leaves_them_unknown(write: Callable[[Mappi
     assert "pools of aws_eks_cluster.a may be missing" in field["unknown"]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("more", "grown_by"),
     [

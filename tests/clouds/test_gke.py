@@ -194,6 +194,7 @@ def test_machines_and_upgrades(lines: str, gpu: bool, surge: int, read: Callable
     assert (value(pool, "gpu"), value(pool, "surge_nodes")) == (gpu, surge)
 
 
+@pytest.mark.medium
 def test_public_nodes_pull_with_their_own_addresses(check: Callable[..., Any]) -> None:
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 500, template: {spec: {containers: [{name: a, image: busybox}]}}}\n"
     text = BASE.replace("CLUSTER", KEPT) + POOL.replace("LINES", "node_count = 500")

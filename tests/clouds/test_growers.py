@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 GROUP = """module "eks" {
   source  = "terraform-aws-modules/eks/aws"
   version = "~> 21.0"

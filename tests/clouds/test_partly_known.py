@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 
 class Result:
     """The model and the verdicts of a tree."""
@@ -359,7 +361,6 @@ spec:
     assert all(result.undecided.values()), result.undecided
 
 
-@pytest.mark.medium
 def test_lists_that_double_have_a_bound(read: Callable[[str], Result]) -> None:
     rows = ['variable "c" {}', 'variable "more" {}', "locals {", "  b0 = [1]"]
     for at in range(1, 40):

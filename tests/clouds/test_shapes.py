@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 
 @pytest.fixture
 def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[[Mapping[str, str]], dict[str, Any]]:
@@ -296,7 +298,6 @@ resource "google_container_node_pool" "h100" {
 """
 
 
-@pytest.mark.medium
 def test_5_roots_joined_by_names(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read({"core/network/main.tf": NETWORK, "core/cluster/main.tf": CONTROL, "core/pools/gpu/main.tf": POOL})
     assert links(data) == {"h100": ['managed["managed"]']}
@@ -644,7 +645,6 @@ BODY = """{
   }"""
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("body", [BODY, f"jsonencode({BODY})"], ids=["object", "jsonencode"])
 def test_13_clusters_of_arm(body: str, read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read({"main.tf": ARM % body})

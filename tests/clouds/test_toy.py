@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.model import Inventory
 
+pytestmark = pytest.mark.medium
+
 
 def register() -> None:
     registry.register("toy", str(Path(__file__).parent / "toy" / "profile"), "tests.clouds.toy.cloud")
@@ -118,7 +120,6 @@ def test_a_baseline_knows_the_cluster_from_elsewhere(
     assert "pod-range-too-small" not in run(*asked, "--baseline-file", "../kcheck-baseline.json")
 
 
-@pytest.mark.medium
 def test_generate_makes_a_cluster_that_reaches_the_intent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = generate(with_defaults("toy", {"nodes": 500}))

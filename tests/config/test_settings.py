@@ -358,6 +358,7 @@ def test_limits_have_the_names_that_rules_use(
     assert found.items() <= settings.load(["."]).limits.items()
 
 
+@pytest.mark.medium
 def test_suppressions(write: Callable[[Mapping[str, str]], Path]) -> None:
     base = "suppressions:\n  - {rule: kubenet-retiring, reason: next year, path: a}\n"
     write({"kcheck.yaml": base, "a/main.tf": CLUSTER, "b/main.tf": CLUSTER})

@@ -244,6 +244,7 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted([*kept, "main.tf"])
 
 
+@pytest.mark.medium
 @windows
 def test_a_run_that_is_killed_is_cleaned_up_after(tmp_path: Path) -> None:
     main = tmp_path / "main.tf"

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.medium
+
 JOB = """\
 apiVersion: batch/v1
 kind: Job
@@ -81,7 +83,6 @@ def job(name: str) -> str:
 # --- rounds
 
 
-@pytest.mark.medium
 def test_the_others_are_written_where_one_does_not_check_out(write: Write) -> None:
     write({"main.tf": CAPPED, **{f"{name}.yaml": job(name) for name in "abcdefgh"}})
     outcome = fix.fix(["."], Config(nodes={"": 1000}), rules=("job-never-cleaned", "pool-capped-by-default"))
@@ -105,7 +106,6 @@ def test_who_is_to_blame_is_found_by_halves(write: Write, monkeypatch: pytest.Mo
     assert len(runs) < 20
 
 
-@pytest.mark.medium
 def test_pools_that_share_the_target_are_mended_together_or_not_at_all(write: Write) -> None:
     """With half of them bigger, the share of the others would be another one."""
     group = 'p{0} = {{ instance_types = ["m5.xlarge"] }}\n    '

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str]], Path]
 
+pytestmark = pytest.mark.medium
+
 MET = ("training-pod-evictable-0", "node-subnet-slash-24-1")
 """Where a fix was refused that does what it is for: it stood beside another one, or had no place."""
 TREES = {
@@ -30,7 +32,6 @@ TREES = {
 CHOSEN = [name for number, name in enumerate(TREES) if LONG or number % 23 == 0 or name.startswith(MET)]
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("name", CHOSEN)
 def test_every_fix_that_is_offered_works(name: str, write: Write) -> None:
     write(TREES[name])

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.medium
+
 EXPANDER, UNREADY, REMOVED = "random-expander", "unready-tolerance-low", "removed-autoscaler-flag"
 
 # --- flags of the cluster autoscaler
@@ -63,7 +65,6 @@ spec:
 BOTH = (EXPANDER, UNREADY)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("rules", "before", "after"),
     [
@@ -174,7 +175,6 @@ dependencies:
 ARGO_CHART = ARGO.replace("chart: cluster-autoscaler", "path: charts/platform")
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("files", "place"),
     [

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 Writer = "Callable[[Mapping[str, str | bytes]], Path]"
 
 CLUSTER = """\
@@ -116,7 +118,6 @@ resource "azurerm_kubernetes_cluster" "main" {
 """
 
 
-@pytest.mark.medium
 def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     folder = write({"main.tf": AUTOSCALED})
     assert fixed(folder) == ["main.tf"]
@@ -132,7 +133,6 @@ def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapp
     assert not left & {"idle-nodes-kept-long", "slow-node-deletion", "unready-tolerance-low"}
 
 
-@pytest.mark.medium
 def test_a_block_that_a_dynamic_one_makes_is_not_added(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     """Off here, it may be on in the next call: two blocks are refused then."""
     dynamic = """
@@ -292,7 +292,6 @@ variable "x" {
     assert outcome.refused == []
 
 
-@pytest.mark.medium
 def test_a_broken_line_where_a_fix_would_be_written(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     write(
         {

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from kcheck.source.findings import Finding
 
+pytestmark = pytest.mark.medium
+
 Write = "Callable[[Mapping[str, str | bytes]], Path]"
 
 JOB = """\
@@ -175,7 +177,6 @@ TOLERATION = """\
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("before", "taint", "after", "end"),
     [
@@ -344,7 +345,6 @@ MEMBER = """\
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("text", "before", "after"),
     [
@@ -546,7 +546,6 @@ FLAG    image: registry.k8s.io/kube-apiserver:v1.33.1
     assert fixed == text.replace("FLAG", "    - --max-mutating-requests-inflight=500\n")
 
 
-@pytest.mark.medium
 def test_pods_of_a_node_are_written_to_its_pool(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     text = """\
 resource "google_container_cluster" "train" {
@@ -667,7 +666,6 @@ resource "google_container_node_pool" "gpu" {
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("place", "zones", "moved", "kept"),
     [

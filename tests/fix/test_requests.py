@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.medium
+
 REQUESTS, LIMIT = "requests-not-measured", "limit-not-measured"
 CONFIG = Config(rules=(str(ROOT / "tests" / "fix" / "requests"),), select=(REQUESTS, LIMIT))
 """Rules by which each container should ask for 1500m, one called side for 2 cores, and for 3Gi, limited to 4Gi."""
@@ -191,7 +193,6 @@ TRAIN_JOB = """
 """
 
 
-@pytest.mark.medium
 def test_a_trainer_has_resources_by_another_name(write: Write) -> None:
     added = """\
 +    resourcesPerNode:

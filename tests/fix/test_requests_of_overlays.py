@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.medium
+
 ONE = replace(CONFIG, select=("train-not-measured",))
 """What is called train should ask for 1500m and 3Gi; all else is as it should be."""
 

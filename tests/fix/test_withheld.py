@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 LARGE = Config(nodes={"": 1000})
 
 
@@ -303,7 +305,6 @@ def gke(more: str = "", others: str = "", plane: str = "", auto: str = "false") 
     return {"main.tf": code}
 
 
-@pytest.mark.medium
 def test_a_range_of_pods_grows_where_there_is_room(check: Check) -> None:
     (change,) = only("pod-range-too-small", check, gke()).fix.changes  # type: ignore[union-attr]
     assert change.value == "10.16.0.0/14"
@@ -526,7 +527,6 @@ def test_the_setting_of_the_kubelets_is_named(check: Check) -> None:
     assert found.help == "no KubeletConfiguration is in its folder; add serializeImagePulls: false"
 
 
-@pytest.mark.medium
 def test_the_profile_of_the_autoscaler_is_named(check: Check) -> None:
     code = GKE_MODULE.replace("TYPE", "NO_RESERVATION").replace("min_count = 1", "min_count = 1, max_count = 300")
     found = only("balanced-autoscaling-profile", check, {"main.tf": code})
@@ -567,7 +567,6 @@ def upgraded(found: Finding) -> dict[str, object]:
     return {change.name: change.value for change in found.fix.changes} if found.fix else {}
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("machine", "kind", "more", "written"),
     [
@@ -591,7 +590,6 @@ def test_upgrades_add_no_scarce_machines(
     assert written or "max_surge = 0 and max_unavailable = 20" in found.help
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(("nodes", "severity"), [(60, "info"), (800, "warning")])
 def test_upgrades_of_smaller_pools_are_worth_knowing(check: Check, nodes: int, severity: str) -> None:
     code = SCARCE.replace("MACHINE", '"n2-standard-8"').replace("KIND", "").replace("MORE", "")
@@ -640,7 +638,6 @@ resource "google_container_node_pool" "cpu" {
 LITERAL = '"us-central1-a"'
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("own", "pool", "told"),
     [
@@ -916,7 +913,6 @@ def test_a_value_that_its_variable_refuses_is_not_written(check: Check, conditio
     assert found.help == f'validation of var.tier refuses "Standard"; set {where}'
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("condition", ['contains(["Free", "Standard"], var.tier)', "var.tier != var.other", "oops("])
 def test_a_value_that_its_variable_takes_or_may_take_is_written(check: Check, condition: str) -> None:
     code = TIER.replace("CONDITION", condition) + 'variable "other" {}\n'
@@ -1211,7 +1207,6 @@ def test_reserved_machines_of_google_may_wait_for_jobs(check: Check, code: str, 
     assert wastes(check, {"main.tf": code.replace("TYPE", kind)}) != paid
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("code", [AKS_POOL, AKS_MODULE])
 @pytest.mark.parametrize("more", [OF_GROUP, ""])
 def test_reserved_machines_of_azure_may_wait_for_jobs(check: Check, code: str, more: str) -> None:
@@ -1350,7 +1345,6 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("code", "machine", "fixed"),
     [
@@ -1370,7 +1364,6 @@ def test_a_disk_is_written_that_the_machines_take(check: Check, code: str, machi
     assert fixed or "choose a disk type" in found.help
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("policy", ["", 'placement_policy {\n    type = "COMPACT"\n  }'])
 def test_any_zone_is_no_help_for_nodes_that_stay_together(check: Check, policy: str) -> None:
     code = GKE_POOL.replace("TYPE", "NO_RESERVATION").replace(

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.medium
+
 TTL, DNS, PULL, QUEUE = "job-never-cleaned", "host-network-dns", "image-pulled-every-start", "queue-label-missing"
 RETIRED, KARPENTER = "retired-registry", "karpenter-disrupts-training"
 CONFIG = Config(nodes={"": 1000})
@@ -77,7 +79,6 @@ def job(more: str, text: str = JOB) -> str:
     return text.replace("  {more}\n", indent(dedent(more).strip("\n") + "\n", "  ") if more else "")
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("before", "after"),
     [

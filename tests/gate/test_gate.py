@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     Write = Callable[[Mapping[str, str | bytes]], Path]
     Git = Callable[..., str]
 
+pytestmark = pytest.mark.medium
+
 
 def cluster(name: str = "main", nodes: int = 300, *, sku: str = "Free", plugin: str = "kubenet") -> str:
     return f"""\
@@ -119,7 +121,6 @@ def test_today_can_be_given(write: Write, monkeypatch: pytest.MonkeyPatch) -> No
     assert "KCHECK_TODAY=tomorrow: give a day, such as KCHECK_TODAY=2026-11-22" in result.stderr
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("change", "new"),
     [
@@ -151,7 +152,6 @@ def test_what_gets_worse_is_new(write: Write) -> None:
     assert finding["severity"] == "error"
 
 
-@pytest.mark.medium
 def test_another_caller_of_a_module_is_new(write: Write) -> None:
     module = cluster().replace('"train"', "var.name") + 'variable "name" {}\n'
     call = 'module "{0}" {{\n  source = "../modules/k"\n  name   = "{0}"\n}}\n'
@@ -176,7 +176,6 @@ def gone(*arguments: str) -> str:
     return run("check", "--baseline", *arguments).stderr
 
 
-@pytest.mark.medium
 def test_what_is_gone_is_told_and_taken_out(write: Write) -> None:
     folder = write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline")
@@ -189,7 +188,6 @@ def test_what_is_gone_is_told_and_taken_out(write: Write) -> None:
     assert [item["path"] for item in data if item["rule"] == FREE] == ["b/main.tf"]
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -215,7 +213,6 @@ def test_what_was_not_looked_at_is_not_gone(arguments: list[str], write: Write) 
     assert "1 entry" in gone()
 
 
-@pytest.mark.medium
 def test_what_is_gone_of_a_part(write: Write) -> None:
     write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline", "--nodes", "350", "b", "a/")
@@ -290,7 +287,6 @@ def test_baseline_of_a_part_keeps_the_rest(write: Write) -> None:
     }
 
 
-@pytest.mark.medium
 def test_settings_name_the_baseline(write: Write) -> None:
     folder = write({"main.tf": cluster(), "kcheck.yaml": "baseline: stock/known.json\n"})
     result = run("check")
@@ -435,7 +431,6 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "change",
     [
@@ -458,7 +453,6 @@ def test_what_other_files_say_of_it_brings_nothing_back(change: dict[str, str | 
     assert "job.yaml" not in gone()
 
 
-@pytest.mark.medium
 def test_another_pool_in_a_subnet_that_is_too_small_brings_nothing_back(write: Write) -> None:
     subnet = 'resource "azurerm_subnet" "nodes" {\n  name = "n"\n  address_prefixes = ["10.0.0.0/26"]\n}\n'
     own = GPU_POOL.replace("  name ", "  vnet_subnet_id = azurerm_subnet.nodes.id\n  name ", 1)
@@ -471,7 +465,6 @@ def test_another_pool_in_a_subnet_that_is_too_small_brings_nothing_back(write: W
         assert ("subnet-too-small", "subnet.tf") not in found("--baseline")
 
 
-@pytest.mark.medium
 def test_moved_files_are_followed(write: Write) -> None:
     folder = write({"infra/main.tf": cluster(), "deploy/job.yaml": GPU_JOB})
     run("baseline")
@@ -539,7 +532,6 @@ def test_files_that_are_no_baseline(text: str, message: str, write: Write) -> No
     assert message in result.stderr
 
 
-@pytest.mark.medium
 @given(
     st.recursive(
         st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
@@ -594,7 +586,6 @@ def changed(*arguments: str, base: str = "HEAD") -> list[tuple[str, str]]:
     return found("--diff-base", base, *arguments)
 
 
-@pytest.mark.medium
 def test_what_was_there_is_not_told(write: Write, git: Git) -> None:
     commit(git, write, {"main.tf": cluster()})
     assert changed() == []
@@ -604,7 +595,6 @@ def test_what_was_there_is_not_told(write: Write, git: Git) -> None:
     assert changed() == []
 
 
-@pytest.mark.medium
 def test_what_stands_in_a_changed_line_is_told(write: Write, git: Git) -> None:
     text = cluster()
     commit(git, write, {"main.tf": text})
@@ -622,7 +612,6 @@ def test_what_the_change_causes_is_told(write: Write, git: Git) -> None:
     assert (RETIRING, "main.tf") not in changed()
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("staged", [False, True])
 def test_new_files_are_told(staged: bool, write: Write, git: Git) -> None:
     commit(git, write, {"a/main.tf": cluster()})
@@ -650,7 +639,6 @@ def test_what_a_deleted_file_causes_is_told(write: Write, git: Git) -> None:
     assert (FREE, "x/main.tf") in changed()
 
 
-@pytest.mark.medium
 def test_a_deleted_folder_was_there(write: Write, git: Git) -> None:
     module = 'output "nodes" {\n  value = 5\n}\n'
     text = cluster().replace("300", "local.nodes")
@@ -663,7 +651,6 @@ def test_a_deleted_folder_was_there(write: Write, git: Git) -> None:
     assert (RETIRING, "main.tf") not in changed()
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(("old", "new"), [("infra/main.tf", "infra/aks.tf"), ("infra/main.tf", "platform/aks/main.tf")])
 def test_moved_files_are_no_change(old: str, new: str, write: Write, git: Git) -> None:
     folder = commit(git, write, {old: cluster(), "k/pod.yaml": "kind: Pod\n"})
@@ -740,7 +727,6 @@ def test_changed_lines_of_long_files(count: int) -> None:
     assert [i for i, is_new in enumerate(told) if is_new] == [1, 20, len(new) - 4]
 
 
-@pytest.mark.medium
 def test_settings_are_those_of_then(write: Write, git: Git) -> None:
     text = cluster().replace("300", "5")
     commit(git, write, {"main.tf": text, "kcheck.yaml": "nodes: 5\n"})
@@ -793,7 +779,6 @@ def test_no_common_ancestor(write: Write, git: Git) -> None:
     assert {path for _, path in changed(base="main")} == {"b.tf"}
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("name", ['a "b".tf', "grö ße.tf", "new\nline.tf", "-x.tf", "a:b.tf"])
 def test_odd_names(name: str, write: Write, git: Git) -> None:
     commit(git, write, {name: cluster()})
@@ -812,7 +797,6 @@ def test_submodules_and_links_are_left_alone(write: Write, git: Git, tmp_path: P
     assert changed() == []
 
 
-@pytest.mark.medium
 def test_in_the_middle_of_a_merge(write: Write, git: Git) -> None:
     commit(git, write, {"a.tf": cluster("a", nodes=20), "b.tf": ""})
     git("switch", "-qc", "work")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.medium
+
 REASON = "as it was on Monday"
 CLUSTER = """\
 resource "azurerm_kubernetes_cluster" "main" {
@@ -81,7 +83,6 @@ def added(before: str, after: str) -> list[str]:
     return [line for line in after.splitlines() if line not in before.splitlines()]
 
 
-@pytest.mark.medium
 def test_behind_a_value_and_above_a_block(write: Write) -> None:
     assert added(CLUSTER, silenced("main.tf", CLUSTER, write)) == [
         f'  sku_tier = "Free" # kcheck: ignore[free-control-plane] {REASON}',
@@ -217,7 +218,6 @@ def test_a_reason_is_needed(reason: str, write: Write) -> None:
     assert (folder / "main.tf").read_text() == CLUSTER
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("change", [("\n", "\r\n"), ("  ", "\t")])
 def test_styles_are_kept(change: tuple[str, str], write: Write) -> None:
     after = silenced("main.tf", CLUSTER.replace(*change), write)
@@ -226,7 +226,6 @@ def test_styles_are_kept(change: tuple[str, str], write: Write) -> None:
     assert after.count("\r\n") == (after.count("\n") if change[1] == "\r\n" else 0)
 
 
-@pytest.mark.medium
 def test_terraform_fmt_agrees(write: Write, terraform: str) -> None:
     text = CLUSTER.replace("{\n", "{ # a comment\n", 1).replace('"Free"', '"Free" # cheap')
     subprocess.run([terraform, "fmt", "-check", "-diff", "-"], input=text, text=True, check=True, capture_output=True)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.medium
+
 SCHEMA = json.loads((ROOT / "docs" / "kcheck.schema.json").read_text())
 
 CLUSTER = """
@@ -85,7 +87,6 @@ def test_simple_repository(write: Write) -> None:
     assert "`kcheck init --write` writes these files" in result.stderr
 
 
-@pytest.mark.medium
 def test_workspaces_are_entries_of_their_own(write: Write) -> None:
     sized = 'variable "nodes" {}\n' + CLUSTER.replace("12", 'terraform.workspace == "prod" ? var.nodes : 2')
     write({"main.tf": sized, "envs/prod.tfvars": "nodes = 300\n"})
@@ -137,7 +138,6 @@ def test_one_entry_for_each_root_with_its_target(write: Write) -> None:
     assert "# nodes: 2000  # up to 1,500 today" in text
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("files", "entries"),
     [
@@ -262,7 +262,6 @@ def test_what_is_excluded(folders: list[str], wanted: list[str]) -> None:
     assert clusters.folders_to_exclude(folders) == wanted
 
 
-@pytest.mark.medium
 def test_many_clusters_are_a_line_each(write: Write) -> None:
     write({f"c{number}/main.tf": CLUSTER for number in range(9)})
     assert len(proposed()["clusters"]) == 9
@@ -417,7 +416,6 @@ def test_what_cannot_be_added_to_is_left_alone(text: str, why: str, write: Write
     assert Path(".pre-commit-config.yaml").read_text() == text
 
 
-@pytest.mark.medium
 @given(st.data())
 def test_any_list_of_hooks_keeps_its_bytes(data: st.DataObject) -> None:
     """Whatever the indentation, comments and gaps, the old lines are there, in order, and the rest is the hook."""

@@ -518,6 +518,7 @@ def test_every_source_is_named_in_the_readme() -> None:
             assert file.rsplit("/", 1)[0] in readme
 
 
+@pytest.mark.medium
 def test_the_examples_have_no_problems_but_kinds_without_a_schema_here() -> None:
     files = sorted((ROOT / "examples").glob("*/manifests/*.yaml"))
     assert len(files) >= 7

@@ -81,6 +81,7 @@ def test_what_a_schema_says_otherwise_is_told(change: dict[str, Any], words: lis
     assert [text for left_out, text in crds.differences(ours, theirs, {}, "x") if not left_out] == words
 
 
+@pytest.mark.medium
 def test_crds_are_read_from_a_git_directory_at_a_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gits, out, schemas = tmp_path / "gits", tmp_path / "out", tmp_path / "schemas"
     repository = gits / "own+things"

@@ -480,6 +480,7 @@ RENDER = Config(render="helm", nodes={"": 400})
 ONE = {name: text for name, text in TRAIN.items() if "more" not in name}
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("helm")
 def test_rendered_manifests_point_at_templates_and_values(check: Check) -> None:
     found = [f for f in check(ONE, RENDER).findings if f.rule == "docker-hub-image"]
@@ -493,6 +494,7 @@ def test_rendered_manifests_point_at_templates_and_values(check: Check) -> None:
     assert {f.severity for f in found} == {Severity.ERROR}
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("helm")
 def test_nothing_rendered_is_edited(write: Write) -> None:
     write(ONE)
@@ -549,6 +551,7 @@ def test_further_values(check: Check) -> None:
     assert not any("pytorch" in text for text in details)
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("helm")
 @pytest.mark.parametrize(
     ("content", "message"),
@@ -574,6 +577,7 @@ def test_what_helm_says_is_a_finding(content: dict[str, str], message: str, chec
     assert not [w for w in result.world.inventory.workloads if w.kind == "Job"]
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("helm")
 def test_a_slow_helm_is_stopped(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcheck.kubernetes.render.TIMEOUT", 1)
@@ -619,6 +623,7 @@ def test_flags_that_make_no_sense(flags: list[str], message: str, write: Write) 
     assert message in run.output
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("helm")
 def test_settings_ask_for_it_too_but_only_the_command_line_runs_a_program(write: Write) -> None:
     write({**ONE, "kcheck.yaml": "render: helm\nhelm_values: [more.yaml]\n", "more.yaml": "nodes: 123\n"})

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 KINDS = objects.Kinds(
     frozenset({"Deployment", "DaemonSet", "CronJob", "Job", "Pod", "Service", "PriorityClass", "Trainer", "Namespace"})
 )
@@ -131,7 +133,6 @@ def test_two_overlays_of_one_base(write: Callable[[Mapping[str, str]], Path]) ->
     assert not any("base" in name for name in found)
 
 
-@pytest.mark.medium
 def test_one_cause_in_a_base_is_one_finding(check: Callable[..., Result]) -> None:
     files = {**OVERLAYS, "base/deployment.yaml": GPU.format(image="nginx:1.27"), "main.tf": AKS % "train"}
     result = check(files, Config(nodes={"": 1000}))
@@ -352,7 +353,6 @@ def test_kustomizations_that_multiply_end(check: Callable[..., Result]) -> None:
     assert time.perf_counter() - begin < 60
 
 
-@pytest.mark.medium
 def test_a_long_chain_ends(check: Callable[..., Result]) -> None:
     files = {f"{i}/kustomization.yaml": f"resources: [../{i + 1}]\n" for i in range(300)}
     assert any("nested too deeply" in note for note in notes(check(files)))
@@ -491,7 +491,6 @@ def kubectl() -> str:
     return path
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("case", CASES)
 def test_renders_as_kubectl_does(case: str, write: Callable[[Mapping[str, str]], Path], kubectl: str) -> None:
     write({"web.yaml": WEB, **CASES[case]})

@@ -487,6 +487,7 @@ def test_ports_anti_affinity_and_memory(read: Read) -> None:
     ]
 
 
+@pytest.mark.medium
 @given(
     st.integers(0, 10**6),
     st.sampled_from(["", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "e3", "E2"]),
@@ -502,6 +503,7 @@ def test_quantities_are_rounded_up(number: int, suffix: str, times: int) -> None
     assert exact <= found < exact + 1
 
 
+@pytest.mark.medium
 @given(st.text(max_size=8))
 def test_any_text_is_a_quantity_or_not(text: str) -> None:
     try:

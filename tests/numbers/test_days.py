@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 CODE = """
 resource "aws_eks_cluster" "VERSION" {
   name    = "VERSION"

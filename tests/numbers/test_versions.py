@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 EKS = """
 resource "aws_eks_cluster" "main" {
   name    = "train"

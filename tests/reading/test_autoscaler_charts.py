@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 CLUSTER = """
 resource "aws_eks_cluster" "main" {
   name = "train"
@@ -41,7 +43,6 @@ def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., Any]:
     return fields
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("lines", "version"),
     [
@@ -81,13 +82,11 @@ VALUES = """
   ]"""
 
 
-@pytest.mark.medium
 def test_values_of_the_chart(read: Callable[..., Any]) -> None:
     names = ("max_nodes", "skip_local_storage", "unneeded_time", "scan_interval", "cpu")
     assert read(CLUSTER + RELEASE % VALUES, *names) == [40, False, 120, 30, 250]
 
 
-@pytest.mark.medium
 def test_custom_arguments_by_number(read: Callable[..., Any]) -> None:
     lines = '  set {\n    name  = "customArgs[0]"\n    value = "--scale-down-unneeded-time=2m"\n  }'
     assert read(CLUSTER + RELEASE % lines, "unneeded_time") == [120]
@@ -143,7 +142,6 @@ resource "azurerm_kubernetes_cluster" "main" {
 """
 
 
-@pytest.mark.medium
 def test_profile_of_aks(read: Callable[..., Any]) -> None:
     names = ("balance", "skip_local_storage", "skip_system_pods", "grace", "delay_after_delete", "managed", "cpu")
     assert read(AKS % "", *names) == [False, False, True, 600, None, True, None]
@@ -193,7 +191,6 @@ def test_auto_provisioning_is_work_without_pools(read: Callable[..., Any]) -> No
     assert read(alone % "true", "max_cores") == [1000]
 
 
-@pytest.mark.medium
 def test_limits_of_the_module(read: Callable[..., Any]) -> None:
     call = """
 module "gke" {

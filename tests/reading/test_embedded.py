@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 CLUSTER = """
 resource "aws_eks_cluster" "main" {
   name = "main"
@@ -78,7 +80,6 @@ def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[[str], dict[str
     return collect
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("style", STYLES)
 def test_values_of_a_release(style: str, read: Callable[..., dict[str, Any]]) -> None:
     (autoscaler,) = read(RELEASE % STYLES[style])["autoscalers"]
@@ -99,7 +100,6 @@ def test_names_of_charts(chart: str, read: Callable[..., dict[str, Any]]) -> Non
     assert len(read(text)["autoscalers"]) == 1
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
@@ -207,7 +207,6 @@ def test_workloads_in_terraform(style: str, read: Callable[..., dict[str, Any]])
     assert fields["cluster"]["value"] == "eks/aws_eks_cluster.main"
 
 
-@pytest.mark.medium
 def test_findings_and_fixes_stand_in_the_code(write: Callable[[Mapping[str, str]], Path]) -> None:
     values = """
   values = [<<-EOT
@@ -229,7 +228,6 @@ def test_findings_and_fixes_stand_in_the_code(write: Callable[[Mapping[str, str]
     assert new.decode() == wanted
 
 
-@pytest.mark.medium
 def test_flags_that_the_version_does_not_know(write: Callable[[Mapping[str, str]], Path]) -> None:
     values = (
         "  values = [<<-EOT\n    extraArgs:\n      max-empty-bulk-delete: 50\n    image: {tag: v1.33.0}\n  EOT\n  ]"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 JOB = """apiVersion: batch/v1
 kind: Job
 metadata:
@@ -138,7 +140,6 @@ def test_a_workload_that_signs_in_does_not_hide_others(check: Check) -> None:
     assert finding.message.startswith("Job small needs 200 anonymous Docker Hub pulls")
 
 
-@pytest.mark.medium
 def test_nodes_of_gke_ask_a_public_cache_first(check: Check) -> None:
     (finding,) = hub(check({"main.tf": GKE.format(config=""), "job.yaml": job("ubuntu:24.04")}))
     assert finding.severity.word == "info"  # Docker's own images are there for sure
@@ -370,7 +371,6 @@ def test_a_daemon_set_is_only_where_its_labels_are(spec: str, severity: str, wor
     assert words in finding.message
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("spec", "nodes"),
     [

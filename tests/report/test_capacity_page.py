@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str]], Path]
 
+pytestmark = pytest.mark.medium
+
 EXAMPLES = ["ack-training", "aks-training", "eks-training", "gke-training", "selfmanaged-training"]
 BARE = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
 
@@ -29,7 +31,6 @@ def printed(form: str, *arguments: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_page_says_what_the_other_formats_say(example: str) -> None:
     with chdir(ROOT / "examples" / example):
@@ -69,7 +70,6 @@ def test_several_clusters_share_a_page(write: Write) -> None:
     assert "train (eks, a/main.tf:1), target 50 nodes: " in page.text
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("command", ["capacity", "simulate"])
 def test_clusters_of_one_module_are_told_apart(command: str, write: Write) -> None:
     call = 'module "eks" {\n  source = "../modules/eks"\n}\n'

@@ -34,6 +34,8 @@ from tests.places import TESTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+pytestmark = pytest.mark.medium
+
 SCHEMAS = TESTS / "schemas"
 EXAMPLES = sorted(path for path in (SCHEMAS.parent.parent / "examples").glob("*-training"))
 CLUSTER = """\
@@ -76,7 +78,6 @@ def sarif(report: Report) -> dict[str, Any]:
     return run
 
 
-@pytest.mark.medium
 def test_sarif_validates(report: Report) -> None:
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
     log = json.loads(render("sarif", report))
@@ -108,7 +109,6 @@ def replaced(text: str, replacements: list[dict[str, Any]]) -> str:
     return "".join(parts) + text[at:]
 
 
-@pytest.mark.medium
 def test_sarif_fixes_are_the_edits(report: Report) -> None:
     fixable = {finding.rule: finding for finding in report.findings if finding.fix is not None}
     seen = set()
@@ -131,7 +131,6 @@ def test_sarif_fixes_are_the_edits(report: Report) -> None:
     assert seen == set(fixable)
 
 
-@pytest.mark.medium
 def test_junit_validates(report: Report) -> None:
     schema = xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
     text = render("junit", report)
@@ -283,7 +282,6 @@ def test_several_formats_in_one_run(write: Callable[[Mapping[str, str]], Path]) 
     assert json.loads((folder / "out.json").read_text())["version"] == 1
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("name", FORMATS)
 def test_names_that_are_not_unicode(name: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     folder = write({})

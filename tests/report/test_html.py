@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     Write = Callable[[Mapping[str, str | bytes]], Path]
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*-training"))
 SUBNET = """\
 resource "azurerm_subnet" "nodes" {
@@ -68,7 +70,6 @@ def printed(*arguments: str, status: tuple[int, ...] = (0, 1)) -> str:
 # --- what it says
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_page_says_what_the_report_says(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / example)
@@ -118,7 +119,6 @@ def test_clusters_of_one_name_are_told_apart_by_their_roots(write: Write) -> Non
         assert f"{name} aks, declared at module/main.tf:6" in page.text
 
 
-@pytest.mark.medium
 def test_a_table_stands_for_many_clusters(write: Write) -> None:
     write({f"{number}/main.tf": SUBNET.replace("train", f"train-{number}") for number in range(8)})
     page = Page(printed())
@@ -176,7 +176,6 @@ def test_a_run_that_ended_early_or_failed_in_part_says_so_first(check: Check) ->
 # --- money
 
 
-@pytest.mark.medium
 def test_savings_of_several_findings_are_of_one_run(check: Check) -> None:
     autoscaler = '  auto_scaler_profile {\n    scale_down_unneeded  = "40m"\n    empty_bulk_delete_max = 1\n  }\n'
     pool = """\
@@ -373,7 +372,6 @@ def test_long_names_are_cut(name: str, check: Check) -> None:
     assert len(page) < 400_000
 
 
-@pytest.mark.medium
 def test_pages_are_written_to_files(write: Write) -> None:
     folder = write({"main.tf": SUBNET})
     result = CliRunner().invoke(cli, ["check", "-q", "--output-file", "html=report.html"])

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str]], Path]
 
+pytestmark = pytest.mark.medium
+
 POOLS = """
 variable "pools" {}
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Check = Callable[..., Result]
     Read = Callable[[Mapping[str, str]], Inventory]
 
+pytestmark = pytest.mark.medium
+
 CLUSTER = """
 resource "aws_eks_cluster" "main" {
   name    = "train"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 CLUSTER = """
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 OURS = {
     "fabric-not-enabled", "fabric-not-requested", "fabric-switched-off", "fabric-nodes-apart", "fabric-without-plugin",
     "job-across-fabrics",
@@ -309,7 +311,6 @@ def test_an_addon_that_is_not_known_may_be_the_one(check: Callable[..., Result])
     assert "fabric-not-enabled" in undecided(result)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
@@ -329,7 +330,6 @@ def test_how_pods_get_infiniband(files: dict[str, str], expected: set[str], chec
     assert found(check({"main.tf": AKS, **files})) == expected
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("more", "expected"),
     [

@@ -220,6 +220,7 @@ def test_one_slot_by_default_wastes_cards(launch: str, fires: bool, check: Calla
     assert ("gpus-without-process" in found(check({"job.yaml": text}))) == fires
 
 
+@pytest.mark.medium
 def test_only_the_newest_launcher_can_wait(check: Callable[..., Result]) -> None:
     """The operators of v1 have no such field: their launchers wait in an init container."""
     for version, fires in (("v1", False), ("v2beta1", True)):
@@ -320,6 +321,7 @@ def test_kueue_may_hold_all_jobs(check: Callable[..., Result]) -> None:
     assert "queue-label-missing" not in found(check({**files, "kueue.yaml": configuration}))
 
 
+@pytest.mark.medium
 def test_volcano_in_the_code_is_an_error_and_its_default_a_warning(check: Callable[..., Result]) -> None:
     job = (
         "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: train}\nspec:\n  tasks:\n    - name: worker\n"
@@ -395,6 +397,7 @@ def test_hooks_are_deleted_by_their_tool(mark: str, told: bool, check: Callable[
     assert ("job-never-cleaned" in found(check({"job.yaml": text}))) == told
 
 
+@pytest.mark.medium
 def test_azure_sizes_have_gpus(check: Callable[..., Result]) -> None:
     """So that what pods ask for decides where they land."""
     terraform = """

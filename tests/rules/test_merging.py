@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str]], Path]
 
+pytestmark = pytest.mark.medium
+
 MODULES = """
 module "vpc" {
   source  = "terraform-aws-modules/vpc/aws"

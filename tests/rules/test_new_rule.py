@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 Write = "Callable[[Mapping[str, str]], Path]"
 
 
@@ -24,7 +26,6 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(cli, list(arguments))
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("subject", new_rule.JUDGED)
 def test_a_new_rule_passes_its_test(subject: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     folder = write({})
@@ -158,7 +159,6 @@ examples:
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("old", "new", "status", "expected"),
     [
@@ -247,7 +247,6 @@ def test_an_own_rule_that_fails_is_no_bug_in_kcheck(
     assert f"policies/own/own-rule.yaml:{line.replace('rule own-rule', 'the rule')}" in done.output
 
 
-@pytest.mark.medium
 def test_strict_asks_for_what_kchecks_own_rules_have(write: Callable[[Mapping[str, str]], Path]) -> None:
     rule = RULE.replace("why: |\n", "why: |\n  Short.\nold: |\n").replace(
         '"Always"', '"Always" && size(container.image.text) > 3'

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 JOB = """
 apiVersion: batch/v1
 kind: Job
@@ -116,7 +118,6 @@ def test_shared_memory_is_for_what_has_nccl(image: str, told: bool, check: Check
     assert ("missing-shared-memory" in rules_of(check({"job.yaml": job(image)}))) == told
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("more", "told"),
     [

@@ -176,6 +176,7 @@ def prove(write: Callable[[Mapping[str, str]], Path], examples: list[dict[str, A
     return found.exit_code, found.stdout
 
 
+@pytest.mark.medium
 def test_examples_that_show_what_they_say(write: Callable[[Mapping[str, str]], Path]) -> None:
     labelled = JOB + "  labels:\n    team: ml\n"
     example = {"file": "a.yaml", "bad": JOB, "good": labelled}
@@ -227,6 +228,7 @@ MAIN = """resource "aws_eks_node_group" "gpu" {
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("fix", "fixed"),
     [

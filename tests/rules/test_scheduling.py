@@ -171,6 +171,7 @@ resource "helm_release" "priorities" {
 """
 
 
+@pytest.mark.medium
 def test_releases_may_bring_the_class_that_is_missing(check: Check) -> None:
     files = {
         "job.yaml": job(spec="      priorityClassName: high\n"),

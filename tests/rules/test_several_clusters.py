@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 POD = """
 spec:
   {more}
@@ -106,7 +108,6 @@ def test_settings_that_say_which_decide(check: Check) -> None:
     assert RULE in names(result)
 
 
-@pytest.mark.medium
 def test_many_clusters_are_not_all_named(check: Check) -> None:
     tree = {f"c{i}/main.tf": cluster(f"c{i}", taint=TAINT if i else "") for i in range(6)}
     result = check(tree | {"train.yaml": job()})

@@ -150,6 +150,7 @@ resource "google_container_node_pool" "gpu" {
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("location", "more", "wanted"),
     [
@@ -198,6 +199,7 @@ def test_pools_of_aks(more: str, wanted: set[str], check: Callable[..., Result])
     assert {name for name in found if name.startswith("spot-")} == wanted
 
 
+@pytest.mark.medium
 def test_a_cap_on_machines_of_unknown_size(check: Callable[..., Result]) -> None:
     code = AKS.replace('vm_size               = "Standard_NC24ads_A100_v4"', "vm_size               = var.size")
     result = check({"main.tf": code % "spot_max_price = 0.5"})

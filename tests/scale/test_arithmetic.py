@@ -136,6 +136,7 @@ def test_free_block(networks: list[str], taken: list[str], prefix: int, block: s
     assert ranges.free_block(networks, taken, prefix) == block
 
 
+@pytest.mark.medium
 @given(st.lists(st.tuples(st.integers(0, 255), st.integers(18, 28)), max_size=12), st.integers(17, 28))
 def test_free_block_overlaps_nothing(blocks: list[tuple[int, int]], prefix: int) -> None:
     taken = [str(parse_cidr(f"10.0.{third}.0/{length}")) for third, length in blocks]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 GKE = """
 resource "google_compute_subnetwork" "nodes" {
   name          = "nodes"
@@ -148,7 +150,6 @@ def capacity(files: Mapping[str, str], write: Callable[[Mapping[str, str]], Path
     return found
 
 
-@pytest.mark.medium
 def test_without_a_cap_all_of_it_is_too_small(check: Callable[..., Result]) -> None:
     assert "pod-range-too-small" in rules_of(check(gke("")))
     assert "pod-range-too-small" in rules_of(check(gke(PROVISIONING.replace("MOST", "20000"))))
@@ -159,7 +160,6 @@ def test_a_limit_of_provisioning_silences_what_lies_beyond(check: Callable[..., 
     assert rules_of(check(gke(PROVISIONING.replace("MOST", "800")))) == {"auto-provisioning-limits-low"}
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("flag", ["--max-nodes-total=13", "--cores-total=0:1000"])
 def test_a_cap_of_the_autoscaler_silences_what_lies_beyond(flag: str, check: Callable[..., Result]) -> None:
     silent = {"subnet-too-small", "pool-over-quota", "slow-upgrades"}
@@ -168,7 +168,6 @@ def test_a_cap_of_the_autoscaler_silences_what_lies_beyond(flag: str, check: Cal
     assert not found & silent
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("cores", "headline"), [(100, "Autoscaler allows at most 100 of 603 nodes"), (1000, None), (600_000, "")]
 )
@@ -184,7 +183,6 @@ def test_a_cap_on_cores_of_unknown_machines_is_compared_by_bounds(
     assert any(one.rule == rule for one in result.undecided) == (headline is None)
 
 
-@pytest.mark.medium
 def test_what_is_asked_for_is_judged_beyond_the_cap(check: Callable[..., Result]) -> None:
     """Who asks for more nodes wants to know everything that is in their way."""
     found = rules_of(check(eks("--max-nodes-total=13"), Config(nodes={"": 600})))

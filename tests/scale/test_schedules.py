@@ -43,6 +43,7 @@ def test_what_is_no_schedule_of_kubernetes(text: str) -> None:
     assert times(text) is None
 
 
+@pytest.mark.medium
 @given(st.text(max_size=40))
 def test_any_text_is_a_schedule_or_not(text: str) -> None:
     found = times(text)

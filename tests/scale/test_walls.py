@@ -208,6 +208,7 @@ def test_nodes_at_a_wall(text: str, mechanism: str, nodes: int, capacity: Callab
     assert at(capacity(text), mechanism) == nodes
 
 
+@pytest.mark.medium
 def test_walls_come_in_order_and_the_sentence_names_the_first(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(prefix=22, nodes=1000))
     numbers = [wall["nodes"] for wall in cluster["walls"] if wall["mechanism"] != "quota"]
@@ -544,6 +545,7 @@ def test_custom_networking_puts_pods_into_subnets_of_their_own(capacity: Callabl
     assert at(cluster, "pod-subnet") == 12  # two interfaces of ten, the first one is not for pods
 
 
+@pytest.mark.medium
 def test_json_has_the_fields_of_its_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES)
     examples = sorted(path.name for path in EXAMPLES.glob("*-training"))
@@ -651,6 +653,7 @@ def test_one_address_is_assumed_at_least(capacity: Callable[..., dict[str, Any]]
     assert (wall["at_least"], wall["at_most"]) == (50, None)
 
 
+@pytest.mark.medium
 def test_mechanisms_name_the_limits_that_make_them() -> None:
     """Pages of limits say which walls they make: what the code asks for must stand in the table."""
     folders = (Path(limits.__file__).parent, ROOT / "kcheck" / "clouds")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 CLUSTER = """
 resource "azurerm_kubernetes_cluster" "train" {
   name               = "train"
@@ -125,7 +127,6 @@ def test_image_takes_its_size_to_pull(write: Callable[[Mapping[str, str]], Path]
     assert one.case.cloud.pull == 20 * 1024 / parameters.parameters("aks")["bandwidth"].value
 
 
-@pytest.mark.medium
 def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Callable[[Mapping[str, str]], Path]) -> None:
     narrow = CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18")
     one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
@@ -141,7 +142,6 @@ def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Callable[[Map
     assert "without that:" in out
 
 
-@pytest.mark.medium
 def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]], Path]) -> None:
     one = found(
         write,
@@ -160,7 +160,6 @@ def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]],
     assert " pods on ready nodes wait: Docker Hub serves 100 fresh nodes in 6 hours without an account" in out
 
 
-@pytest.mark.medium
 def test_pods_without_an_image_at_the_deadline_never_start(write: Callable[[Mapping[str, str]], Path]) -> None:
     job = JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "200")
     write(
@@ -203,7 +202,6 @@ def test_text_fits_a_terminal(write: Callable[[Mapping[str, str]], Path]) -> Non
     assert "times the work itself" in out
 
 
-@pytest.mark.medium
 def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": CLUSTER.replace("10.128.0.0/9", "10.128.0.0/20"), "job.yaml": JOB})
     stopped = json.loads(run(".", "--format", "json")[1])
@@ -242,7 +240,6 @@ def test_a_gang_waits_for_the_machine_that_never_joins(write: Callable[[Mapping[
     assert "all wait for the last node" in results.deciding_factors(outcome)["wait"]
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("version", "flag"), [("1.24", "max-empty-bulk-delete"), ("1.33", "max-scale-down-parallelism")]
 )
@@ -254,7 +251,6 @@ def test_batches_are_named_after_the_flag_of_the_version(
     assert results.deciding_factors(outcome)["queue"].startswith(f"10 nodes at a time ({flag})")
 
 
-@pytest.mark.medium
 def test_idle_and_starting_nodes_have_a_cost(write: Callable[[Mapping[str, str]], Path]) -> None:
     outcome = results.run_scenario(found(write, {"main.tf": CLUSTER, "job.yaml": JOB}))
     parts = {name: outcome.part(phases) for name, phases in results.PARTS.items()}
@@ -270,7 +266,6 @@ def test_idle_and_starting_nodes_have_a_cost(write: Callable[[Mapping[str, str]]
     )
 
 
-@pytest.mark.medium
 def test_what_if_names_fixes_that_fix_takes(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": CLUSTER.replace('"5m"', '"30m"'), "job.yaml": JOB.replace("128", "400")})
     code, out, _ = run(".", "--what-if")
@@ -299,7 +294,6 @@ def test_wrong_use_is_told(arguments: tuple[str, ...], told: str, write: Callabl
     assert told in err
 
 
-@pytest.mark.medium
 def test_nodes_of_no_known_pool_are_one_pool(write: Callable[[Mapping[str, str]], Path]) -> None:
     bare = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
     write({"main.tf": bare})

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 CLUSTER = """
 resource "google_container_cluster" "train" {
   name = "train"
@@ -230,7 +232,6 @@ def test_what_is_printed_names_every_job(write: Callable[[Mapping[str, str]], Pa
     assert [one["name"] for one in told["runs"][0]["jobs"]] == ["a", "b"]
 
 
-@pytest.mark.medium
 def test_spot_machines_are_taken_away(write: Callable[[Mapping[str, str]], Path]) -> None:
     assert found(write, job("a", 20), spot=True).case.pools[0].spot
     write({"kcheck.yaml": "simulation: {spot_interruptions: 1}\n"})

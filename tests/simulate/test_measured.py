@@ -104,6 +104,7 @@ def test_output_names_what_was_measured_and_what_was_not(write: Callable[[Mappin
     assert told["runs"][0]["measured"] == ["boot 95 s", "stragglers 1.5%", "launch rate 5/s", "delete call 500 ms"]
 
 
+@pytest.mark.medium
 def test_extreme_delays_end(write: Callable[[Mapping[str, str]], Path]) -> None:
     for text in ("{loop: 0s, boot: 0s, boot_spread: 0s, launch_rate: 1000000}", "{loop: 999999h, launch_rate: 0.001}"):
         write({"kcheck.yaml": f"simulation: {text}\n", "main.tf": CLUSTER, "job.yaml": JOB})

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 EKS = """
 resource "aws_eks_cluster" "main" {
   name    = "train"
@@ -107,7 +109,6 @@ def built(write: Callable[[Mapping[str, str]], Path], text: str, price: int | No
     return found
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("tree", TREES)
 def test_every_command_says_the_same_of_a_rule(tree: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     write(TREES[tree])
@@ -165,7 +166,6 @@ def test_each_pool_has_its_own_price(write: Callable[[Mapping[str, str]], Path])
     assert "$0.10 to $0.19 per node-hour" in ran("simulate", ".")
 
 
-@pytest.mark.medium
 def test_price_of_the_user_is_that_of_all_pools(write: Callable[[Mapping[str, str]], Path]) -> None:
     one = built(write, TWO_POOLS, price=3_000)
     assert {pool.price for pool in one.case.pools} == {Price(30_000)}
@@ -180,7 +180,6 @@ def test_spot_pool_has_the_price_of_spot(write: Callable[[Mapping[str, str]], Pa
     assert spot.mills < usual.mills
 
 
-@pytest.mark.medium
 def test_nodes_without_a_price_are_named(write: Callable[[Mapping[str, str]], Path]) -> None:
     built(write, TREES["eks, a pool without a price"]["main.tf"])
     assert "per node-hour, without the nodes that have no list price: " in ran("simulate", ".")
@@ -188,7 +187,6 @@ def test_nodes_without_a_price_are_named(write: Callable[[Mapping[str, str]], Pa
     assert "$" not in ran("simulate", ".")
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(("version", "wide"), [("1.33", True), ("1.36", False)])
 def test_range_is_that_of_the_loops_of_a_version(
     version: str, wide: bool, write: Callable[[Mapping[str, str]], Path]
@@ -209,7 +207,6 @@ def test_batch_saves_little_with_the_loops_of_today() -> None:
     assert simulate(case).summary.total - simulate(large).summary.total < 120
 
 
-@pytest.mark.medium
 def test_what_may_be_nothing_is_not_said_and_no_warning(write: Callable[[Mapping[str, str]], Path]) -> None:
     """A large cluster whose largest job runs on few nodes: batches of deletions are no matter to it."""
     job = JOB.replace("nvidia.com/gpu: 4", "nvidia.com/gpu: 8").replace("128", "20")
@@ -220,7 +217,6 @@ def test_what_may_be_nothing_is_not_said_and_no_warning(write: Callable[[Mapping
     assert found["idle-nodes-kept-long"]["severity"] == "warning"
 
 
-@pytest.mark.medium
 def test_runs_that_are_too_large_grow_from_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     pools = (Pool("p", 1000, price=Price(1000)),)
     cloud = parameters.cloud_parameters("eks", parameters.loop_times(36)[0], lost=0, boot_sigma=0, stragglers=0)
@@ -233,7 +229,6 @@ def test_runs_that_are_too_large_grow_from_smaller_ones(monkeypatch: pytest.Monk
     assert told == pytest.approx(exact, rel=0.1)
 
 
-@pytest.mark.medium
 def test_fixes_below_100_nodes_are_shown(write: Callable[[Mapping[str, str]], Path]) -> None:
     """A cluster without a job is run as one for jobs; `check` does not say so of it."""
     write({"main.tf": GKE % "false"})
@@ -241,7 +236,6 @@ def test_fixes_below_100_nodes_are_shown(write: Callable[[Mapping[str, str]], Pa
     assert "balanced-autoscaling-profile" not in ran("check", ".", "--info")
 
 
-@pytest.mark.medium
 def test_what_a_person_has_to_change_is_shown_too(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": EKS % "1.33" + GROUP % ("a", "a", "m5.large", 450)})
     out = ran("simulate", ".", "--what-if")
@@ -252,7 +246,6 @@ def test_what_a_person_has_to_change_is_shown_too(write: Callable[[Mapping[str, 
     assert "by hand" in {one["safety"] for one in run["what_if"]}
 
 
-@pytest.mark.medium
 def test_what_if_reads_and_simulates_nothing_twice(
     write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,7 +263,6 @@ def test_what_if_reads_and_simulates_nothing_twice(
     assert len(settings) <= 1 + 4 + 1, "as it is, with each of four savings, with all fixes"
 
 
-@pytest.mark.medium
 def test_what_if_fixes_once_for_all_clusters(
     write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,7 +322,6 @@ def test_estimates_have_three_digits(number: float, expected: int) -> None:
     assert rough(number) == expected
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("cloud", ["eks", "aks"])
 def test_few_nodes_stand_for_many(cloud: str) -> None:
     """A run of 2,000 nodes, and that of 400 which stand for five each."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str]], Path]
 
+pytestmark = pytest.mark.medium
+
 SVG = "{http://www.w3.org/2000/svg}"
 FILES = {"main.tf": CLUSTER.replace('"5m"', '"30m"'), "job.yaml": JOB}
 WALLED = {"main.tf": CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18"), "job.yaml": JOB.replace("128", "400")}
@@ -94,7 +96,6 @@ def test_parts_and_nodes_of_the_table_are_those_of_the_picture(write: Write) -> 
 # --- a picture alone
 
 
-@pytest.mark.medium
 def test_a_picture_names_its_axes_and_what_is_idle(write: Write) -> None:
     write(FILES)
     svg = picture(".")
@@ -137,13 +138,11 @@ def test_labels_of_the_axis_are_round(write: Write) -> None:
     assert str(numbers[1])[0] in "125"
 
 
-@pytest.mark.medium
 def test_a_wall_has_a_line(write: Write) -> None:
     write(WALLED)
     assert "wall: 57 nodes, 3 of them in other pools" in list(picture(".").itertext())
 
 
-@pytest.mark.medium
 def test_a_picture_is_of_one_cluster(write: Write) -> None:
     write({"a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
     code, out, err = run(".", "--format", "svg")
@@ -154,7 +153,6 @@ def test_a_picture_is_of_one_cluster(write: Write) -> None:
 # --- a page
 
 
-@pytest.mark.medium
 def test_a_page_says_what_the_text_says(write: Write) -> None:
     write(FILES)
     words, text = page(".", "--what-if"), run(".", "--what-if")[1]
@@ -171,13 +169,11 @@ def test_a_page_says_what_the_text_says(write: Write) -> None:
     assert "saved by" in words.texts
 
 
-@pytest.mark.medium
 def test_without_what_if_nothing_is_said_of_fixes(write: Write) -> None:
     write(FILES)
     assert "What fixes would save" not in page(".").texts
 
 
-@pytest.mark.medium
 def test_what_stops_a_run_is_said_and_both_runs_are_drawn(write: Write) -> None:
     write(WALLED)
     words = page(".")
@@ -187,7 +183,6 @@ def test_what_stops_a_run_is_said_and_both_runs_are_drawn(write: Write) -> None:
     assert sum(text.startswith("Nodes over time: ") for text in words.texts) == 2
 
 
-@pytest.mark.medium
 def test_a_run_without_an_end_says_how_many_pods_end(write: Write) -> None:
     job = JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "200")
     late = job.replace("  template:", "  activeDeadlineSeconds: 7200\n  template:", 1)
@@ -206,7 +201,6 @@ def test_nodes_without_a_price_have_hours(write: Write) -> None:
     assert "$" not in "".join(Text(text).texts)
 
 
-@pytest.mark.medium
 def test_several_clusters_share_a_page(write: Write) -> None:
     write({"a/main.tf": CLUSTER, "b/main.tf": CLUSTER.replace('= "train"', '= "other"')})
     words = page(".")
@@ -215,7 +209,6 @@ def test_several_clusters_share_a_page(write: Write) -> None:
     assert [link for link in words.links if link.startswith("#")] == ["#run-1", "#run-2"]
 
 
-@pytest.mark.medium
 def test_a_page_needs_nothing_else(write: Write) -> None:
     write(FILES)
     text = run(".", "--format", "html")[1]

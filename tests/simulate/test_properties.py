@@ -20,6 +20,8 @@ from kcheck.simulate.run import simulate, summarize, trace
 from kcheck.simulate.scaler import Scaler
 from tests.places import LONG
 
+pytestmark = pytest.mark.medium
+
 CLOUD = Cloud(
     "aws", launch_rate=4, boot=170, boot_sigma=0.15, stragglers=0.01, straggler_mean=120, lost=0, pod_rate=2, pull=10, serial=True, shrinks_first=False,
     delete_call=0.5, delete_call_sigma=0, delete_latency=60, late=0, delete_tail=600, lookup_from=99, linger=60, loop=3, loop_per_node=0.01, loop_deleting=1, loop_sigma=0, taint_requests=1, event_requests=0, interruptions=0,
@@ -284,7 +286,6 @@ def test_node_that_never_joins_costs_the_time_out_and_the_back_off() -> None:
 # --- 9. the law of large numbers of nodes
 
 
-@pytest.mark.medium
 def test_deletion_is_linear_where_it_is_what_takes_time() -> None:
     flags: dict[str, Any] = {"minor": 20, "unneeded_time": 0, "delay_after_add": 0}
     cloud = replace(
@@ -323,7 +324,6 @@ def test_summary_needs_no_timeline(one: Case) -> None:
     assert summarize(one) == simulate(one).summary
 
 
-@pytest.mark.medium
 def test_run_leaves_no_rings_of_objects() -> None:
     """kcheck runs without a garbage collector."""
     gc.collect()
@@ -478,7 +478,6 @@ def test_deletions_on_their_way_count_for_the_minimum_of_a_pool(minor: int) -> N
     assert run.timeline[-1].launched == 10
 
 
-@pytest.mark.medium
 def test_run_whose_nodes_never_go_is_not_finished() -> None:
     run = simulate(case(20, batch=0))
     assert run.summary.pods_done == 20
@@ -596,7 +595,6 @@ def test_clocks_of_two_batches_start_where_a_loop_is_longer_than_they_run(unneed
 # --- what a run is compared with
 
 
-@pytest.mark.medium
 @given(
     runs, st.sampled_from([0, 1, 3, 100]), st.sampled_from([0.0, 5.0, 45.0]), st.integers(0, 100), st.integers(0, 100),
     st.sampled_from([0, 30.0]),

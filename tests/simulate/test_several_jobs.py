@@ -112,6 +112,7 @@ def test_a_queue_stops_a_job_for_a_higher_one_if_it_may() -> None:
     assert kept.summary.lost == 0
 
 
+@pytest.mark.medium
 def test_a_gang_loses_all_its_work_with_one_spot_machine() -> None:
     cloud = replace(CLOUD, interruptions=0.5)
     spot = (Pool("p", 100, spot=True),)

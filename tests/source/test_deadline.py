@@ -13,6 +13,8 @@ from kcheck.source import deadline
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.medium
+
 
 @pytest.fixture(autouse=True)
 def stopped() -> Iterator[None]:

@@ -444,6 +444,7 @@ def test_holes_without_partner(message: str) -> None:
         cel.holes(message)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("before", ["", "sys.modules['google.protobuf'] = None"])
 def test_works_without_protobuf(before: str) -> None:
     code = (

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.medium
+
 
 @pytest.mark.parametrize(
     ("text", "old", "new", "expected"),

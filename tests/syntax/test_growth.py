@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from kcheck.source.text import Edit
     from kcheck.syntax.insertion import Insertion
 
+pytestmark = pytest.mark.medium
+
 JOB = "kind: Job\nspec:\n  template:\n    spec:\n      containers:\n        - name: a\n          image: b:{i}\n"
 POOL = 'resource "pool" "p{i}" {{\n  max_count = {i}\n  labels = {{\n    a = 1\n  }}\n}}\n'
 
@@ -94,7 +96,6 @@ def test_the_keys_of_each_place(make: Callable[[int], tuple[Source, list[Span]]]
     assert work(200) <= 1.3 * 4 * work(50)
 
 
-@pytest.mark.medium
 @FILES
 def test_an_edit_at_each_place(make: Callable[[int], tuple[Source, list[Span]]]) -> None:
     def work(size: int) -> int:
@@ -105,7 +106,6 @@ def test_an_edit_at_each_place(make: Callable[[int], tuple[Source, list[Span]]])
     assert work(200) <= 1.3 * 4 * work(50)
 
 
-@pytest.mark.medium
 @FILES
 def test_edits_that_are_made_together(make: Callable[[int], tuple[Source, list[Span]]]) -> None:
     def work(size: int) -> int:

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 
 
-@pytest.mark.medium
 @given(VALUES, st.sampled_from([None, 2, "\t"]), st.booleans())
 def test_reads_what_the_library_writes(value: Any, indent: Any, escaped: bool) -> None:
     data = library.dumps(value, indent=indent, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
@@ -124,7 +125,6 @@ def findings() -> dict[str, str]:
     return {f.rule: f.message for f in linter.run(Tree(["."]), Config()).findings}
 
 
-@pytest.mark.medium
 def test_json_is_read_like_hcl(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf.json": library.dumps(CLUSTER, indent=2)})
     assert "400" in findings()["subnet-too-small"]

@@ -589,6 +589,7 @@ def test_is_template(data: bytes, expected: bool) -> None:
     assert yaml.is_template(data) is expected
 
 
+@pytest.mark.medium
 def test_is_template_is_linear() -> None:
     """A quadratic search would take hours for these."""
     assert not yaml.is_template(b"{{" * 500_000 + b" #" * 500_000)
@@ -619,6 +620,7 @@ PLAIN = st.one_of(
 STYLES: list[Style] = ["plain", "single", "double", "literal", "folded"]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("loader", BOTH)
 @given(written=PLAIN, style=st.sampled_from(STYLES))
 @example("yes", "plain")

@@ -115,6 +115,7 @@ def test_the_place_is_noted(check: Callable[..., Result]) -> None:
     assert len(result.world.inventory.clusters) == 1
 
 
+@pytest.mark.medium
 def test_modules_that_call_each_other_twice(check: Callable[..., Result]) -> None:
     files = {"m20/main.tf": 'resource "aws_subnet" "a" {\n}\n'}
     for level in range(20):

@@ -115,6 +115,7 @@ def test_random_expressions(terraform: str, tmp_path: Path) -> None:
     assert [(e, a, b) for e, a, b in zip(expressions, got, wanted, strict=True) if a != b] == []
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "text",
     [
@@ -198,6 +199,7 @@ def test_identity_survives(text: str) -> None:
     assert datum.symbol == Symbol("azurerm_subnet.a", "id")
 
 
+@pytest.mark.medium
 def test_every_function_is_compared(terraform: str, tmp_path: Path) -> None:
     """What Terraform has is in the comparison, or kcheck says why it cannot know it."""
     run = subprocess.run([terraform, "metadata", "functions", "-json"], capture_output=True, text=True, check=True, cwd=tmp_path)  # fmt: skip

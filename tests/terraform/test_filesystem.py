@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from kcheck.terraform.console import Answer
 
+pytestmark = pytest.mark.medium
+
 FILES: dict[str, str] = {
     "main.tf": "locals {\n  greeting = \"Hello $${name}\"\n}\n",
     "a.txt": "plain\n",

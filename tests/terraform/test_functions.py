@@ -389,6 +389,7 @@ def test_reasons() -> None:
     assert reason_for("core::uuid").startswith("core::uuid()")
 
 
+@pytest.mark.medium
 def test_no_argument_makes_a_function_fail_in_its_own_way() -> None:
     """Whatever it is given, a function answers or reports an error of Terraform's."""
     pick = random.Random(11)

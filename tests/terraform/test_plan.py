@@ -21,6 +21,8 @@ from kcheck.report import model
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+pytestmark = pytest.mark.medium
+
 CODE = """
 variable "vpc" {
   default = "x"
@@ -139,7 +141,6 @@ def check(path: str) -> linter.Result:
     return linter.run(Tree([path]), Config())
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("indent", [None, 2])
 def test_a_plan_gives_the_model_of_its_code(indent: int | None, write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"code/main.tf": CODE, "code/eks/main.tf": MODULE, "plan.json": json.dumps(plan(), indent=indent)})
@@ -337,7 +338,6 @@ def test_what_is_no_plan(text: str, message: str, write: Callable[[Mapping[str, 
 WRONG: list[Any] = [[], ["x"], [None], "x", 1, True, {"references": "x"}, {"references": ["var.x", "module.a", 1]}]
 
 
-@pytest.mark.medium
 @given(found=st.sampled_from(["eks", "gke"]).map(lambda cloud: plan() if cloud == "eks" else gke()), data=st.data())
 def test_a_plan_of_another_shape_is_read_or_refused(found: dict[str, Any], data: st.DataObject) -> None:
     places: list[tuple[Any, Any]] = []

@@ -80,6 +80,7 @@ def test_versions_and_defaults_make_sense(source: str, row: dict[str, object]) -
     assert set(lacks) <= configuration.variables.keys(), source
 
 
+@pytest.mark.medium
 def test_no_fix_writes_what_a_version_lacks(write: Callable[[Mapping[str, str]], Path]) -> None:
     """Kubenet's successor needs an argument that the module has from 7.5 on."""
     call = 'module "aks" {\n  source  = "Azure/aks/azurerm"\n  version = "%s"\n  prefix  = "x"\n  resource_group_name = "x"\n}\n'

@@ -58,6 +58,7 @@ def test_only_the_last_loads_use_kept_results(bench: Any, tmp_path: Path) -> Non
     assert not any("--no-cache" in load.command for load in bench.all_loads(tmp_path, {}, None, cache=False))
 
 
+@pytest.mark.medium
 def test_a_load_is_printed_with_its_goals(bench: Any, tmp_path: Path) -> None:
     command = [sys.executable, "-c", "pass"]
     beside = (bench.Beside("python", command, 10_000), bench.Beside("itself", command))

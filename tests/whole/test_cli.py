@@ -127,6 +127,7 @@ def test_json_report() -> None:
     assert order == sorted(order)
 
 
+@pytest.mark.medium
 def test_undecided_names_the_input(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": CLUSTER + POOL})
     data = report(".")
@@ -138,6 +139,7 @@ def test_undecided_names_the_input(write: Callable[[Mapping[str, str]], Path]) -
     assert "1 input unknown" in text
 
 
+@pytest.mark.medium
 def test_var_file_and_nodes_decide(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": CLUSTER + POOL, "big.tfvars": "most = 390\n"})
     rules = {finding["rule"] for finding in report(".", "--var-file", "big.tfvars")["findings"]}

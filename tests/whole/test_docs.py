@@ -147,6 +147,7 @@ def test_output_in_the_readme_fits_a_terminal() -> None:
     assert [line for text in shown for line in text.splitlines() if len(line) > 100] == []
 
 
+@pytest.mark.medium
 def test_commands_are_found() -> None:
     """The readers above see what is there: else the tests of it would hold of nothing."""
     found = [call for path in WRITTEN for call in calls(path.read_text())]
@@ -317,6 +318,7 @@ def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> N
     assert "](" not in rule_page.as_markdown(mine, [mine]).replace("](../words.md#pool)", "")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("name", "lines"),
     [

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - {name: a, image: quay.io/a/b:1}\n"
 JOB = """apiVersion: batch/v1
@@ -86,7 +88,6 @@ def said(
     return run
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("name", TREES)
 def test_first_look_says_what_click_says(
     name: str,

@@ -118,6 +118,7 @@ resource "alicloud_cs_kubernetes_node_pool" "a" {
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("code", [GKE, ACK], ids=["gke", "ack"])
 def test_values_of_the_wrong_shape(code: str, write: Write) -> None:
     run_all(write, {"main.tf": code})
@@ -167,6 +168,7 @@ def test_limits_of_zero(limit: str, write: Write) -> None:
     run_all(write, {"main.tf": EKS, "job.yaml": JOB, "kcheck.yaml": settings})
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -17,6 +17,8 @@ from kcheck.engine import rules
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 
 def loaded(*arguments: str, cwd: Path) -> set[str]:
     """The modules that a run of kcheck imports, by their first name, or kcheck's own in full."""
@@ -131,7 +133,6 @@ def test_completion_knows_every_group_and_rule() -> None:
     assert complete_rules(click.Context(cli), click.Argument(["rule"]), "") == names
 
 
-@pytest.mark.medium
 def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
@@ -148,7 +149,6 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
 
 
-@pytest.mark.medium
 def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
@@ -156,7 +156,6 @@ def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> N
     assert not modules & {"kcheck.engine.rule_words", "kcheck.engine.expression_types", "kcheck.engine.rule_checks"}
 
 
-@pytest.mark.medium
 def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
@@ -176,7 +175,6 @@ def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None
     }
 
 
-@pytest.mark.medium
 def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text('resource "azurerm_resource_group" "a" {\n  name = "a"\n}\n')
     modules = loaded("check", ".", cwd=tmp_path)
@@ -190,7 +188,6 @@ def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.medium
 def test_nothing_looks_for_cycles_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     code = (

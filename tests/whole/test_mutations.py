@@ -24,6 +24,8 @@ from tests.places import LONG, load_script
 if TYPE_CHECKING:
     from fuzzing.corpus import Sample
 
+pytestmark = pytest.mark.medium
+
 MOST = int(os.environ.get("KCHECK_MUTATIONS", "0"))
 SMALL = [sample for sample in corpus.samples() if sum(map(len, sample.files.values())) < 5_000]
 FIXED = settings(
@@ -37,7 +39,6 @@ def drawn(number: int) -> Sample:
     return mutations.mutated(random.choice(SMALL), random)
 
 
-@pytest.mark.medium
 @FIXED
 @given(st.integers(0, 2**32), st.sampled_from(targets.COMMANDS))
 def test_no_command_ends_with_3(number: int, command: tuple[str, ...]) -> None:
@@ -46,7 +47,6 @@ def test_no_command_ends_with_3(number: int, command: tuple[str, ...]) -> None:
         assert targets.failure(command) == ""
 
 
-@pytest.mark.medium
 @FIXED
 @given(st.integers(0, 2**32))
 def test_bytes_outside_a_fix_stay(number: int) -> None:
@@ -55,7 +55,6 @@ def test_bytes_outside_a_fix_stay(number: int) -> None:
         assert targets.broken_promise(outcome) == ""
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("number", range(20 if LONG else 2))
 def test_same_output_twice(number: int) -> None:
     """Whatever the order of sets is."""
@@ -92,7 +91,6 @@ def test_mutations_are_repeatable_and_differ() -> None:
     assert len({repr(sample) for sample in found}) == 50
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("name", targets.targets())
 def test_every_target_takes_what_it_begins_with(name: str) -> None:
     target = targets.targets()[name]

@@ -91,6 +91,7 @@ def test_completion_scripts(shell: str) -> None:
     assert "_KCHECK_COMPLETE" in run.output
 
 
+@pytest.mark.medium
 def test_completion_of_the_real_program() -> None:
     """Also where kcheck itself decides how it ends."""
     code = "import sys; sys.argv = ['kcheck']; from kcheck.cli import main; main()"

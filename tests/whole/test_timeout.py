@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from kcheck.scale.world import World
 
+pytestmark = pytest.mark.medium
+
 JOB = """
 apiVersion: batch/v1
 kind: Job

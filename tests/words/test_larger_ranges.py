@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 VPC = """
 module "vpc" {{
   source  = "terraform-aws-modules/vpc/aws"

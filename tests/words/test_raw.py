@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 CONFIG = Config(rules=("policies",), select=("own-rule",))
 JOB = """apiVersion: batch/v1
 kind: Job
@@ -404,7 +406,6 @@ def test_kinds_that_are_read(
     assert bool(reading.problems) == (kinds is None)
 
 
-@pytest.mark.medium
 def test_an_object_of_more_values_than_anybody_has_written(write: Callable[[Mapping[str, str]], Path]) -> None:
     row = f"[{', '.join(['x'] * 1_000)}]"
     large = f"apiVersion: v1\nkind: A\na8:\n{f'- {row}{chr(10)}' * 101}"
