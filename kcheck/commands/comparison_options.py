@@ -124,7 +124,7 @@ def save_baseline(baseline: Baseline) -> None:
         if not fresh:
             with open(real, "rb") as file:
                 old = file.read()
-        saving.save([saving.File(real, baseline.path, old, baseline.dump(), fresh)])
+        saving.save([saving.File(baseline.path, baseline.path, old, baseline.dump(), fresh)])
     except (OSError, saving.SaveError) as error:
         raise click.UsageError(str(error)) from error
 

@@ -96,7 +96,7 @@ def fix_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) ->
         outcome = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
         save.save(outcome.files)
         again = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
-        made = {name: _read(name) for name in example.bad}
+        made = {name: _read(name) for name in filter(_is_inside, example.bad)}
     wrong = [f"`bad` is not mended: {refused.reason}" for refused in outcome.refused]
     expected = example.bad if example.fixed is None else example.fixed
     for name in sorted(expected.keys() | made.keys()):
@@ -205,13 +205,19 @@ def _written(files: Mapping[str, str]) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="kcheck-") as folder, contextlib.chdir(folder):
         os.mkdir(".git")  # settings are looked for no further up
         for name, text in files.items():
+            if not _is_inside(name):
+                continue
             path = os.path.normpath(name)
-            if os.path.isabs(path) or path.startswith(".."):
-                continue  # an example has no business outside of its folder
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             with open(path, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
         yield
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a file of an example is in the folder of the example; it has no business elsewhere."""
+    path = os.path.normpath(name)
+    return not os.path.isabs(path) and not path.startswith("..")
 
 
 def _read(path: str) -> str:
