@@ -476,7 +476,12 @@ def test_what_has_the_time_of_the_index_is_not_read(place: Place, monkeypatch: p
     place.git("update-index", "-q", "--really-refresh")
     monkeypatch.chdir(place.work)
     read: list[str] = []
-    monkeypatch.setattr("kcheck.files.system.read", lambda path: read.append(path) or b"")
+
+    def noted(path: str) -> bytes:
+        read.append(path)
+        return b""
+
+    monkeypatch.setattr("kcheck.files.system.read", noted)
     assert list(Difference(["."], "HEAD").overlay) == [str(place.work / "infra/main.tf")]
     assert read == [str(place.work / "infra/main.tf")]
     assert {entry.time for entry in Repository(["."], None).entries() if entry.name == b"infra/other.tf"} == {10**9}
