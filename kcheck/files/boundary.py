@@ -41,9 +41,8 @@ def around(paths: Iterable[str], outside: Iterable[str] = ()) -> Boundary:
 
 
 def leads_out(path: str) -> bool:
-    """Whether a name in a repository, or in a working directory without one, stands for something outside it."""
-    here = os.path.abspath(".")
-    owner = _owner(path) or (here if os.path.abspath(path).startswith(_with_separator(here)) else "")
+    """Whether a name in a repository stands for something outside it."""
+    owner = _owner(path)
     return bool(owner) and not contains_path(owner, path)
 
 

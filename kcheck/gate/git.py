@@ -109,16 +109,15 @@ class Difference:
         Its size and time tell at once; a time as late as that of the index tells nothing. What git would make of its
         bytes, by filters of the repository's settings, is not asked.
         """
-        path = os.path.join(self._repository.top, os.fsdecode(entry.name))
+        path = f"{self._repository.top}{os.sep}{os.fsdecode(entry.name)}"
         try:
             status = os.lstat(path)
         except OSError:
             return not entry.is_sparse
+        if (status.st_mtime_ns == entry.time < racy and status.st_size == entry.size) or status.st_size > MAX_BYTES:
+            return False
         if self._path(entry.name) != path or not stat.S_ISREG(status.st_mode):
             return not stat.S_ISLNK(status.st_mode)
-        is_dated = (status.st_size, status.st_mtime_ns) == (entry.size, entry.time) and entry.time < racy
-        if is_dated or status.st_size > MAX_BYTES:
-            return False
         import hashlib
 
         kind = hashlib.sha1 if len(entry.blob) == 40 else hashlib.sha256

@@ -171,13 +171,12 @@ class Repository:
             if match is None:
                 raise ConfigError(f"{_FLAG}: git lists files in a form that kcheck does not know")
             at = match.end()
-            if match["tag"] is None:
-                yield Entry(match["name"])
+            tag, mode, blob, name, second, nano, size = match.groups()
+            if tag is None:
+                yield Entry(name)
                 continue
-            time, size = (
-                (int(match["second"]) * 10**9 + int(match["nano"]), int(match["size"])) if match["size"] else (-1, -1)
-            )
-            yield Entry(match["name"], match["mode"].decode(), match["blob"].decode(), match["tag"] == b"S", time, size)
+            time, bytes_ = (int(second) * 10**9 + int(nano), int(size)) if size else (-1, -1)
+            yield Entry(name, mode.decode(), blob.decode(), tag == b"S", time, bytes_)
 
     def index_time(self) -> int:
         """Return when the index was written, in nanoseconds: a file as young may have changed since."""
