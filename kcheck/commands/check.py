@@ -24,7 +24,7 @@ _MOST = 10
 UNCHANGED = "kcheck: no relevant changes."
 
 
-@click.command("check", short_help="Report what breaks first and what is wasted.")
+@click.command("check", cls=options.HookCommand, short_help="Report what breaks first and what is wasted.")
 @options.with_config
 @options.usage
 @options.cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import wraps
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -125,7 +124,7 @@ def save_baseline(baseline: Baseline) -> None:
         if not fresh:
             with open(real, "rb") as file:
                 old = file.read()
-        saving.save([saving.File(real, baseline.path, old, baseline.dump(), fresh)])
+        saving.save([saving.File(baseline.path, baseline.path, old, baseline.dump(), fresh)])
     except (OSError, saving.SaveError) as error:
         raise click.UsageError(str(error)) from error
 
@@ -140,8 +139,7 @@ def _comparison(
 
     difference = None
     if diff_base is not None:
-        first = paths[0] if paths else "."
-        difference = Difference(first if system.is_folder(first) else os.path.dirname(first) or ".", diff_base)
+        difference = Difference(paths, diff_base, config.boundary)
         if difference.note:
             printing.note(f"kcheck: {difference.note}")
     run: Run = click.get_current_context().obj

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from kcheck.files import system
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from kcheck.engine.linter import Result
     from kcheck.files.tree import Tree
 
@@ -61,10 +63,13 @@ def is_nothing(arguments: list[str]) -> bool:
 
 def split(arguments: list[str]) -> tuple[tuple[str, ...], list[str], set[str]] | None:
     """The folders, the files of a commit, and the flags of a command line; None if there is any other option."""
-    paths, flags = [], set()
-    words = iter(arguments)
+    paths: list[str] = []
+    flags: set[str] = set()
+    words = iter(with_files_last(arguments, _VALUES))
     for word in words:
-        if word in _VALUES:
+        if word == "--":
+            paths += words
+        elif word in _VALUES:
             value = next(words, "")
             if value not in _VALUES[word]:
                 return None
@@ -76,4 +81,30 @@ def split(arguments: list[str]) -> tuple[tuple[str, ...], list[str], set[str]] |
         else:
             paths.append(word)
     touched = [path for path in paths if "--hook" in flags and not system.is_folder(path)]
+    if any(map(is_misplaced, touched)):
+        return None
     return tuple(path for path in paths if path not in touched), touched, flags
+
+
+def with_files_last(arguments: list[str], valued: Container[str]) -> list[str]:
+    """Put `--` before the first file that pre-commit passes, so that the name of a committed file is no option.
+
+    pre-commit appends the files of a commit to the options of its configuration, and all of them are there. `valued`
+    are the options that take the next word.
+    """
+    at = arguments.index("--hook") + 1 if "--hook" in arguments else len(arguments)
+    while at < len(arguments) and arguments[at] != "--":
+        word = arguments[at]
+        if _is_there(word) if word.startswith("-") else not system.is_folder(word):
+            return [*arguments[:at], "--", *arguments[at:]]
+        at += 2 if word in valued else 1
+    return arguments
+
+
+def is_misplaced(word: str) -> bool:
+    """Return whether an operand is an option behind the files, where it counts for nothing."""
+    return word.startswith("-") and not _is_there(word)
+
+
+def _is_there(path: str) -> bool:
+    return system.exists(path) or system.is_link(path)

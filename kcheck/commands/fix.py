@@ -23,7 +23,7 @@ _SHOWN = 20
 """How many of the things that are left are listed; `kcheck check` lists all."""
 
 
-@click.command("fix", short_help="Fix what can be fixed.")
+@click.command("fix", cls=options.HookCommand, short_help="Fix what can be fixed.")
 @options.with_config
 @options.usage
 @options.cache

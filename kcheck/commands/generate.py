@@ -184,7 +184,7 @@ def _files(made: dict[str, bytes], folder: str) -> list[File]:
         if not contains_path(folder, real):
             raise SaveError(f"nothing written: {target} is a link that leads out of {folder}")
         there = os.path.lexists(real)
-        result.append(File(real, target, (Disk().read(real) or b"") if there else b"", data, fresh=not there))
+        result.append(File(target, target, (Disk().read(real) or b"") if there else b"", data, fresh=not there))
     return result
 
 

@@ -78,7 +78,7 @@ def _given(context: click.Context, names: Collection[str | None]) -> list[str]:
             continue
         value = context.params[name]
         if isinstance(param, click.Argument):
-            words += value
+            words += (f"./{path}" if path.startswith("-") else path for path in value)
         elif isinstance(value, bool):
             words.append((param.opts if value else param.secondary_opts)[0])
         else:

@@ -77,6 +77,18 @@ hook = click.option(
     "--hook", is_flag=True,
     help="For pre-commit: PATHs that are files are those of the commit; do nothing unless one of them matters.",
 )  # fmt: skip
+
+
+class HookCommand(click.Command):
+    """A command with --hook, to which pre-commit appends names of files."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line; names of files are no options."""
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        valued = {name for option in options if not option.is_flag for name in option.opts}
+        return super().parse_args(ctx, first_look.with_files_last(args, valued))
+
+
 jobs = click.option(
     "--jobs", type=click.IntRange(1), default=None, envvar="KCHECK_JOBS", metavar="N",
     help="Number of processes that check.  [default: KCHECK_JOBS, else one per core for large trees]",
@@ -172,6 +184,9 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
             if timeout is not None:
                 deadline.start(timeout)
             touched = {path for path in paths if hook and not system.is_folder(path)}
+            misplaced = next(filter(first_look.is_misplaced, sorted(touched)), None)
+            if misplaced is not None:
+                raise click.UsageError(f"{misplaced} is not a file; with --hook, options come before files")
             paths = tuple(path for path in paths if path not in touched)
             settings = partial(effective.effective_config, file=file, flags=flags)
             click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))

@@ -252,7 +252,11 @@ def _store(path: str, result: Result) -> None:
         return
     from tempfile import mkstemp
 
+    from kcheck.files.boundary import leads_out
+
     folder = os.path.dirname(path)
+    if leads_out(folder):
+        return
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         handle, temporary = mkstemp(dir=folder, prefix=_PREFIX)  # of mode 0600

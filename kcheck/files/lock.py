@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NAME = ".lock"
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _TAKEN = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 """What the system says of a lock that another process has; anything else says that there are none on this disk."""
 
@@ -31,7 +32,7 @@ def locked(folder: str) -> Iterator[None]:
         OSError: the file of the lock cannot be written.
     """
     system.cannot_repeat()
-    handle = os.open(os.path.join(folder, _NAME), os.O_RDWR | os.O_CREAT, 0o666)
+    handle = os.open(os.path.join(folder, _NAME), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
     try:
         try:
             _take(handle)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.files import system
 from kcheck.files.tree import display_path
 from kcheck.source.visible import visible, visible_lines
 
@@ -27,7 +28,7 @@ class Diff(NamedTuple):
 
 def diff(file: File) -> Diff:
     """The diff of a file: what `git apply` takes, byte for byte, unless a line of it acts on who looks at it."""
-    path = display_path(file.real)  # without the links on the way, beyond which git changes nothing
+    path = display_path(system.real_path(file.real))  # without the links on the way, beyond which git changes nothing
     before = file.old.decode("utf-8", "surrogateescape").split("\n")
     after = file.new.decode("utf-8", "surrogateescape").split("\n")
     found = list(unified_diff(list(_lines(before)), list(_lines(after)), lineterm="\n"))

@@ -23,9 +23,9 @@ _TEMPORARY = regex(r"\.kcheck-(\d{1,10})-\w{8}\.tmp")
 
 
 class File(NamedTuple):
-    """A file to write: its real path, its shown path, its bytes before and after.
+    """A file to write: its path on disk, its shown path, its bytes before and after.
 
-    A `fresh` one is not there yet.
+    A `fresh` one is not there yet. Links in a repository are not followed out of it.
     """
 
     real: str
@@ -50,7 +50,7 @@ def save(files: Iterable[File]) -> None:
     """
     system.cannot_repeat()
     deadline.stop()
-    wanted = list(files)
+    wanted = [_resolved(file) for file in files]
     for file in wanted:
         _checked(file)
     for folder in {os.path.dirname(file.real) for file in wanted}:
@@ -81,6 +81,40 @@ def save(files: Iterable[File]) -> None:
                 os.rmdir(folder)
     for folder in dict.fromkeys(os.path.dirname(file.real) for file in wanted):
         _settle(folder)
+
+
+def _resolved(file: File) -> File:
+    """Return a file by its real path.
+
+    Raises:
+        SaveError: a link leads there out of a repository.
+    """
+    try:
+        _refuse_outside(file.real)
+    except PermissionError as error:
+        raise SaveError(f"nothing written: {file.path} leads out of the repository") from error
+    return file._replace(real=os.path.realpath(file.real))
+
+
+def _refuse_outside(path: str) -> None:
+    """Refuse to follow a link that a stranger may have made.
+
+    Raises:
+        PermissionError: it leads out of the repository.
+    """
+    if leads_out(path):
+        raise PermissionError(errno.EACCES, f"it is {REASON}", path)
+
+
+def make_folder(path: str) -> None:
+    """Make a folder with those above it, if it is not there.
+
+    Raises:
+        OSError: it cannot be made, or is a link out of the repository.
+    """
+    system.cannot_repeat()
+    _refuse_outside(path)
+    os.makedirs(path, exist_ok=True)
 
 
 def _checked(file: File) -> None:
@@ -187,7 +221,7 @@ def copies(files: Iterable[File], folder: str) -> None:
     for file in files:
         target = os.path.join(folder, os.path.normpath(file.path).replace("..", "__").lstrip("/"))
         try:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
+            make_folder(os.path.dirname(target))
             write(target, file.new)
             if not file.fresh:
                 os.chmod(target, stat.S_IMODE(os.stat(file.real).st_mode))
@@ -205,8 +239,7 @@ def write(path: str, data: bytes) -> None:
     """
     system.cannot_repeat()
     real = os.path.realpath(path)
-    if leads_out(path):  # a link that a stranger made
-        raise PermissionError(errno.EACCES, f"it is {REASON}", path)
+    _refuse_outside(path)
     if system.is_read_only(real):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
     fresh = not os.path.exists(real)
@@ -229,6 +262,7 @@ def replace(file: str, place: str) -> None:
         OSError: it cannot be moved.
     """
     system.cannot_repeat()
+    _refuse_outside(os.path.dirname(place) or ".")
     with open(file, "rb+") as finished:
         os.fsync(finished.fileno())
     os.replace(file, place)
@@ -242,6 +276,7 @@ def remove(path: str) -> None:
         OSError: it cannot be removed.
     """
     system.cannot_repeat()
+    _refuse_outside(os.path.dirname(path) or ".")
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
 

@@ -30,7 +30,7 @@ class Kept:
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.join(folder, "outcomes")
-        os.makedirs(self._folder, exist_ok=True)
+        save.make_folder(self._folder)
 
     def seconds(self, name: str) -> float | None:
         """How long the last check took; None if there was none."""

@@ -56,7 +56,7 @@ def of_one_run(folder: str) -> Iterator[str]:
     require(folder)
     with contextlib.ExitStack() as stack:
         with failures(folder):
-            os.makedirs(folder, exist_ok=True)
+            save.make_folder(folder)
             try:
                 stack.enter_context(locked(folder))
             except LockedError as error:
@@ -263,7 +263,7 @@ def _add(database: DuckDBPyConnection, table: str, run: str) -> None:
 
 def _move(file: str, place: str) -> None:
     """Move a file that is on disk, name and content, to its place."""
-    os.makedirs(os.path.dirname(place) or ".", exist_ok=True)
+    save.make_folder(os.path.dirname(place) or ".")
     save.replace(file, place)
 
 

@@ -1,30 +1,43 @@
-"""What has changed since a commit. Git is asked, nothing else runs, and nothing is written."""
+"""What has changed since a commit. Git is asked for objects, nothing else runs, and nothing is written."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
+import stat
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError
 from kcheck.files import system
-from kcheck.files.disk import Disk
+from kcheck.files.disk import MAX_BYTES, Disk
 from kcheck.files.tree import display_path
+from kcheck.gate.repository import Repository
 from kcheck.source.text import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kcheck.files.boundary import Boundary
+    from kcheck.gate.repository import Entry
     from kcheck.source.findings import Finding, Identity
     from kcheck.source.text import Span
 
-_RAW_DIFF = ("diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--ignore-submodules")
+_STAGED = (
+    "diff-index",
+    "--cached",
+    "--raw",
+    "-z",
+    "-M",
+    "--no-abbrev",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules",
+)
 _OTHERS = {"120000", "160000"}
 """The modes of links and submodules."""
-_OF_HOOKS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}
-"""What a git that runs a hook says of its own place; here the paths say which repository is meant."""
+_NOTHING = "000000"
+"""The mode of what is not there."""
 
 
 class Difference:
@@ -34,66 +47,97 @@ class Difference:
     what the user should know of how it was found.
     """
 
-    def __init__(self, folder: str, ref: str) -> None:
-        self._git = ("git", "-c", "core.fsmonitor=false", "-C", folder)
+    def __init__(self, paths: Iterable[str], ref: str, boundary: Boundary | None = None) -> None:
+        system.cannot_repeat()
+        self._repository = Repository(paths, boundary)
         self.note = ""
         self.overlay: dict[str, bytes | None] = {}
         self._renamed: dict[str, str] = {}
         self._touched: dict[str, list[bool]] = {}
-        self._top = self._line("rev-parse", "--show-toplevel", wrong=f"{folder} is not in a git repository")
-        self._git = (*self._git[:-1], self._top)
+        self._folders: dict[str, str] = {}
+        entries = list(self._repository.entries())
         self.commit = self._base(ref)
-        self._read()
+        self._read(entries)
 
     def _base(self, ref: str) -> str:
         """Where this branch left the one of `ref`: what happened there since is nobody's change here.
 
         Before the first commit, that is where there is nothing.
         """
-        if ref == "HEAD" and not self._answer("rev-parse", "--verify", "--quiet", "HEAD"):
-            return self._line("hash-object", "-t", "tree", "--stdin", wrong="git failed")
+        git = self._repository
+        if ref == "HEAD" and not git.line("rev-parse", "--verify", "--quiet", "HEAD"):
+            return git.line("hash-object", "-t", "tree", "--stdin", wrong="git failed")
         absent = f"unknown commit {ref}; fetch it first (in CI, with the whole history)"
-        tip = self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", wrong=absent)
-        base = self._answer("merge-base", tip, "HEAD")
+        tip = git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", wrong=absent)
+        base = tip if ref == "HEAD" else git.line("merge-base", tip, "HEAD")
         if not base:
             self.note = f"{ref} and HEAD have no known common ancestor (a shallow clone?); compared with {ref} itself"
         return base or tip
 
-    def _read(self) -> None:
-        raw = self._output(*_RAW_DIFF, self.commit, "--")
-        parts = iter(raw.split(b"\0"))
+    def _read(self, entries: Iterable[Entry]) -> None:
+        parts = iter(self._repository.ask(*_STAGED, self.commit, "--").split(b"\0"))
         old: dict[str, list[str]] = {}
+        staged: set[bytes] = set()
         for head in parts:
             if not head.startswith(b":"):
                 break
             mode, mode_now, blob, _, status = head.decode().removeprefix(":").split(" ")
-            before = self._path(next(parts))
-            after = self._path(next(parts)) if status[0] in "RC" else before
-            if {mode, mode_now} & _OTHERS or status[0] == "U":  # a conflict has another entry that says what was
+            before = next(parts)
+            after = next(parts) if status[0] in "RC" else before
+            staged |= {before, after}
+            if {mode, mode_now} & _OTHERS:
                 continue
-            if before != after:
-                self.overlay[after] = None
-                if status[0] == "R":
-                    self._renamed[before] = after
-            if status[0] in "AC":
-                self.overlay[after] = None
-            else:
-                old.setdefault(blob, []).append(before)
-        for name in self._output("ls-files", "--others", "--exclude-standard", "-z", "--full-name").split(b"\0"):
-            if name:
-                self.overlay[self._path(name)] = None
+            was, now = self._path(before), self._path(after)
+            if status[0] == "R":
+                self._renamed[was] = now
+            if was != now or mode == _NOTHING:
+                self.overlay[now] = None
+            if status[0] != "C" and mode != _NOTHING:
+                old.setdefault(blob, []).append(was)
+        racy = self._repository.index_time()
+        for entry in entries:
+            if not entry.blob:
+                self.overlay[self._path(entry.name)] = None
+            elif entry.name not in staged and entry.mode not in _OTHERS and self._is_changed(entry, racy):
+                old.setdefault(entry.blob, []).append(self._path(entry.name))
         for blob, data in self._contents(list(old)):
             self.overlay |= dict.fromkeys(old[blob], data)
 
+    def _is_changed(self, entry: Entry, racy: int) -> bool:
+        """Whether a file is not the one of the index.
+
+        Its size and time tell at once; a time as late as that of the index tells nothing. What git would make of its
+        bytes, by filters of the repository's settings, is not asked.
+        """
+        path = f"{self._repository.top}{os.sep}{os.fsdecode(entry.name)}"
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return not entry.is_sparse
+        if (status.st_mtime_ns == entry.time < racy and status.st_size == entry.size) or status.st_size > MAX_BYTES:
+            return False
+        if self._path(entry.name) != path or not stat.S_ISREG(status.st_mode):
+            return not stat.S_ISLNK(status.st_mode)
+        import hashlib
+
+        kind = hashlib.sha1 if len(entry.blob) == 40 else hashlib.sha256
+        try:
+            data = system.read(path)
+        except OSError:  # nor can a check
+            return False
+        return kind(b"blob %d\0" % len(data) + data).hexdigest() != entry.blob
+
     def _path(self, name: bytes) -> str:
-        folder, own = os.path.split(os.path.join(self._top, os.fsdecode(name)))
-        return os.path.join(system.real_path(folder), own)
+        folder, own = os.path.split(os.path.join(self._repository.top, os.fsdecode(name)))
+        if folder not in self._folders:
+            self._folders[folder] = system.real_path(folder)
+        return os.path.join(self._folders[folder], own)
 
     def _contents(self, blobs: list[str]) -> Iterator[tuple[str, bytes]]:
         """The bytes of some blobs."""
         if not blobs:
             return
-        answer = self._output("cat-file", "--batch", given="\n".join(blobs).encode() + b"\n")
+        answer = self._repository.ask("cat-file", "--batch", given="\n".join(blobs).encode() + b"\n")
         at = 0
         for blob in blobs:
             end = answer.index(b"\n", at)
@@ -103,38 +147,6 @@ class Difference:
             at = end + 1 + int(size)
             yield blob, answer[end + 1 : at]
             at += 1
-
-    # --- asking git
-
-    def _output(self, *arguments: str, given: bytes = b"", wrong: str = "") -> bytes:
-        """What git says.
-
-        Raises:
-            ConfigError: git is not there, or cannot tell.
-        """
-        system.cannot_repeat()
-        environment = {name: value for name, value in os.environ.items() if name not in _OF_HOOKS}
-        environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
-        try:
-            run = subprocess.run(  # noqa: S603 - git, with arguments of our own
-                [*self._git, *arguments], input=given, capture_output=True, check=False, env=environment
-            )
-        except OSError as error:
-            raise ConfigError("--diff-base needs git, which is not on the PATH") from error
-        if run.returncode:
-            said = run.stderr.decode(errors="replace").strip().splitlines()[:1]
-            raise ConfigError(f"--diff-base: {': '.join(filter(None, (wrong, *said))) or 'git failed'}")
-        return run.stdout
-
-    def _answer(self, *arguments: str) -> str:
-        """A line that git says; empty where it has no answer."""
-        try:
-            return self._line(*arguments, wrong="")
-        except ConfigError:
-            return ""
-
-    def _line(self, *arguments: str, wrong: str) -> str:
-        return os.fsdecode(self._output(*arguments, wrong=wrong)).rstrip("\n")
 
     # --- what it means for findings
 

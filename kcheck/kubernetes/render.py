@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from kcheck.config import programs
 from kcheck.config.config import ConfigError
 from kcheck.files import system
 from kcheck.files.boundary import REASON, contains_path
@@ -59,10 +59,7 @@ def program(values: tuple[str, ...]) -> str:
         if not system.is_file(path):
             raise ConfigError(f"--helm-values {path}: no such file")
     system.cannot_repeat()
-    found = shutil.which("helm")
-    if found is None:
-        raise ConfigError("--render helm needs helm, which is not installed, or not on the PATH")
-    return found
+    return programs.find("helm", "--render helm")
 
 
 class Rendering:

@@ -414,13 +414,11 @@ class _ModuleScope(Scope):
     def _path(self, name: str) -> Datum | None:
         root = self.module.root.configuration.folder
         match name:  # Terraform runs in the root's folder
-            case "root":
+            case "root" | "cwd":  # which folder of the machine that is, is nobody's business
                 return Known(".", Origin(()))
             case "module":
                 path = os.path.relpath(self.module.configuration.folder or ".", root or ".")
                 return Known(path.replace(os.sep, "/"), Origin(()))
-            case "cwd":
-                return Known(os.path.abspath(root).replace(os.sep, "/"), Origin(()))
         return None
 
     def _terraform(self, name: str) -> Datum | None:

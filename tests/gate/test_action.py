@@ -167,7 +167,7 @@ def test_actions_are_pinned(text: str) -> None:
 
 PYTHON = """#!/bin/sh
 printf '%s\\n' "$@" >> "$LOG"
-if [ "$2" = venv ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; fi
+if [ "$3" = venv ]; then mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; fi
 """
 """A Python that notes what it is asked for, and makes folders look like virtual environments."""
 
@@ -182,7 +182,7 @@ def test_install(version: str, what: str, workspace: Path, tmp_path: Path) -> No
     assert ran.status == 0, ran.text
     venv = f"{tmp_path}/runner temp/kcheck-venv"
     assert log.read_text().splitlines() == [
-        "-m", "venv", venv, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", what,
+        "-I", "-m", "venv", venv, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", what,
     ]  # fmt: skip
     assert ran.outputs == {"kcheck": f"{venv}/bin/kcheck"}
 

@@ -714,7 +714,7 @@ def test_why_git_does_not_read_a_repository(write: Write, git: Git) -> None:
     (folder / ".git/config").write_text("[core\n")
     result = run("check", "--diff-base", "HEAD")
     assert result.exit_code == 2
-    assert "is not in a git repository: fatal: bad config line" in result.stderr
+    assert "git cannot read the repository, fatal: bad config line" in result.stderr
 
 
 @pytest.mark.parametrize("count", [10, 4_000])

@@ -315,7 +315,7 @@ def test_a_folder_of_a_repository(write: Write, monkeypatch: pytest.MonkeyPatch)
     subprocess.run(["git", "apply"], input=result.stdout.encode(), cwd=top, check=True)
     config = yaml.safe_load((top / ".pre-commit-config.yaml").read_text())
     assert config["repos"][0]["hooks"] == [
-        {"id": "kcheck", "files": r"^services/ml\.infra/", "args": ["services/ml.infra"]}
+        {"id": "kcheck", "files": r"^services/ml\.infra/", "args": ["services/ml.infra", "--"]}
     ]
     workflow = yaml.safe_load((top / ".github/workflows/kcheck.yml").read_text())
     assert workflow[True]["pull_request"]["paths"] == ["services/ml.infra/**"]
@@ -490,7 +490,7 @@ def test_workflow_that_runs_kcheck_stays(name: str, write: Write) -> None:
 def test_names_that_a_shell_would_split(write: Write) -> None:
     write({"my infra/main.tf": CLUSTER, ".git/HEAD": "", ".gitlab-ci.yml": "a: {script: [x]}\n"})
     result = init("my infra")
-    assert "kcheck check 'my infra' --diff-base " in result.stdout
+    assert "kcheck-junit.xml -- 'my infra'" in result.stdout
     assert "`kcheck check 'my infra'` shows the findings" in result.stderr
 
 
@@ -507,7 +507,7 @@ def test_a_job_is_appended_to_a_pipeline() -> None:
     data = yaml.safe_load(new)
     assert {name: data[name] for name in ("stages", "build", ".hidden")} == yaml.safe_load(old)
     assert data["kcheck"]["rules"][0]["changes"] == ["infra/**/*"]
-    assert data["kcheck"]["script"][0].startswith("kcheck check infra --diff-base ")
+    assert data["kcheck"]["script"][0].endswith(" -- infra")
     assert ci.with_job(Source(ci.GITLAB, new), "infra") is None
 
 

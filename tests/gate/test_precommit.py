@@ -7,15 +7,18 @@ import re
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from kcheck.cli import cli
 from kcheck.gate.relevance import NAMES, SUFFIXES
 from tests.places import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 pytest.importorskip("pre_commit", reason="pre-commit is not installed")
@@ -155,12 +158,81 @@ def repository(tmp_path: Path, home: Path, source: Path) -> Repository:
     return repository
 
 
+SECRET = "hunter2"  # noqa: S105
+HOSTILE = (
+    "--", "--var-file={outside}/secret.tfvars.json", "--output-file=text={outside}/written.sh", "--output={outside}/out.tf",
+    "--exit-zero.tf", "--fail-on=never", "--exit-zero", "--select=x.yaml", "-q.yaml", "-h", "--help", "--hook",
+    "--config=x.yaml", "--ignore=free-control-plane", "a\n--exit-zero.tf", "--nodes=1\n.tf", "-", "--baseline",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+@pytest.mark.parametrize("arguments", [None, ["--fail-on", "error", "."], ["infra", "--no-cache"]], ids=str)
+def test_no_name_of_a_committed_file_is_an_option(
+    tmp_path: Path, hook: dict[str, Any], arguments: list[str] | None
+) -> None:
+    """The hooks as they are published, or with the arguments of a user who forgets `--`."""
+    repository = Repository(tmp_path / "repository", tmp_path / "home", tmp_path / "repository", ())
+    repository.environment["PYTHONPATH"] = str(ROOT)
+    entry = hook["entry"].replace("kcheck", f"{sys.executable} -c 'from kcheck.cli import main; main()'", 1)
+    own = {} if arguments is None else {"args": arguments}
+    local = {"repo": "local", "hooks": [{**hook, **own, "language": "system", "entry": entry, "files": ""}]}
+    (repository.folder / ".pre-commit-config.yaml").write_text(yaml.safe_dump({"repos": [local]}))
+    outside = hostile_names(tmp_path, repository.folder, HOSTILE[1:])
+    repository.commit({"infra/main.tf": CLUSTER, "infra/terraform.tfvars": LARGE, "infra/job.yaml": JOB})
+    done = repository.pre_commit("run", "--all-files")
+    assert done.status == 1
+    assert SECRET not in done.text
+    assert [path.name for path in outside.iterdir()] == ["secret.tfvars.json"]
+    assert "exit code: 1" in done.text
+    if hook["id"] == "kcheck":
+        assert "error free-control-plane" in done.text
+    else:
+        assert "files were modified by this hook" in done.text
+
+
+def hostile_names(top: Path, folder: Path, names: Iterable[str]) -> Path:
+    """Write files with such names, and the folder outside that some of them name."""
+    outside = top / "outside"
+    outside.mkdir()
+    (outside / "secret.tfvars.json").write_text(f'{{"nodes": "{SECRET}"}}')
+    for name in names:
+        path = folder / name.format(outside=outside)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    return outside
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_each_name_as_the_first_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    outside = hostile_names(tmp_path, tmp_path, [name])
+    (tmp_path / "main.tf").write_text(CLUSTER.replace("var.nodes", "2000"))
+    for command in ("check", "fix"):
+        for options in ([], ["--fail-on", "error"], ["--fail-on=warning", "."], ["--"]):
+            done = CliRunner().invoke(cli, [command, "--hook", *options, name.format(outside=outside), "main.tf"])
+            assert done.exit_code == 1, done.output
+            assert SECRET not in done.output
+            assert [path.name for path in outside.iterdir()] == ["secret.tfvars.json"]
+        assert ("free-control-plane" in done.output) == (command == "check")
+
+
+def test_an_option_behind_the_files_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.tf").write_text(CLUSTER)
+    for command in ("check", "fix"):
+        done = CliRunner().invoke(cli, [command, "--hook", "main.tf", "--fail-on=never"])
+        assert done.exit_code == 2
+        assert "--fail-on=never is not a file; with --hook, options come before files" in done.output
+
+
 def test_hooks_are_those_of_the_table() -> None:
     assert [hook["id"] for hook in HOOKS] == ["kcheck", "kcheck-fix"]
     for hook in HOOKS:
         assert hook["language"] == "python"
         assert hook["pass_filenames"] is hook["require_serial"] is True
         assert "--hook" in hook["entry"]
+        assert hook["args"][-1] == "--"
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,13 @@ def test_nothing_outside_of_the_repository_is_read(write: Callable[[Mapping[str,
     assert "outside of the repository" in str(evaluate('file("../link")', "repo/infra", Config())["reason"])
 
 
+def test_no_path_names_the_folder_of_the_machine(write: Callable[[Mapping[str, str]], Path]) -> None:
+    top = write({"infra/x.txt": "x"})
+    for path in ("path.cwd", "path.root", "path.module", "abspath(path.cwd)", 'pathexpand("~/x")'):
+        assert str(top) not in str(evaluate(path, "infra", Config()))
+    assert evaluate('file("${path.cwd}/x.txt")', "infra", Config())["value"] == "x"
+
+
 def test_paths_are_those_of_terraform(write: Callable[[Mapping[str, str]], Path]) -> None:
     write(
         {

@@ -182,7 +182,8 @@ UNSEEN = {
         "files of kcheck and its libraries: a result is of one version of them",
     ),
     **dict.fromkeys(
-        ("commands.check", "commands.comparison_options", "files.save", "gate.git", "kubernetes.render", "simulate.recording.read"),
+        ("commands.check", "commands.comparison_options", "files.save", "gate.git", "gate.repository",
+         "kubernetes.render", "simulate.recording.read"),
         "writes or runs something, and says that it cannot be repeated",
     ),
 }  # fmt: skip

@@ -65,7 +65,8 @@ def test_a_platform_without_wheels_is_told_so(
 
 
 def test_each_promise_names_tests() -> None:
-    rows = [line for line in (ROOT / "SECURITY.md").read_text().splitlines() if line.startswith("| ")][1:]
+    rows = [line for line in (ROOT / "SECURITY.md").read_text().splitlines() if line.startswith("| ")]
+    rows = [row for row in rows if not row.endswith("| tests |")]
     assert rows
     for row in rows:
         named = re.findall(r"`(tests/[\w/.]+)`", row)

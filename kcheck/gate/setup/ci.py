@@ -61,10 +61,10 @@ jobs:
 def _job(below: str, stage: str | None) -> dict[str, Data]:
     """A job of GitLab: it runs for merge requests, and shows what it finds there."""
     paths: list[Data] = [f"{below}/**/*"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
-    where = f" {shlex.quote(below)}" if below else ""
     check = (
-        f'kcheck check{where} --diff-base "$CI_MERGE_REQUEST_DIFF_BASE_SHA"'
+        'kcheck check --diff-base "$CI_MERGE_REQUEST_DIFF_BASE_SHA"'
         " --output-file gitlab=kcheck-quality.json --output-file junit=kcheck-junit.xml"
+        f"{f' -- {shlex.quote(below)}' if below else ''}"
     )
     return {
         **({"stage": stage} if stage else {}),

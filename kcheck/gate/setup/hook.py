@@ -23,7 +23,7 @@ REPOSITORY = "https://github.com/kcheck/kcheck"
 
 def _repository(below: str) -> dict[str, Data]:
     """The entry; a folder to keep to is the one that is checked, and whose files start the hook."""
-    limits: dict[str, Data] = {"files": f"^{_SPECIAL.sub(_ESCAPED, below)}/", "args": [below]} if below else {}
+    limits: dict[str, Data] = {"files": f"^{_SPECIAL.sub(_ESCAPED, below)}/", "args": [below, "--"]} if below else {}
     return {"repo": REPOSITORY, "rev": f"v{__version__}", "hooks": [{"id": "kcheck", **limits}]}
 
 

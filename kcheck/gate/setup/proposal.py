@@ -140,7 +140,7 @@ def _add_file(proposal: Proposal, real: str, text: str, what: str) -> None:
     path = proposal.display_path(real)
     if _leads_out(proposal, real):
         return
-    proposal.files.append(File(os.path.realpath(real), path, b"", text.encode(), fresh=True))
+    proposal.files.append(File(real, path, b"", text.encode(), fresh=True))
     proposal.notes.append(f"{path}: {what}")
 
 
@@ -173,7 +173,7 @@ def _add_or_change(
         proposal.notes.append(f"{path}: left as it is: {error}")
     else:
         if new is not None:
-            proposal.files.append(File(os.path.realpath(real), path, old, new))
+            proposal.files.append(File(real, path, old, new))
         proposal.notes.append(f"{path}: {'has kcheck, left as it is' if new is None else f'{what} added'}")
 
 
