@@ -19,7 +19,7 @@ from tests.gate.test_gate import cluster
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")]
 
 WRITERS = {
     "generate": ("train", "generate eks --nodes 8"),
