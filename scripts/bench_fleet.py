@@ -27,11 +27,11 @@ SMALL = 100
 CHANGED = 0.01
 _EVERY = 1.0
 _TICKS = os.sysconf("SC_CLK_TCK")
-_STATION = b"kcheck.fleet.station"
+_STATION = b"kcheck.addons.fleet.station"
 _PROBE = """
 import resource, sys
-from kcheck.fleet.local import Station
-from kcheck.fleet.task import Task
+from kcheck.addons.fleet.local import Station
+from kcheck.addons.fleet.task import Task
 station, checks = Station(), 0.0
 for _ in range(int(sys.argv[2])):
     checks += station.outcome(Task("x", sys.argv[1], more=1000)).cpu_seconds

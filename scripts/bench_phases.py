@@ -25,17 +25,18 @@ if TYPE_CHECKING:
 
 START, IMPORTS, REST = "start of Python", "imports", "rest"
 SEAMS = {
-    "rules and profiles": ("engine.rules:selected", "source.bundled:load", "source.bundled:compiled"),
+    "rules and profiles": ("engine.rules:selected", "text.bundled:load", "text.bundled:compiled"),
     "YAML and HCL parse": (
-        "syntax.yaml:documents", "syntax.hcl.parse:parse", "syntax.hcl.parse:parse_template",
-        "syntax.hcl.parse:parse_expression", "syntax.hcl.json:parse",
+        "text.syntax.yaml:documents", "text.syntax.hcl.parse:parse", "text.syntax.hcl.parse:parse_template",
+        "text.syntax.hcl.parse:parse_expression", "text.syntax.hcl.json:parse",
     ),
-    "walk, classify": ("files.tree:Tree.__init__",),
-    "inventory and model": ("reading.inventory:read",),
-    "views with simulations": ("words.raw_views:view", "words.subjects:things"),
+    "walk, classify": ("text.files.tree:Tree.__init__",),
+    "inventory and model": ("inventory.reader:read",),
+    "views with simulations": ("engine.words.raw_views:view", "engine.words.subjects:things"),
     "CEL": (
-        "syntax.cel:compile", "syntax.cel:conjunction", "syntax.cel:activation", "syntax.cel:evaluate",
-        "syntax.cel:usage", "syntax.cel:required_texts", "syntax.cel:tree",
+        "text.syntax.cel:compile", "text.syntax.cel:conjunction", "text.syntax.cel:activation",
+        "text.syntax.cel:evaluate",
+        "text.syntax.cel:usage", "text.syntax.cel:required_texts", "text.syntax.cel:tree",
     ),
     "report": ("report.formats:render", "commands.next_step:next_step"),
 }  # fmt: skip
@@ -121,7 +122,7 @@ def phases(arguments: list[str]) -> dict[str, float]:
     builtins.__import__, importlib.import_module = counted(by_statement), counted(by_name)
     clock.enter(REST)
     try:
-        from kcheck.cli import main
+        from kcheck.commands.cli import main
 
         sys.argv = ["kcheck", *arguments]
         main()

@@ -1,4 +1,4 @@
-"""Compile the rules and profiles for a wheel, as kcheck/source/bundled.py reads them, and the CEL in them."""
+"""Compile the rules and profiles for a wheel, as kcheck/text/bundled.py reads them, and the CEL in them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcheck.engine import rule_words, rules, together
+from kcheck.engine import combined_conditions, rule_words, rules
 from kcheck.engine.evaluator import joined_condition, records_expression
-from kcheck.source import bundled
-from kcheck.syntax import cel
-from kcheck.words import raw_views
+from kcheck.engine.words import raw_views
+from kcheck.text import bundled
+from kcheck.text.syntax import cel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,7 +54,9 @@ def conditions_together(every: Iterable[Rule]) -> Iterator[cel.Expression]:
         by_subject.setdefault(rule.subject, []).append(rule)
     for subject, own in by_subject.items():
         conditions = {rule.name: joined_condition(rule.when, rule.problem, (subject, "limits")) for rule in own}
-        groups = together.grouped(together.in_order(own), conditions, alone=subject in raw_views.SUBJECTS)
+        groups = combined_conditions.grouped(
+            combined_conditions.in_order(own), conditions, alone=subject in raw_views.SUBJECTS
+        )
         yield from (group.any for group in groups if group.any is not None)
 
 

@@ -19,9 +19,9 @@ from hypothesis import settings
 from kcheck.commands import first_look
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
+from kcheck.inventory import reader
 from kcheck.model import Requirement
-from kcheck.reading import inventory
+from kcheck.text.files.tree import Tree
 from tests.places import LONG, ROOT, TESTS
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ settings.load_profile("kcheck")
 
 TIERS = {
     "generate": "generate",
-    **dict.fromkeys(("admission", "apiserver", "editor", "fleet", "usage"), "addon"),
+    "addons": "addon",
+    "apiserver": "addon",
     "browser": "browser",
 }
 """The marker of all tests in a folder; `core` elsewhere."""
@@ -151,7 +152,7 @@ def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[[Mappin
 
     def files(content: Mapping[str, str]) -> Inventory:
         write(dict(content))
-        reading = inventory.read(Tree(["."]), Config())
+        reading = reader.read(Tree(["."]), Config())
         assert not reading.problems
         return reading.inventory
 

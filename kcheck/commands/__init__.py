@@ -1,1 +1,1 @@
-"""The user's words in, exit status and output out: one module a command, each with a click command called `command`."""
+"""The user's words in; exit status and output out: one module a command."""

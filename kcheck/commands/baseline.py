@@ -30,8 +30,8 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     outside PATH are kept.
     """
     from kcheck.engine import linter, rules
-    from kcheck.gate import baseline
-    from kcheck.source.units import counted
+    from kcheck.fix.gate import baseline
+    from kcheck.text.units import counted
 
     tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
     with progress.show_progress() as tell:

@@ -64,8 +64,8 @@ def _picture(world: World) -> str:
 
 def _world(paths: tuple[str, ...], config: Config) -> World:
     from kcheck.engine import rules
-    from kcheck.reading import inventory
+    from kcheck.inventory import reader
     from kcheck.scale.world import World
 
     rules.check_limits(config)
-    return World(inventory.read(options.read_tree(paths, config), config).inventory, config)
+    return World(reader.read(options.read_tree(paths, config), config).inventory, config)

@@ -9,16 +9,16 @@ import click
 
 from kcheck.commands import comparison_options, first_look, options, printing, progress
 from kcheck.commands.first_look import NOTHING
-from kcheck.files import system
 from kcheck.report.formats import FORMATS, Report, render
+from kcheck.text.files import system
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
-    from kcheck.files.tree import Tree
-    from kcheck.gate.baseline import Baseline
-    from kcheck.gate.comparison import Comparison
-    from kcheck.source.findings import Finding
+    from kcheck.fix.gate.baseline import Baseline
+    from kcheck.fix.gate.comparison import Comparison
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.findings import Finding
 
 _MOST = 10
 UNCHANGED = "kcheck: no relevant changes."
@@ -84,7 +84,7 @@ def command(
         _note(UNCHANGED, quiet=quiet)
         return
     from kcheck.engine import linter
-    from kcheck.gate.comparison import without_known
+    from kcheck.fix.gate.comparison import without_known
 
     with progress.show_progress(quiet=quiet) as tell:
         found = first_look.results.pop(paths, None)
@@ -169,7 +169,7 @@ def _write(path: str, text: str) -> None:
     Raises:
         click.UsageError: it cannot be written.
     """
-    from kcheck.files import save
+    from kcheck.text.files import save
 
     try:
         save.write(path, text.encode())
@@ -199,9 +199,9 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     """
     import json
 
-    from kcheck.files import save
-    from kcheck.gate import ignore_comments
-    from kcheck.source.units import counted
+    from kcheck.fix.gate import ignore_comments
+    from kcheck.text.files import save
+    from kcheck.text.units import counted
 
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("--add-ignores needs a reason, in one line")
@@ -236,7 +236,7 @@ def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, qu
         click.UsageError: the file cannot be written, or the run is not the one that wrote it.
     """
     from kcheck.engine import rules
-    from kcheck.source.units import counted
+    from kcheck.text.units import counted
 
     if baseline.arguments != click.get_current_context().obj.arguments:
         if prune:

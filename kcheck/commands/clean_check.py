@@ -10,8 +10,8 @@ import sys
 from kcheck.commands import first_look, progress
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files import system
 from kcheck.report.formats import Report, render
+from kcheck.text.files import system
 
 _STRICT = frozenset({"--fail-on=info", "--fail-on=undecided"})
 """What can fail a run without findings that are shown."""

@@ -9,15 +9,15 @@ import click
 
 from kcheck.commands import printing
 from kcheck.commands.options import with_usage_errors
-from kcheck.files import system
+from kcheck.text.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.commands.options import Run
     from kcheck.config.config import Config
-    from kcheck.gate.baseline import Baseline
-    from kcheck.gate.comparison import Comparison
+    from kcheck.fix.gate.baseline import Baseline
+    from kcheck.fix.gate.comparison import Comparison
 
 _OPTIONS = (
     click.option(
@@ -94,7 +94,7 @@ def baseline_path(config: Config, file: str | None) -> str:
     boundary = config.boundary
     if boundary is not None and not boundary.widened([path] if file else ()).holds(system.real_path(path)):
         from kcheck.config.config import ConfigError
-        from kcheck.files.boundary import REASON
+        from kcheck.text.files.boundary import REASON
 
         raise ConfigError(f"{path}: it is {REASON}, or leads there")
     return path
@@ -104,7 +104,7 @@ def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline 
     if known is False or not (known or file or config.baseline):
         return None
     from kcheck.engine import rules
-    from kcheck.gate import baseline
+    from kcheck.fix.gate import baseline
 
     return baseline.load(baseline_path(config, file), rules.not_ignorable(config))
 
@@ -115,7 +115,7 @@ def save_baseline(baseline: Baseline) -> None:
     Raises:
         click.UsageError: it cannot be written.
     """
-    from kcheck.files import save as saving
+    from kcheck.text.files import save as saving
 
     real = system.real_path(baseline.path)
     try:
@@ -134,8 +134,8 @@ def _comparison(
 ) -> Comparison | None:
     if baseline is None and diff_base is None:
         return None
-    from kcheck.gate.comparison import Comparison
-    from kcheck.gate.git import Difference
+    from kcheck.fix.gate.comparison import Comparison
+    from kcheck.fix.gate.git import Difference
 
     difference = None
     if diff_base is not None:
@@ -148,9 +148,9 @@ def _comparison(
 
 def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Comparison) -> bool:
     """Whether what changed since the commit to compare with can change the findings."""
-    from kcheck.files.disk import Disk
-    from kcheck.files.tree import display_path
-    from kcheck.gate.relevance import can_change_findings
+    from kcheck.fix.gate.relevance import can_change_findings
+    from kcheck.text.files.disk import Disk
+    from kcheck.text.files.tree import display_path
 
     if comparison.difference is None:
         return True

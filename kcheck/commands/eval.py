@@ -8,7 +8,7 @@ import sys
 import click
 
 from kcheck.commands import options, printing
-from kcheck.source.regex import regex
+from kcheck.text.regex import regex
 
 _OPTION = regex(r"--?[A-Za-z][\w-]*(?:=.*)?", re.DOTALL)
 

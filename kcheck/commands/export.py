@@ -9,7 +9,7 @@ import click
 from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
-    from kcheck.admission.export import Selection
+    from kcheck.addons.admission.export import Selection
     from kcheck.config.config import Config
 
 
@@ -47,7 +47,7 @@ def admission(
     With PATH it also exports rules that need taints, GPUs or queues of the code: their values go into a ConfigMap. An
     object with the annotation `kcheck.dev/ignore: RULE, RULE: reason` is not judged by these rules.
     """
-    from kcheck.admission import export, listing
+    from kcheck.addons.admission import export, listing
 
     def selection() -> Selection:
         known = export.read(options.read_tree(paths, config), config) if paths else None

@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from kcheck.files import system
+from kcheck.text.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
     from kcheck.engine.linter import Result
-    from kcheck.files.tree import Tree
+    from kcheck.text.files.tree import Tree
 
 NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
 THRESHOLDS = ("error", "warning", "info", "undecided", "never")
@@ -38,19 +38,19 @@ def is_nothing(arguments: list[str]) -> bool:
         return False
     folders, touched, flags = given
     from kcheck.config.locations import find_file
-    from kcheck.files.boundary import around
-    from kcheck.files.disk import Disk
+    from kcheck.text.files.boundary import around
+    from kcheck.text.files.disk import Disk
 
     disk = Disk(boundary=around(folders or (".",)))
     if find_file(folders, disk) is not None:
         return False
     if touched:
-        from kcheck.gate.relevance import unclear_files
+        from kcheck.fix.gate.relevance import unclear_files
 
         unclear = unclear_files(touched, disk)
         if unclear is not None:
             return unclear == []
-    from kcheck.files.tree import Tree
+    from kcheck.text.files.tree import Tree
 
     tree = Tree(list(folders))
     if not tree.is_empty or tree.skipped:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.fix.fix import FixResult, Refused
-    from kcheck.gate.comparison import Comparison
-    from kcheck.source.findings import Finding
+    from kcheck.fix.gate.comparison import Comparison
+    from kcheck.text.findings import Finding
 
 _LINES = 5
 _SHOWN = 20
@@ -52,9 +52,9 @@ def command(
     """
     if safe_only and unsafe_fixes:
         raise click.UsageError("--safe-only and --unsafe-fixes exclude each other")
-    from kcheck.files import save
     from kcheck.fix import fix
-    from kcheck.source.findings import SAFETIES, Severity
+    from kcheck.text.files import save
+    from kcheck.text.findings import SAFETIES, Severity
 
     options.with_usage_errors(lambda: options.check_rule_names(select, config))
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
@@ -92,8 +92,8 @@ def command(
 
 def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterable[str]:
     """What was mended and what was not, and what a person has to decide."""
-    from kcheck.source.findings import SAFETIES
-    from kcheck.source.units import counted
+    from kcheck.text.findings import SAFETIES
+    from kcheck.text.units import counted
 
     counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
     kinds = ", ".join(f"{counts[safety]} {safety}" for safety in SAFETIES if counts[safety])
@@ -124,7 +124,7 @@ def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterab
 
 def _held_back(outcome: FixResult) -> Iterable[tuple[str, str, list[Finding]]]:
     """Fixes that were not asked for: the flag that does, why it is needed, and which they are."""
-    from kcheck.source.findings import Severity
+    from kcheck.text.findings import Severity
 
     small = [finding for finding in outcome.held_back if finding.severity is Severity.INFO]
     rest = [finding for finding in outcome.held_back if finding.severity is not Severity.INFO]
@@ -162,7 +162,7 @@ class _Places:
     def _moved(self, then: bytes, now: bytes) -> list[int]:
         """The line that each line of an earlier text has now; of one that is gone, the line in its place."""
         if then not in self.lines:
-            from kcheck.source.text import steps
+            from kcheck.text.text import steps
 
             old, new = then.split(b"\n"), now.split(b"\n")
             found = [1] * len(old)

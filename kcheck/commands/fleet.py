@@ -13,13 +13,13 @@ from kcheck import __version__
 from kcheck.commands import options, printing
 from kcheck.commands.progress import show_progress
 from kcheck.commands.subcommands import PathsOrSubcommand
-from kcheck.source.regex import regex
+from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.fleet.run import Done, Engine
-    from kcheck.fleet.tables import RunRow
+    from kcheck.addons.fleet.run import Done, Engine
+    from kcheck.addons.fleet.tables import RunRow
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
@@ -43,7 +43,7 @@ def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> i
 
 
 def _complete_questions(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    from kcheck.fleet.questions import QUESTIONS
+    from kcheck.addons.fleet.questions import QUESTIONS
 
     return [name for name in QUESTIONS if name.startswith(incomplete)]
 
@@ -102,14 +102,14 @@ def command(
     A repository that fails, hangs or needs too much memory is a row with its reason. A run that was stopped goes on
     where it was. Exits with 0 when all is done, or with 2 on wrong usage.
     """
+    from kcheck.addons.fleet import results
+    from kcheck.addons.fleet.listing import Common, fleet
+    from kcheck.addons.fleet.outcomes import Kept
+    from kcheck.addons.fleet.run import Order, run
+    from kcheck.addons.fleet.shared import OVER, of_run, sentence
+    from kcheck.addons.fleet.tables import RunRow
+    from kcheck.addons.fleet.task import Bounds
     from kcheck.engine import rules
-    from kcheck.fleet import results
-    from kcheck.fleet.kept import Kept
-    from kcheck.fleet.listing import Common, fleet
-    from kcheck.fleet.run import Order, run
-    from kcheck.fleet.shared import OVER, of_run, sentence
-    from kcheck.fleet.tables import RunRow
-    from kcheck.fleet.task import Bounds
 
     if folders:  # a mistake in them is none of each repository
         options.with_usage_errors(lambda: rules.all_rules(folders))
@@ -159,12 +159,12 @@ def report(output: str, form: str, owner: str, run: str) -> None:
     """
     from importlib import import_module
 
-    from kcheck.fleet.report.contents import contents
-    from kcheck.fleet.report.numbers import ask
+    from kcheck.addons.fleet.report.contents import contents
+    from kcheck.addons.fleet.report.numbers import ask
 
     with _result_errors():
         found = options.with_usage_errors(lambda: ask(output, owner, run))
-    module = import_module(f"kcheck.fleet.report.{form}")
+    module = import_module(f"kcheck.addons.fleet.report.{form}")
     printing.page(module.render(contents(found, module.MOST)))
 
 
@@ -181,8 +181,8 @@ def query(name: str | None, output: str, form: str, *, sql: bool) -> None:
 
     The answers are queries to DIR/fleet.duckdb, which any DuckDB can ask, too. Nothing is written.
     """
-    from kcheck.fleet.questions import QUESTIONS, ask, question
-    from kcheck.report import answer
+    from kcheck.addons.fleet.questions import QUESTIONS, ask, question
+    from kcheck.report import query_result
 
     if name is None:
         width = max(map(len, QUESTIONS))
@@ -195,7 +195,7 @@ def query(name: str | None, output: str, form: str, *, sql: bool) -> None:
         printing.page(asked)
         return
     with _result_errors():
-        made = answer.FORMATS[form](ask(output, asked))
+        made = query_result.FORMATS[form](ask(output, asked))
     if form == "csv":
         printing.table(made)
     else:
@@ -209,8 +209,8 @@ def _engine(scheduler: str | None, jobs: int, pack: bool) -> Iterator[Engine]:
     Raises:
         click.UsageError: it cannot be had, or was lost.
     """
-    from kcheck.fleet.local import LocalEngine
-    from kcheck.fleet.run import EngineError
+    from kcheck.addons.fleet.local import LocalEngine
+    from kcheck.addons.fleet.run import EngineError
 
     if scheduler is None:
         if pack:
@@ -219,7 +219,7 @@ def _engine(scheduler: str | None, jobs: int, pack: bool) -> Iterator[Engine]:
             yield engine
         return
     try:
-        from kcheck.fleet.dask_engine import dask_engine
+        from kcheck.addons.fleet.dask_engine import dask_engine
     except ModuleNotFoundError as error:
         raise click.UsageError("--scheduler needs its library: pip install 'kcheck[fleet]'") from error
     try:
@@ -236,7 +236,7 @@ def _result_errors() -> Iterator[None]:
     Raises:
         Failure: that is so.
     """
-    from kcheck.fleet.database import ResultsError
+    from kcheck.addons.fleet.database import ResultsError
 
     try:
         yield
@@ -253,7 +253,7 @@ def _summary(row: RunRow, output: str) -> str:
     """What was done, and what is to be done next."""
     import shlex
 
-    from kcheck.source.units import counted
+    from kcheck.text.units import counted
 
     parts = [f"{row.unchanged:,} unchanged"] * bool(row.unchanged) + [f"{row.failed:,} failed"] * bool(row.failed)
     some = f" ({', '.join(parts)})" if parts else ""

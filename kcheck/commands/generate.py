@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcheck.commands import options, printing
-from kcheck.numbers.clouds import CLOUDS
+from kcheck.config.numbers.clouds import CLOUDS
 
 if TYPE_CHECKING:
-    from kcheck.files.save import File
     from kcheck.generate.assembly import Output
     from kcheck.generate.intent import Intent
     from kcheck.generate.intent_from_code import Source
     from kcheck.generate.other_clouds import Translated
+    from kcheck.text.files.save import File
 
 
 def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def _on_clouds(intent: Intent, clouds: tuple[str, ...]) -> tuple[list[Translated
 
 def _written(made: dict[str, bytes], folder: str, *, diff: bool, overwrite: bool) -> list[File]:
     """The files that differ from what is there, written or printed as a diff; ends with 2 if that cannot be."""
-    from kcheck.files import save
+    from kcheck.text.files import save
 
     try:
         changed = [one for one in _files(made, folder) if one.old != one.new or one.fresh]
@@ -173,9 +173,9 @@ def _files(made: dict[str, bytes], folder: str) -> list[File]:
     Raises:
         SaveError: a link would have one written elsewhere.
     """
-    from kcheck.files.boundary import contains_path
-    from kcheck.files.disk import Disk
-    from kcheck.files.save import File, SaveError
+    from kcheck.text.files.boundary import contains_path
+    from kcheck.text.files.disk import Disk
+    from kcheck.text.files.save import File, SaveError
 
     result = []
     for path, data in made.items():
@@ -194,7 +194,7 @@ def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
     Raises:
         SaveError: there are such files, and nobody has said that they may go.
     """
-    from kcheck.files.save import SaveError
+    from kcheck.text.files.save import SaveError
 
     there = [file.path for file in files if not file.fresh]
     if there and not overwrite:
@@ -216,9 +216,9 @@ def _leftover_files(made: dict[str, bytes], folder: str) -> list[str]:
 
 def _tell(intent: Intent, made: Output, changed: list[File], folder: str, *, diff: bool) -> None:
     """Print what was made, and what a check says of it."""
-    from kcheck.files.boundary import contains_path
     from kcheck.generate.readme import place
-    from kcheck.source.units import counted
+    from kcheck.text.files.boundary import contains_path
+    from kcheck.text.units import counted
 
     result = made.result
     verb = "would be written" if diff else "written"

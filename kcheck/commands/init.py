@@ -16,7 +16,7 @@ from kcheck.commands import options, printing
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.gate.setup.proposal import Proposal
+    from kcheck.commands.setup.proposal import Proposal
 
 
 @click.command("init", short_help="Propose settings, a hook and a CI job for a repository.")
@@ -34,8 +34,8 @@ def command(path: str, write: bool, ci: str | None) -> None:
     """
     printing.note(f"kcheck: reading {path}")
     from kcheck.commands.first_look import NOTHING
-    from kcheck.files import save
-    from kcheck.gate.setup import proposal
+    from kcheck.commands.setup import proposal
+    from kcheck.text.files import save
 
     systems = None if ci is None else () if ci == "none" else (ci,)
     found = options.with_usage_errors(lambda: proposal.propose(path, systems))
@@ -60,7 +60,7 @@ def command(path: str, write: bool, ci: str | None) -> None:
 
 def _summary(found: Proposal, *, write: bool) -> Iterable[str]:
     """What is in the proposal, what a check says then, and what to do next."""
-    from kcheck.source.units import counted
+    from kcheck.text.units import counted
 
     yield from found.notes
     if found.files and os.path.realpath(found.base) != os.path.realpath("."):

@@ -7,8 +7,8 @@ import datetime
 import click
 
 from kcheck.commands import options, printing
-from kcheck.numbers.clouds import CLOUDS
-from kcheck.source.regex import regex
+from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.text.regex import regex
 
 _DAYS = regex(r"(\d{1,5})d")
 
@@ -44,7 +44,7 @@ def command(names: tuple[str, ...], cloud: str | None, before: str | None, form:
 
     With NAMEs, only numbers whose name contains one of them. `kcheck explain NAME` says what uses a number.
     """
-    from kcheck.numbers import dates
+    from kcheck.config.numbers import dates
     from kcheck.report import numbers
 
     every = [one for one in dates.numbers() if cloud in (None, one.cloud)]

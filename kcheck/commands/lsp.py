@@ -9,7 +9,7 @@ import click
 from kcheck.commands import options
 
 if TYPE_CHECKING:
-    from kcheck.editor.checker import Settings
+    from kcheck.addons.editor.checker import Settings
 
 _MISSING = "the language server needs its libraries: pip install 'kcheck[lsp]'"
 
@@ -25,7 +25,7 @@ def command(paths: tuple[str, ...]) -> None:
     if paths:
         raise click.UsageError("the editor names the folders; leave out PATH")
     try:
-        from kcheck.editor import server
+        from kcheck.addons.editor import server
     except ModuleNotFoundError as error:
         raise click.UsageError(_MISSING) from error
     run: options.Run = click.get_current_context().obj

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from kcheck.source.units import counted
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -51,7 +51,7 @@ def command_line(context: click.Context) -> str:
     A report is given to others: a variable may be a secret, and where the repository is on a machine is nobody's
     business.
     """
-    from kcheck.files.tree import display_path
+    from kcheck.text.files.tree import display_path
 
     words = ["kcheck", context.info_name or ""]
     for word in _given(context, {param.name for param in context.command.params} - _OUTPUT):

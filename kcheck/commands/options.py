@@ -14,15 +14,15 @@ import click
 
 from kcheck.commands import first_look, printing
 from kcheck.commands.first_look import THRESHOLDS
-from kcheck.files import system
+from kcheck.text.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
-    from kcheck.files.tree import Tree
-    from kcheck.source.findings import Finding
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.findings import Finding
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class Failure(click.ClickException):
 
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """Names of groups and rules, for the shell. The names of the files, as reading all rules takes a second."""
-    from kcheck.source.bundled import RULES
+    from kcheck.text.bundled import RULES
 
     groups = [name for name, _ in system.entries(RULES)]
     rules = (name for group in groups for name, _ in system.entries(os.path.join(RULES, group)))
@@ -172,7 +172,7 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
         timeout: float | None = None, hook: bool = False, usage: str | None = None, **rest: object,
     ) -> None:  # fmt: skip
         from kcheck.config import effective
-        from kcheck.source import deadline
+        from kcheck.text import deadline
 
         flags = {
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
@@ -196,8 +196,8 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
             config = with_usage_errors(partial(settings, paths))
             system.may_repeat()
             if touched:
-                from kcheck.files.disk import Disk
-                from kcheck.gate.relevance import can_change_findings
+                from kcheck.fix.gate.relevance import can_change_findings
+                from kcheck.text.files.disk import Disk
 
                 disk = Disk(boundary=config.boundary)
                 if not with_usage_errors(lambda: can_change_findings(touched, paths, config, disk)):
@@ -251,7 +251,7 @@ def with_usage_errors(action: Callable[[], T]) -> T:
         click.UsageError: a path or a variable file does not exist, or the settings make no sense.
     """
     from kcheck.config.config import ConfigError
-    from kcheck.files.tree import PathError
+    from kcheck.text.files.tree import PathError
 
     try:
         return action()
@@ -274,7 +274,7 @@ def check_rule_names(names: tuple[str, ...], config: Config) -> None:
 
 def reaches_threshold(finding: Finding, threshold: str) -> bool:
     """Whether a finding counts for the exit status."""
-    from kcheck.source.findings import Severity
+    from kcheck.text.findings import Severity
 
     severity = "warning" if threshold == "undecided" else threshold
     return threshold != "never" and finding.severity >= Severity[severity.upper()]
@@ -307,7 +307,7 @@ def tell_bugs(result: Result) -> None:
 
 def end_late() -> NoReturn:
     """Say that the time is over, and end with 3."""
-    from kcheck.source import deadline
+    from kcheck.text import deadline
 
     system.cannot_repeat()
     printing.note(f"kcheck: {deadline.reason()}.")
@@ -321,7 +321,7 @@ def bug_status(result: Result) -> int:
 
 def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
     """The files of the given paths, the working directory without any."""
-    from kcheck.files.tree import Tree
+    from kcheck.text.files.tree import Tree
 
     tree = None if config.exclude else first_look.trees.pop(paths, None)
     return tree or Tree(list(paths), None, config.exclude, config.boundary)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.source.visible import visible, visible_lines
+from kcheck.text.control_characters import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.files.save import File
+    from kcheck.text.files.save import File
 
 
 def page(text: str) -> None:
@@ -42,7 +42,7 @@ def report(text: str) -> None:
 
 def diffs(files: Iterable[File]) -> None:
     """Print changes for `git apply`, and which of them it does not take."""
-    from kcheck.files.patch import diff
+    from kcheck.text.files.patch import diff
 
     inexact = []
     for file in files:

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kcheck.source.visible import visible
+from kcheck.text.control_characters import visible
 
 if TYPE_CHECKING:
     import threading

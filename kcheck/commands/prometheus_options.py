@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kcheck.commands import options, printing
-from kcheck.files import system
-from kcheck.source.regex import regex
+from kcheck.text.files import system
+from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.usage.http import Access
-    from kcheck.usage.prometheus import Prometheus
-    from kcheck.usage.recorder import Question
-    from kcheck.usage.recording import Recording
+    from kcheck.addons.usage.http import Access
+    from kcheck.addons.usage.prometheus import Prometheus
+    from kcheck.addons.usage.recorder import Question
+    from kcheck.scale.usage.recording import Recording
 TOKEN, BASIC_AUTH = "KCHECK_PROMETHEUS_TOKEN", "KCHECK_PROMETHEUS_BASIC_AUTH"
 _DURATION = regex(r"(\d{1,6})(s|m|h|d|w)")
 _EPOCH = regex(r"\d{9,10}")
@@ -139,7 +139,7 @@ def recording_of(file: str | None, network: Network, window: str) -> Recording:
         click.UsageError: neither is given, or both.
         Failure: it cannot be read, or there is no answer.
     """
-    from kcheck.usage import recording
+    from kcheck.scale.usage import recording
 
     if (file is None) == (network.prometheus is None):
         raise click.UsageError("give --from FILE or --prometheus URL; kcheck usage record makes a FILE")
@@ -150,8 +150,8 @@ def recording_of(file: str | None, network: Network, window: str) -> Recording:
 
 
 def _recorded(network: Network, window: str) -> Recording:
+    from kcheck.addons.usage.recorder import Recorder
     from kcheck.commands import progress
-    from kcheck.usage.recorder import Recorder
 
     with progress.show_progress() as show:
         recorder = Recorder.new(client(network), question(network, window))
@@ -165,7 +165,7 @@ def question(network: Network, window: str) -> Question:
     Raises:
         click.UsageError: it cannot be measured.
     """
-    from kcheck.usage.recorder import Question
+    from kcheck.addons.usage.recorder import Question
 
     step = network.step
     length = _duration(window or _WINDOW) if network.window is None else network.window
@@ -185,7 +185,7 @@ def client(network: Network) -> Prometheus:
         click.UsageError: options contradict each other.
         RecordingError: an option makes no sense.
     """
-    from kcheck.usage.prometheus import Prometheus
+    from kcheck.addons.usage.prometheus import Prometheus
 
     access = _access(network)
     if access.url.startswith("http:") and access.headers and not _is_here(access.url):
@@ -198,7 +198,7 @@ def _is_here(url: str) -> bool:
 
 
 def _access(network: Network) -> Access:
-    from kcheck.usage.http import Access, checked_header, checked_url
+    from kcheck.addons.usage.http import Access, checked_header, checked_url
 
     headers = dict(map(checked_header, network.headers))
     own = [name for name in headers if name.lower() == "authorization"]

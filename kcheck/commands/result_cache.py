@@ -11,8 +11,8 @@ import os
 import sys
 
 from kcheck import __version__
-from kcheck.files import system
-from kcheck.source.bundled import PROFILES, RULES
+from kcheck.text.bundled import PROFILES, RULES
+from kcheck.text.files import system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def _store(path: str, result: Result) -> None:
         return
     from tempfile import mkstemp
 
-    from kcheck.files.boundary import leads_out
+    from kcheck.text.files.boundary import leads_out
 
     folder = os.path.dirname(path)
     if leads_out(folder):

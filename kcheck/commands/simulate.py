@@ -11,7 +11,7 @@ from kcheck.commands import options, printing
 if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.fix.what_if import FixSaving
-    from kcheck.simulate.results import SimulationResult
+    from kcheck.scale.simulate.results import SimulationResult
 
 
 @click.command("simulate", short_help="Simulate a job: how long it takes, what it costs, and which settings cost it.")
@@ -91,8 +91,8 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
     Raises:
         click.UsageError: a file is no recording, or none of them tells a delay.
     """
-    from kcheck.simulate.recording import measures, read, section
-    from kcheck.simulate.recording.model import RecordingError
+    from kcheck.addons.calibration import measures, read, section
+    from kcheck.addons.calibration.model import RecordingError
 
     if paths:
         raise click.UsageError("--record reads FILE alone; leave out PATH")
@@ -113,12 +113,12 @@ def _savings(paths: tuple[str, ...], config: Config, outcomes: list[SimulationRe
 def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:
     """The runs of every cluster, and why some have none."""
     from kcheck.engine import rules
-    from kcheck.reading import inventory
+    from kcheck.inventory import reader
+    from kcheck.scale.simulate import results, scenario
     from kcheck.scale.world import World
-    from kcheck.simulate import results, scenario
 
     rules.check_limits(config)
-    world = World(inventory.read(options.read_tree(paths, config), config).inventory, config)
+    world = World(reader.read(options.read_tree(paths, config), config).inventory, config)
     found, left = [], []
     for cluster in world.inventory.clusters:
         one = scenario.build_scenario(world, cluster)
@@ -135,7 +135,7 @@ def _seconds(text: str | None) -> float | None:
     Raises:
         BadParameter: it is none.
     """
-    from kcheck.source.units import seconds
+    from kcheck.text.units import seconds
 
     if text is None:
         return None
@@ -154,7 +154,7 @@ def _size(text: str | None) -> float | None:
     Raises:
         BadParameter: it is none.
     """
-    from kcheck.source.units import quantity
+    from kcheck.text.units import quantity
 
     if text is None:
         return None

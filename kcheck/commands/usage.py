@@ -11,15 +11,15 @@ import click
 from kcheck.commands import options, printing
 from kcheck.commands.prometheus_options import Network, client, question, recording_of, with_network
 from kcheck.commands.subcommands import PathsOrSubcommand
-from kcheck.files import system
+from kcheck.text.files import system
 
 if TYPE_CHECKING:
+    from kcheck.addons.usage.bill import By, Order
+    from kcheck.addons.usage.prometheus import Prometheus
+    from kcheck.addons.usage.recorder import Question, Recorder
     from kcheck.config.config import Config
+    from kcheck.scale.usage.recording import Recording
     from kcheck.scale.world import World
-    from kcheck.usage.bill import By, Order
-    from kcheck.usage.prometheus import Prometheus
-    from kcheck.usage.recorder import Question, Recorder
-    from kcheck.usage.recording import Recording
 _EVERY = 30.0
 """Seconds of work that may be lost."""
 
@@ -60,9 +60,9 @@ def command(
     """
     from importlib import import_module
 
-    from kcheck.usage import joining
-    from kcheck.usage.bill import bill
-    from kcheck.usage.recording import RecordingError, read
+    from kcheck.addons.usage.bill import bill
+    from kcheck.scale.usage import joining
+    from kcheck.scale.usage.recording import RecordingError, read
 
     if measured is None and network.prometheus is None:
         measured = config.usage.recording or None
@@ -74,7 +74,7 @@ def command(
     world = options.with_usage_errors(lambda: _world(paths, config))
     before = None if older is None else joining.joined(older, world)
     made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
-    report: str = import_module(f"kcheck.report.usage_{form}").render(made)
+    report: str = import_module(f"kcheck.addons.usage.report.usage_{form}").render(made)
     if form == "csv":
         printing.table(report)
     else:
@@ -83,11 +83,11 @@ def command(
 
 def _world(paths: tuple[str, ...], config: Config) -> World:
     """What is below some paths; without any no code at all."""
+    from kcheck.inventory import reader
     from kcheck.model import Inventory
-    from kcheck.reading import inventory
     from kcheck.scale.world import World
 
-    return World(inventory.read(options.read_tree(paths, config), config).inventory if paths else Inventory(), config)
+    return World(reader.read(options.read_tree(paths, config), config).inventory if paths else Inventory(), config)
 
 
 @command.command("record", short_help="Record what a cluster did into a file.")
@@ -102,8 +102,8 @@ def record(output: str, network: Network) -> None:
     if network.prometheus is None:
         raise click.UsageError("give --prometheus URL")
     from kcheck.config import settings
-    from kcheck.files import save
-    from kcheck.usage.recording import RecordingError, as_bytes
+    from kcheck.scale.usage.recording import RecordingError, as_bytes
+    from kcheck.text.files import save
 
     folder = os.path.dirname(output) or "."
     if not system.is_folder(folder):
@@ -130,9 +130,9 @@ def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: b
     Raises:
         RecordingError: the part is of something else, or there is no answer.
     """
+    from kcheck.addons.usage.recorder import Recorder
     from kcheck.commands import progress
-    from kcheck.usage import recording
-    from kcheck.usage.recorder import Recorder
+    from kcheck.scale.usage import recording
 
     with progress.show_progress() as show:
         show("looking for metrics")
@@ -150,8 +150,8 @@ def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: b
 def _run(recorder: Recorder, part: str) -> None:
     """Record to the end; at times, and when it fails, what there is goes into the part."""
     from kcheck.commands import progress
-    from kcheck.files import save
-    from kcheck.usage.recording import RecordingError, as_bytes
+    from kcheck.scale.usage.recording import RecordingError, as_bytes
+    from kcheck.text.files import save
 
     recording = recorder.recording
     saved, cost, at = time.monotonic(), 0.0, recording.until

@@ -12,15 +12,15 @@ import click
 
 from kcheck.commands import comparison_options, first_look, options, printing, progress
 from kcheck.commands.comparison_options import Wanted
-from kcheck.files import system
+from kcheck.text.files import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
-    from kcheck.files.tree import Tree
-    from kcheck.source.findings import Finding
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.findings import Finding
 
 _NAMED = 3
 """So many files that have changed are named."""
@@ -43,8 +43,8 @@ def command(
     Prints all findings once, then those that are new, changed or gone. A file that cannot be read is reported, and the
     findings before it stand until it can. Ends with Ctrl-C, and exits with 0 then; 2 on wrong usage.
     """
-    from kcheck.files.changes import Watcher
-    from kcheck.files.tree import PathError
+    from kcheck.text.files.changes import Watcher
+    from kcheck.text.files.tree import PathError
 
     for path in paths:
         if not system.exists(path):
@@ -77,7 +77,7 @@ class _Watch:
     """Checks some paths, and prints what has changed since the run before."""
 
     def __init__(self, paths: tuple[str, ...], wanted: Wanted, *, select: tuple[str, ...], info: bool) -> None:
-        from kcheck.editor.checker import Checker
+        from kcheck.addons.editor.checker import Checker
 
         self._paths = paths
         self._wanted = wanted
@@ -113,7 +113,7 @@ class _Watch:
         """The file of the settings, if there is one: also one that makes no sense."""
         from kcheck.config.config import ConfigError
         from kcheck.config.locations import find_file
-        from kcheck.files.disk import Disk
+        from kcheck.text.files.disk import Disk
 
         flag = "--config="
         yield from (one.removeprefix(flag) for one in self._run.arguments if one.startswith(flag))
@@ -126,8 +126,8 @@ class _Watch:
         """Whether files that have changed can change what is found."""
         if self._last is None:
             return True
-        from kcheck.files.disk import Disk
-        from kcheck.gate.relevance import can_change_findings
+        from kcheck.fix.gate.relevance import can_change_findings
+        from kcheck.text.files.disk import Disk
 
         config, tree, _ = self._last
         others = {os.path.normpath(path) for path in self.others()}
@@ -158,7 +158,7 @@ class _Watch:
         result = self._checked(head)
         if result is None:
             return
-        from kcheck.gate.news import news
+        from kcheck.fix.gate.new_findings import news
         from kcheck.report.formats import Report
         from kcheck.report.text import closing, finding_text
 
@@ -205,8 +205,8 @@ class _Watch:
             ConfigError: the settings make no sense.
         """
         from kcheck.engine import linter
-        from kcheck.files.tree import Tree
-        from kcheck.gate.comparison import without_known
+        from kcheck.fix.gate.comparison import without_known
+        from kcheck.text.files.tree import Tree
 
         if self._checker is not None:
             (last,) = self._checker.check({}, in_parts=False)
@@ -229,7 +229,7 @@ def _files(changed: list[str]) -> str:
 
 
 def _shown_paths(changed: list[str]) -> list[str]:
-    from kcheck.files.tree import display_path
+    from kcheck.text.files.tree import display_path
 
     return list(map(display_path, changed))
 

@@ -1,1 +1,1 @@
-"""Settings and flags, checked against their schemas."""
+"""kcheck.yaml, flags and profiles in; settings and numbers out."""

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.source.units import whole_number
-from kcheck.source.visible import visible
+from kcheck.text.control_characters import visible
+from kcheck.text.units import whole_number
 
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterator
 
-    from kcheck.files.boundary import Boundary
-    from kcheck.source.text import Span
+    from kcheck.text.files.boundary import Boundary
+    from kcheck.text.text import Span
 
 
 MOST_NODES = 10**9

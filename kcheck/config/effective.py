@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
 from kcheck.config.locations import find_file
-from kcheck.files.boundary import around
-from kcheck.files.disk import Disk
+from kcheck.text.files.boundary import around
+from kcheck.text.files.disk import Disk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from kcheck.files import system
-from kcheck.files.boundary import around
-from kcheck.files.disk import MAX_BYTES
-from kcheck.syntax.toml_scan import find_table
+from kcheck.text.files import system
+from kcheck.text.files.boundary import around
+from kcheck.text.files.disk import MAX_BYTES
+from kcheck.text.syntax.toml_scan import find_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.files.disk import Disk
+    from kcheck.text.files.disk import Disk
 
 NAME = "kcheck.yaml"
 PROJECT = "pyproject.toml"

@@ -6,7 +6,7 @@ import os
 import shutil
 
 from kcheck.config.config import ConfigError
-from kcheck.files.boundary import contains_path, repository
+from kcheck.text.files.boundary import contains_path, repository
 
 
 def find(name: str, flag: str) -> str:

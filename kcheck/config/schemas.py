@@ -11,17 +11,17 @@ from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.source.bundled import PROFILES
-from kcheck.source.values import Known, Origin, known, plain
+from kcheck.text.bundled import PROFILES
+from kcheck.text.values import Known, Origin, known, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jsonschema_rs import Draft202012Validator
 
-    from kcheck.source.text import Source, Span
-    from kcheck.source.values import Datum, DatumValue
-    from kcheck.syntax import yaml
+    from kcheck.text.syntax import yaml
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import Datum, DatumValue
 
 Difference = tuple["Span", str]
 Path = tuple[str | int, ...]
@@ -83,7 +83,7 @@ def document(source: Source) -> Known[DatumValue]:
     Raises:
         ConfigError: it is broken, or there are several.
     """
-    from kcheck.syntax import yaml
+    from kcheck.text.syntax import yaml
 
     documents = list(yaml.documents(source))
     empty: Known[DatumValue] = Known({}, Origin((source.span(0, 0),)))
@@ -114,7 +114,7 @@ def at(span: Span) -> str:
 
 def datum(node: yaml.Node) -> Known[DatumValue]:
     """A YAML node with the places of its parts; 3.0 is 3, as in JSON Schema."""
-    from kcheck.syntax import yaml
+    from kcheck.text.syntax import yaml
 
     node = yaml.resolve(node)
     origin = Origin((node.span,))

@@ -12,20 +12,20 @@ from msgspec.structs import replace
 from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment, Tier, Usage
 from kcheck.config.locations import TABLE, find_file
-from kcheck.files import system
-from kcheck.files.boundary import REASON, around, remedy
-from kcheck.files.disk import Disk, TooLargeError
-from kcheck.source.elements import possible, wrap
-from kcheck.source.scalars import to_number
-from kcheck.source.text import Source
-from kcheck.source.values import Known, Origin, plain
-from kcheck.syntax.toml_scan import find_table, key_line
+from kcheck.text.files import system
+from kcheck.text.files.boundary import REASON, around, remedy
+from kcheck.text.files.disk import Disk, TooLargeError
+from kcheck.text.partly_known import possible, wrap
+from kcheck.text.scalars import to_number
+from kcheck.text.syntax.toml_scan import find_table, key_line
+from kcheck.text.text import Source
+from kcheck.text.values import Known, Origin, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kcheck.files.boundary import Boundary
-    from kcheck.source.values import DatumValue
+    from kcheck.text.files.boundary import Boundary
+    from kcheck.text.values import DatumValue
 
 
 def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = None) -> Config:
@@ -268,8 +268,8 @@ def _percent(written: Fraction | None) -> float | None:
 
 def _limits(table: dict[str, _Limit]) -> dict[str, int]:
     """The numbers by `<cloud>.<group>.<name>`: one without a cloud is that of each cloud which has it."""
-    from kcheck.numbers import profiles  # few raise a limit
-    from kcheck.numbers.clouds import owners
+    from kcheck.config.numbers import profiles  # few raise a limit
+    from kcheck.config.numbers.clouds import owners
 
     found: dict[str, int] = {}
     own: dict[str, int] = {}

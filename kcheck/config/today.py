@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError
-from kcheck.files import system
+from kcheck.text.files import system
 
 if TYPE_CHECKING:
     import datetime

@@ -1,1 +1,1 @@
-"""Rules and a world in; findings, and what could not be decided, out."""
+"""Rules and a world in; findings and undecided checks out."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.source.text import Source, Span
+    from kcheck.text.text import Source, Span
 
 IGNORE = "kcheck.dev/ignore"
 """Its value names rules or groups, and gives a reason: `job-without-deadline, images: runs until it is stopped`."""

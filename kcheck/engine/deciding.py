@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from kcheck.engine import together
+from kcheck.engine import combined_conditions
 from kcheck.engine.evaluator import Evaluator, joined_condition
+from kcheck.engine.words import raw_views
+from kcheck.engine.words.subjects import things
+from kcheck.engine.words.views import wanted
 from kcheck.model import Cluster
-from kcheck.source import deadline
-from kcheck.source.bundled import RULES
-from kcheck.source.findings import Finding, Undecided
-from kcheck.source.values import known
-from kcheck.syntax import cel
-from kcheck.words import raw_views
-from kcheck.words.subjects import things
-from kcheck.words.views import wanted
+from kcheck.text import deadline
+from kcheck.text.bundled import RULES
+from kcheck.text.findings import Finding, Undecided
+from kcheck.text.syntax import cel
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.model import Thing
     from kcheck.scale.world import World
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
 
 class Bug(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Checks:
         self._conditions: dict[str, cel.Expression] = {}
         if not self.things:
             return
-        ordered = together.in_order(rules)
+        ordered = combined_conditions.in_order(rules)
         for rule in list(ordered):
             try:
                 self._conditions[rule.name] = joined_condition(rule.when, rule.problem, (subject, "limits"))
@@ -67,7 +67,7 @@ class Checks:
                 self.bugs.append(_bug(rule, subject, error))
                 ordered.remove(rule)
         self._fields = wanted(*self._conditions.values()).get(subject, {})
-        self._groups = list(together.grouped(ordered, self._conditions, alone=subject in raw_views.SUBJECTS))
+        self._groups = list(combined_conditions.grouped(ordered, self._conditions, alone=subject in raw_views.SUBJECTS))
 
     def outcome(self, thing: Thing) -> Outcome:
         """Decide every rule on one thing."""

@@ -5,24 +5,24 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from kcheck.config.numbers.clouds import owners
+from kcheck.engine.words.subjects import cloud_of
+from kcheck.engine.words.views import ID
 from kcheck.model import Input
-from kcheck.numbers.clouds import owners
-from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
-from kcheck.source.interval import Interval
-from kcheck.source.units import between, duration, shown, singular
-from kcheck.source.values import Origin
-from kcheck.syntax import cel
-from kcheck.words.subjects import cloud_of
-from kcheck.words.views import ID
+from kcheck.text.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
+from kcheck.text.interval import Interval
+from kcheck.text.syntax import cel
+from kcheck.text.units import between, duration, shown, singular
+from kcheck.text.values import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kcheck.engine.rule import Grade, Rule, Sentence
+    from kcheck.engine.words.views import View
     from kcheck.scale.world import World
-    from kcheck.source.text import Span
-    from kcheck.syntax.hcl import computed_literals
-    from kcheck.words.views import View
+    from kcheck.text.syntax.hcl import computed_literals
+    from kcheck.text.text import Span
 
 
 _MOST_RECORDS = 4
@@ -330,7 +330,7 @@ class Evaluator:
         self, origin: Origin, record: int, path: tuple[str, ...], value: object
     ) -> computed_literals.Part | None:
         """The literal in a computed text by which it would be another one."""
-        from kcheck.syntax.hcl import computed_literals
+        from kcheck.text.syntax.hcl import computed_literals
 
         old = None if origin.literal or origin.missing else self.view.value(record, path)
         return (

@@ -15,7 +15,7 @@ from kcheck.config.config import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcheck.syntax.cel_tree import Node
+    from kcheck.text.syntax.cel_tree import Node
 
 _ORDER = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 _EQUAL = frozenset({"_==_", "_!=_"})

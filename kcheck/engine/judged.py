@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.source.findings import UnknownInput, unknown_input
-from kcheck.source.reasons import cause_of
-from kcheck.source.regex import regex
-from kcheck.source.text import leading
-from kcheck.source.values import Unknown
+from kcheck.text.findings import UnknownInput, unknown_input
+from kcheck.text.reasons import cause_of
+from kcheck.text.regex import regex
+from kcheck.text.text import leading
+from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from kcheck.inventory.reader import Reading
     from kcheck.model import Cluster
-    from kcheck.reading.inventory import Reading
+    from kcheck.scale.facts.usage import Coverage
     from kcheck.scale.world import World
-    from kcheck.source.findings import Skipped, Undecided
-    from kcheck.source.text import Span
-    from kcheck.words.derive.usage import Coverage
+    from kcheck.text.findings import Skipped, Undecided
+    from kcheck.text.text import Span
 
 
 class MissingInput(Struct, frozen=True):
@@ -83,7 +83,7 @@ def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Ju
     result.pools = sum(not isinstance(world.sizes.of_pool(pool), Unknown) for pool in inventory.pools)
     result.workloads = len(inventory.workloads)
     if world.config.usage.recording:
-        from kcheck.words.derive import usage
+        from kcheck.scale.facts import usage
 
         result.usage = usage.coverage(world)
     return result

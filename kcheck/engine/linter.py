@@ -14,24 +14,24 @@ from kcheck.engine import judged, merging, rules
 from kcheck.engine.deciding import Checks, number_of_processes, pieces
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
+from kcheck.inventory import reader
 from kcheck.model import Input, Inventory
-from kcheck.reading import inventory
 from kcheck.scale.world import World
-from kcheck.source import deadline
-from kcheck.source.findings import Finding, Severity, Skipped, Undecided
-from kcheck.source.values import known
+from kcheck.text import deadline
+from kcheck.text.findings import Finding, Severity, Skipped, Undecided
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.config.config import Config
     from kcheck.engine.deciding import Bug, Outcome, Piece
-    from kcheck.engine.earlier import Earlier
+    from kcheck.engine.incremental import Earlier
     from kcheck.engine.rule import Rule
-    from kcheck.files.tree import Tree
-    from kcheck.reading.inventory import Reading
-    from kcheck.reading.kept import Kept
-    from kcheck.source.text import Span
+    from kcheck.inventory.incremental import Kept
+    from kcheck.inventory.reader import Reading
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.text import Span
 
 
 class Result(Struct):
@@ -102,11 +102,11 @@ class Linter:
         for rule in self._rules:
             self._by_subject.setdefault(rule.subject, []).append(rule)
         tell(f"reading {tree.count:,} files" if tree.count else "reading")
-        self.reading = inventory.read(tree, config, rules.raw_kinds(self._rules), kept)
+        self.reading = reader.read(tree, config, rules.raw_kinds(self._rules), kept)
         self.world = World(self.reading.inventory, config)
         _check_targets(self.reading.inventory, config)
         if config.usage.recording:
-            from kcheck.usage import measured
+            from kcheck.scale.usage import measured
 
             measured.of(self.world)
 
@@ -181,20 +181,20 @@ def _shared(
     checks: list[Checks], parts: list[Piece], processes: int, tell: Callable[[str], None]
 ) -> Iterator[list[Outcome]]:
     """What each of the checks finds of its things, decided by several processes."""
-    from kcheck.engine import workers
+    from kcheck.engine import forked_workers
 
     def decide(part: int) -> list[Outcome]:
         tell(f"checking, part {part + 1} of {len(parts)}")
         return [checks[own].outcome(checks[own].things[thing]) for own, thing in parts[part]]
 
-    outcomes = chain.from_iterable(workers.shared(decide, len(parts), processes))
+    outcomes = chain.from_iterable(forked_workers.shared(decide, len(parts), processes))
     found = dict(zip(chain.from_iterable(parts), outcomes, strict=True))
     yield from ([found[number, thing] for thing in range(len(own.things))] for number, own in enumerate(checks))
 
 
 def _unread(tree: Tree, config: Config) -> Result:
     """What is said of a tree that could not be read in time."""
-    reading = inventory.Reading(Inventory(), [], {}, [])
+    reading = reader.Reading(Inventory(), [], {}, [])
     result = Result(World(reading.inventory, config), reading, relevant=True, is_late=True)
     result.judged.skipped = [
         Skipped(tree.given[0], f"{deadline.reason()}; not all files were read, nothing was checked")

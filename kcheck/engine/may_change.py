@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from kcheck.files.tree import display_path
-from kcheck.source import deadline
-from kcheck.source.units import data_text
-from kcheck.source.values import Origin, Overlaid
-from kcheck.syntax import edit
-from kcheck.words import raw_views
+from kcheck.engine.words import raw_views
+from kcheck.text import deadline
+from kcheck.text.files.tree import display_path
+from kcheck.text.syntax import edit
+from kcheck.text.units import data_text
+from kcheck.text.values import Origin, Overlaid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.files.tree import Tree
     from kcheck.scale.world import World
-    from kcheck.source.findings import Change, Finding
-    from kcheck.source.text import Span
-    from kcheck.source.values import Missing
     from kcheck.terraform.module import Module
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.findings import Change, Finding
+    from kcheck.text.text import Span
+    from kcheck.text.values import Missing
 
 
 def withhold_fixes(
@@ -128,7 +128,7 @@ class _Sharing:
         missing = change.origin.missing
         span = missing.container if missing else change.origin.written
         if edit.is_anchored(span):
-            from kcheck.syntax.anchors import uses
+            from kcheck.text.syntax.anchors import uses
 
             name, count = uses(span, missing.path[0] if missing else "")
             wanting = len(self.owners[finding.rule, change.place])

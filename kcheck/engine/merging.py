@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.source.findings import SAFETIES, Related
-from kcheck.syntax import yaml_scan
+from kcheck.text.findings import SAFETIES, Related
+from kcheck.text.syntax import yaml_scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from kcheck.engine.rule import Rule
-    from kcheck.source.findings import Change, Finding, Fix
-    from kcheck.source.text import Span
-    from kcheck.source.values import Missing
+    from kcheck.text.findings import Change, Finding, Fix
+    from kcheck.text.text import Span
+    from kcheck.text.values import Missing
 
 _COPIES = 3
 """So many equal files have their findings together."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_words
 from kcheck.engine.evaluator import Evaluator, joined_condition
-from kcheck.syntax import cel
-from kcheck.words.raw_views import SUBJECTS as RAW
-from kcheck.words.subjects import SUBJECTS, things
-from kcheck.words.views import View
+from kcheck.engine.words.raw_views import SUBJECTS as RAW
+from kcheck.engine.words.subjects import SUBJECTS, things
+from kcheck.engine.words.views import View
+from kcheck.text.syntax import cel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

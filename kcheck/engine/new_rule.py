@@ -12,10 +12,10 @@ import yaml
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import rule_files, rules
-from kcheck.files import save
-from kcheck.source.bundled import RULES
-from kcheck.words.raw_views import SUBJECTS as RAW
-from kcheck.words.subjects import PARTS, SUBJECTS
+from kcheck.engine.words.raw_views import SUBJECTS as RAW
+from kcheck.engine.words.subjects import PARTS, SUBJECTS
+from kcheck.text.bundled import RULES
+from kcheck.text.files import save
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Example, Rule

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.config.config import ConfigError
-from kcheck.source import bundled
-from kcheck.source.visible import visible
+from kcheck.text import bundled
+from kcheck.text.control_characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.engine import rule_files
-    from kcheck.numbers.profiles import ProfileValue
 
 
 class RuleError(ConfigError):
@@ -144,7 +144,7 @@ def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
     """What a source of a rule is: an address, or numbers of the profiles; empty if it is neither."""
     if text.startswith(("https://", "http://")):
         return {text: None}
-    from kcheck.numbers import profiles, retirements
+    from kcheck.config.numbers import profiles, retirements
 
     return profiles.entries(text) or retirements.entries(text)
 

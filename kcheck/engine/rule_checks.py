@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_files, rule_words
 from kcheck.engine.rule_words import Mistake
-from kcheck.source.regex import regex
-from kcheck.words.raw_views import SUBJECTS as RAW
+from kcheck.engine.words.raw_views import SUBJECTS as RAW
+from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,22 +6,22 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kcheck.config.config import nearest
+from kcheck.config.numbers import profiles
+from kcheck.config.numbers.clouds import owners
 from kcheck.engine import expression_types
 from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type
 from kcheck.engine.rule import source_entries
-from kcheck.numbers import profiles
-from kcheck.numbers.clouds import owners
-from kcheck.syntax import cel
-from kcheck.words.raw_views import OPEN
-from kcheck.words.raw_views import SUBJECTS as RAW
-from kcheck.words.subjects import SUBJECTS
+from kcheck.engine.words.raw_views import OPEN
+from kcheck.engine.words.raw_views import SUBJECTS as RAW
+from kcheck.engine.words.subjects import SUBJECTS
+from kcheck.text.syntax import cel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.engine.rule import Rule, Sentence
-    from kcheck.syntax.cel_usage import Usage
-    from kcheck.words.views import Wanted
+    from kcheck.engine.words.views import Wanted
+    from kcheck.text.syntax.cel_usage import Usage
 
 Steps: TypeAlias = "tuple[str | int, ...]"
 """The keys under which a text stands in its file."""

@@ -7,18 +7,18 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.config.config import ConfigError, nearest
+from kcheck.config.numbers import profiles
+from kcheck.config.numbers.clouds import owners
 from kcheck.config.today import today
 from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, RuleError, Sentence, Setting
-from kcheck.files import system
-from kcheck.files.boundary import contains_path
+from kcheck.engine.words.raw_views import KINDS
 from kcheck.model import Raw
-from kcheck.numbers import profiles
-from kcheck.numbers.clouds import owners
-from kcheck.source import bundled
-from kcheck.source.bundled import RULES
-from kcheck.source.units import as_text
-from kcheck.syntax import cel
-from kcheck.words.raw_views import KINDS
+from kcheck.text import bundled
+from kcheck.text.bundled import RULES
+from kcheck.text.files import system
+from kcheck.text.files.boundary import contains_path
+from kcheck.text.syntax import cel
+from kcheck.text.units import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

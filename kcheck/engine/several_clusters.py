@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.engine.evaluator import Evaluator
+from kcheck.engine.words import raw_views
+from kcheck.engine.words.subjects import things
+from kcheck.engine.words.views import wanted
 from kcheck.model import Autoscaler, Container, Image, KarpenterPool, PodTemplate
-from kcheck.source.findings import Related, Undecided
-from kcheck.source.values import Known, Origin
-from kcheck.words import raw_views
-from kcheck.words.subjects import things
-from kcheck.words.views import wanted
+from kcheck.text.findings import Related, Undecided
+from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.model import Candidates, Cluster, Thing
     from kcheck.scale.world import World
-    from kcheck.source.findings import Finding
-    from kcheck.syntax import cel
+    from kcheck.text.findings import Finding
+    from kcheck.text.syntax import cel
 
 _MOST = 64
 """A check is decided for so many clusters at most."""

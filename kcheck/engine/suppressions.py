@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from kcheck.config.today import has_come
 from kcheck.engine.annotations import IGNORE, parse, read
-from kcheck.files.boundary import contains_path
-from kcheck.files.patterns import matches
-from kcheck.source.regex import regex
+from kcheck.text.files.boundary import contains_path
+from kcheck.text.files.patterns import matches
+from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     import re
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Accepted, Config
     from kcheck.engine.rule import Rule
-    from kcheck.source.findings import Finding, Undecided
-    from kcheck.source.text import Source, Span
+    from kcheck.text.findings import Finding, Undecided
+    from kcheck.text.text import Source, Span
 
 COMMENT = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]*)")
 
@@ -201,7 +201,7 @@ class Suppressions:
 
 def _blocks(source: Source, comments: dict[tuple[int, int], Suppression]) -> Iterator[tuple[Span, Suppression]]:
     """The blocks of a Terraform file that a comment is about: on their first line, or alone on the line above."""
-    from kcheck.syntax.hcl.parse import parse
+    from kcheck.text.syntax.hcl.parse import parse
 
     for block in parse(source).body.nested():
         line = block.span.begin.line

@@ -1,1 +1,1 @@
-"""Findings with changes in, edited files out, each proved by a second run."""
+"""Findings in; edited files out, each proved by a second run, and what of them is new."""

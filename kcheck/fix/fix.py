@@ -8,22 +8,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.engine import linter, rules
-from kcheck.files.save import File
-from kcheck.files.tree import Tree
-from kcheck.gate.comparison import KnownFindings, without_known
-from kcheck.source.findings import SAFETIES, Severity
-from kcheck.source.text import OverlapError
-from kcheck.syntax import edit
-from kcheck.words.subjects import SUBJECTS, things
+from kcheck.engine.words.subjects import SUBJECTS, things
+from kcheck.fix.gate.comparison import KnownFindings, without_known
+from kcheck.text.files.save import File
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import SAFETIES, Severity
+from kcheck.text.syntax import edit
+from kcheck.text.text import OverlapError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
-    from kcheck.gate.comparison import Comparison
-    from kcheck.source.findings import Change, Finding
-    from kcheck.source.text import Source
+    from kcheck.fix.gate.comparison import Comparison
+    from kcheck.text.findings import Change, Finding
+    from kcheck.text.text import Source
 
 MAX_ROUNDS = 10
 

@@ -18,13 +18,13 @@ from kcheck.engine import linter, missing_values, rule_words
 from kcheck.engine.evaluator import Evaluator
 from kcheck.engine.rule_checks import LONGEST_DETAIL, LONGEST_HEADLINE, failed_at
 from kcheck.engine.rule_words import Mistake
-from kcheck.files import save
-from kcheck.files.tree import Tree
+from kcheck.engine.words import raw_views
+from kcheck.engine.words.subjects import things
 from kcheck.fix import fix
-from kcheck.source.findings import SAFETIES
-from kcheck.syntax import cel
-from kcheck.words import raw_views
-from kcheck.words.subjects import things
+from kcheck.text.files import save
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import SAFETIES
+from kcheck.text.syntax import cel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
     from kcheck.engine.rule import Example, Rule
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
 _MOST_THINGS = 5
 """Of so many things it is said why a rule is silent about them."""

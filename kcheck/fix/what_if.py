@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from kcheck.engine import linter, rules
 from kcheck.engine.rule_words import looked_at
-from kcheck.files.tree import Tree
+from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.fix import fix
-from kcheck.simulate import comparison, results, scenario
-from kcheck.source.values import Known, known
-from kcheck.words.derive.basics import cluster_of
-from kcheck.words.derive.savings import Saving as ChangeSaving
-from kcheck.words.subjects import SUBJECTS, things
+from kcheck.scale.facts.basics import cluster_of
+from kcheck.scale.facts.savings import Saving as ChangeSaving
+from kcheck.scale.simulate import comparison, results, scenario
+from kcheck.text.files.tree import Tree
+from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.engine.rule import Rule
     from kcheck.fix.fix import FixResult
-    from kcheck.simulate.comparison import Saving
-    from kcheck.simulate.results import SimulationResult
+    from kcheck.scale.simulate.comparison import Saving
+    from kcheck.scale.simulate.results import SimulationResult
 
 _SUBJECTS = ("autoscaler", "pool", "flag")
 """What a fix can be about that moves a run."""

@@ -1,1 +1,1 @@
-"""Write a whole cluster from a short intent: Terraform and manifests."""
+"""An intent in; Terraform and manifests of a whole cluster out."""

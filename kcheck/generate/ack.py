@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.config.numbers import fabrics, machines
+from kcheck.config.numbers.profiles import limits, settings
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
 from kcheck.generate.jobs import interfaces
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers import fabrics, machines
-from kcheck.numbers.profiles import limits, settings
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent

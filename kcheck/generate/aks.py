@@ -5,19 +5,19 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.aks import machines as sizes
 from kcheck.config.config import ConfigError
+from kcheck.config.numbers import machines
+from kcheck.config.numbers.profiles import limits
+from kcheck.config.numbers.retirements import find
 from kcheck.generate import aks_fabric, jobs, recommended
 from kcheck.generate.intent import letters_of
 from kcheck.generate.manifests import PROVISIONING, dns_replicas
 from kcheck.generate.pools import in_scale_set, system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers import machines
-from kcheck.numbers.profiles import limits
-from kcheck.numbers.retirements import find
+from kcheck.inventory.clouds.aks import machines as sizes
 from kcheck.scale import unready
 from kcheck.scale.deletion import sufficient_batch
-from kcheck.source import units
+from kcheck.text import units
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent

@@ -6,10 +6,10 @@ import os
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
+from kcheck.config.numbers.clouds import folder
 from kcheck.generate import jobs, recommended
-from kcheck.numbers.clouds import folder
-from kcheck.source import bundled
-from kcheck.source.units import GIB_IN_TIB
+from kcheck.text import bundled
+from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Protocol, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.clouds import registry
 from kcheck.config import settings
-from kcheck.files.disk import Disk
-from kcheck.files.tree import Tree
+from kcheck.config.numbers.profiles import limits
 from kcheck.generate import dashboard, intent_file, manifests, ranges, readme, recommended, render
 from kcheck.generate.intent import Intent, resized
 from kcheck.generate.pools import Pool, split, system_nodes, system_parallel
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
-from kcheck.numbers.profiles import limits
-from kcheck.reading import inventory
+from kcheck.inventory import reader
+from kcheck.inventory.clouds import registry
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
 from kcheck.scale.world import World
-from kcheck.source.units import counted
-from kcheck.source.values import Unknown, known
+from kcheck.text.files.disk import Disk
+from kcheck.text.files.tree import Tree
+from kcheck.text.units import counted
+from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -163,7 +163,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
     context |= cloud.context(intent, pools, layout)
     files = render.files(intent.cloud, context)
     tree, config = as_tree(files)
-    return _Assembled(files, context, config, World(inventory.read(tree, config).inventory, config))
+    return _Assembled(files, context, config, World(reader.read(tree, config).inventory, config))
 
 
 def _nested(flat: Mapping[str, object]) -> dict[str, dict[str, object]]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.generate.training_pools import at, described, named
-from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.units import counted
-from kcheck.source.values import Known, known
+from kcheck.text.ip_ranges import parse_cidr
+from kcheck.text.units import counted
+from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.generate.intent_fields import CodeReader
     from kcheck.model import NodePool
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
 T = TypeVar("T")
 

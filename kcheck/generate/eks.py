@@ -7,14 +7,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
+from kcheck.config.numbers import fabrics, machines
+from kcheck.config.numbers.profiles import limits
 from kcheck.generate import eks_storage_quotas, jobs, ranges, recommended
 from kcheck.generate.eks_lustre import lustre
 from kcheck.generate.intent import label
 from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers import fabrics, machines
-from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent

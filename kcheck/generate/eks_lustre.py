@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.config.numbers import fabrics
+from kcheck.config.numbers.profiles import limits
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
-from kcheck.numbers import fabrics
-from kcheck.numbers.profiles import limits
-from kcheck.source.units import GIB_IN_TIB
+from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent

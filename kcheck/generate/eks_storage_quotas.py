@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import machines
+from kcheck.config.numbers.profiles import limits, settings
 from kcheck.generate import monitoring, recommended
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.readme import QuotaRequest
-from kcheck.numbers import machines
-from kcheck.numbers.profiles import limits, settings
-from kcheck.source.units import GIB_IN_TIB
+from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
     from kcheck.generate.eks_lustre import Lustre

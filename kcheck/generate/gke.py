@@ -6,18 +6,18 @@ import re
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.gke import machines as own_machines
-from kcheck.clouds.gke import outbound
-from kcheck.clouds.registry import cloud
 from kcheck.config.config import ConfigError
+from kcheck.config.numbers import machines
+from kcheck.config.numbers.profiles import limits
 from kcheck.generate import gke_networks, jobs, recommended
 from kcheck.generate.intent import label
 from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.numbers import machines
-from kcheck.numbers.profiles import limits
-from kcheck.source.ip_ranges import is_private
-from kcheck.source.units import GIB_IN_TIB
+from kcheck.inventory.clouds.gke import machines as own_machines
+from kcheck.inventory.clouds.gke import outbound
+from kcheck.inventory.clouds.registry import cloud
+from kcheck.text.ip_ranges import is_private
+from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.config.numbers import fabrics
+from kcheck.config.numbers.profiles import limits
 from kcheck.generate import recommended
-from kcheck.numbers import fabrics
-from kcheck.numbers.profiles import limits
-from kcheck.source.ip_ranges import sufficient_prefix
+from kcheck.text.ip_ranges import sufficient_prefix
 
 if TYPE_CHECKING:
+    from kcheck.config.numbers.fabrics import Fabric
     from kcheck.generate.intent import Intent
-    from kcheck.numbers.fabrics import Fabric
 
 
 _BLUEPRINTS = {

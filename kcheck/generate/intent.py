@@ -12,17 +12,17 @@ from msgspec.structs import replace
 
 from kcheck.config import schemas
 from kcheck.config.config import ConfigError, nearest
-from kcheck.files.disk import Disk, TooLargeError
+from kcheck.config.numbers import machines
 from kcheck.generate import recommended
 from kcheck.generate.system_nodes import training_nodes_within
-from kcheck.numbers import machines
-from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.regex import regex
-from kcheck.source.text import Source
-from kcheck.source.units import counted
-from kcheck.source.values import plain
-from kcheck.source.visible import visible
-from kcheck.syntax import yaml
+from kcheck.text.control_characters import visible
+from kcheck.text.files.disk import Disk, TooLargeError
+from kcheck.text.ip_ranges import parse_cidr
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.text import Source
+from kcheck.text.units import counted
+from kcheck.text.values import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,26 +8,26 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.api_access import EVERYONE
 from kcheck.generate import own_machines, recommended, training_pools
 from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.generate.training_pools import at
+from kcheck.inventory.clouds.api_access import EVERYONE
 from kcheck.model import KUEUE_PRIORITY
 from kcheck.model.image_names import parse
-from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.units import minor_version, whole_number
-from kcheck.source.values import Known, Origin, Unknown, Unset, known, number, plain
 from kcheck.terraform.resource import BlockRecord
+from kcheck.text.ip_ranges import parse_cidr
+from kcheck.text.units import minor_version, whole_number
+from kcheck.text.values import Known, Origin, Unknown, Unset, known, number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.generate.training_pools import TrainingPools
+    from kcheck.inventory.reader import Reading
     from kcheck.model import Cluster, PodTemplate, Workload
-    from kcheck.reading.inventory import Reading
     from kcheck.scale.world import World
-    from kcheck.source.values import Value
     from kcheck.terraform.module import Module
+    from kcheck.text.values import Value
 
 PROVIDERS = {
     "eks": ("aws", "allowed_account_ids"), "gke": ("google", "project"), "aks": ("azurerm", "subscription_id"),

@@ -9,27 +9,27 @@ from msgspec import Struct, field
 
 from kcheck.config import schemas
 from kcheck.config.config import Config, ConfigError
-from kcheck.files.disk import Disk
-from kcheck.files.tree import Tree
+from kcheck.config.numbers import machines
 from kcheck.generate import intent as intents
 from kcheck.generate import own_machines, recommended
 from kcheck.generate.differences import differences, has_ranges
 from kcheck.generate.intent_fields import PROVIDERS, CodeReader
 from kcheck.generate.training_pools import because
-from kcheck.numbers import machines
-from kcheck.reading import inventory
+from kcheck.inventory import reader as inventory
 from kcheck.report.text import skipped_text
 from kcheck.scale.world import World
-from kcheck.source.elements import wrap
-from kcheck.source.values import Known, Origin, known
+from kcheck.text.files.disk import Disk
+from kcheck.text.files.tree import Tree
+from kcheck.text.partly_known import wrap
+from kcheck.text.values import Known, Origin, known
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from kcheck.generate.intent import Intent
+    from kcheck.inventory.reader import Reading
     from kcheck.model import Cluster
-    from kcheck.reading.inventory import Reading
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 _RECORDED = "intent.yaml"
 _NO_CLUSTER = "name the folder whose code makes one; where a module of others does, run `terraform init` there first"

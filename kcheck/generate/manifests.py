@@ -8,12 +8,12 @@ from math import ceil, lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
+from kcheck.config.numbers import flags
+from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, monitoring, recommended
-from kcheck.numbers import flags
-from kcheck.numbers.profiles import limits
 from kcheck.scale import unready
 from kcheck.scale.deletion import batch_for
-from kcheck.source import units
+from kcheck.text import units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.config.numbers import machines
+from kcheck.config.numbers.profiles import limits
+from kcheck.config.numbers.reserved import GI
 from kcheck.generate import recommended
-from kcheck.numbers import machines
-from kcheck.numbers.profiles import limits
-from kcheck.numbers.reserved import GI
-from kcheck.usage import metrics
+from kcheck.scale.usage import metrics
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent

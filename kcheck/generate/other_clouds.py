@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config.config import ConfigError
+from kcheck.config.numbers import equivalents, machines
 from kcheck.generate import intent as intents
 from kcheck.generate import recommended, render
 from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.intent_from_code import ABSENT
-from kcheck.numbers import equivalents, machines
-from kcheck.source.ip_ranges import is_private
+from kcheck.text.ip_ranges import is_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

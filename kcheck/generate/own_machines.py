@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.selfmanaged.nodes import ZONE
+from kcheck.inventory.clouds.selfmanaged.nodes import ZONE
 from kcheck.model import Raw
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

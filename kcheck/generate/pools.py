@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.registry import cloud
+from kcheck.config.numbers.profiles import limits
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
 from kcheck.generate.system_nodes import non_training_nodes
-from kcheck.numbers.profiles import limits
+from kcheck.inventory.clouds.registry import cloud
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.source.ip_ranges import free_block, parse_cidr, sufficient_prefix
+from kcheck.text.ip_ranges import free_block, parse_cidr, sufficient_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.clouds import folder
+from kcheck.config.numbers.profiles import limits
 from kcheck.generate.start_price import start_price
 from kcheck.model import Surge
-from kcheck.numbers import machines, profiles
-from kcheck.numbers.clouds import folder
-from kcheck.numbers.profiles import limits
 from kcheck.report.capacity import summary_sentence
 from kcheck.scale import quotas, walls
 from kcheck.scale.growth import surge_nodes
-from kcheck.source.values import known
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 
 class QuotaRequest(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kcheck.numbers import profiles
+from kcheck.config.numbers import profiles
 
 Values = dict[str, int | str | bool]
 

@@ -10,7 +10,7 @@ from math import prod
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from kcheck.numbers.clouds import folder
+from kcheck.config.numbers.clouds import folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ _SUFFIX = ".j2"
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    from kcheck.syntax import yaml
+    from kcheck.text.syntax import yaml
 
     environment = Environment(
         loader=FunctionLoader(_template), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
@@ -75,7 +75,7 @@ def text(template: str, context: dict[str, object]) -> str:
 
 def files(cloud: str, context: dict[str, object]) -> dict[str, bytes]:
     """The rendered files of a cloud by path, without empty ones."""
-    from kcheck.syntax.hcl import align
+    from kcheck.text.syntax.hcl import align
 
     result = {}
     for path, template in names(cloud):

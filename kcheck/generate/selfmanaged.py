@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.registry import cloud
 from kcheck.config.config import ConfigError
+from kcheck.config.numbers import machines
+from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, recommended
 from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
 from kcheck.generate.own_machines import BY_CARDS
 from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.system_nodes import control_nodes
-from kcheck.numbers import machines
-from kcheck.numbers.profiles import limits
+from kcheck.inventory.clouds.registry import cloud
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from kcheck.scale.simulate import results, run, scenario
 from kcheck.scale.world import World
-from kcheck.simulate import results, run, scenario
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
-    from kcheck.simulate.results import Range
-    from kcheck.simulate.scenario import Scenario
+    from kcheck.scale.simulate.results import Range
+    from kcheck.scale.simulate.scenario import Scenario
 
 _MOST_NODES = 5000
 """Larger jobs take longer than somebody waits for a README: 2.6 seconds for this many."""

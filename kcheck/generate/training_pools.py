@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from kcheck.config.numbers import equivalents, machines
 from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.model import CONTROL_PLANE
-from kcheck.numbers import equivalents, machines
-from kcheck.source.units import counted
-from kcheck.source.values import Known, Unknown, Unset, equals, known, number, reason_of
+from kcheck.text.units import counted
+from kcheck.text.values import Known, Unknown, Unset, equals, known, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.model import Cluster, NodePool
     from kcheck.scale.world import World
-    from kcheck.source.text import Span
-    from kcheck.source.values import Value
+    from kcheck.text.text import Span
+    from kcheck.text.values import Value
 
 
 _MOST_NAMES = 5

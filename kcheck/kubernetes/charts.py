@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.files.tree import CHART, display_path
-from kcheck.kubernetes.named import Named
+from kcheck.kubernetes.object_references import Named
 from kcheck.kubernetes.releases import Release
-from kcheck.source.values import Known, Origin, Unset, Value, known
-from kcheck.syntax import yaml
+from kcheck.text.files.tree import CHART, display_path
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Unset, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.files.tree import Tree
-    from kcheck.source.text import Source
-    from kcheck.syntax.problem import Problem
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.syntax.problem import Problem
+    from kcheck.text.text import Source
 
 VALUES = ("values.yaml", "values.yml")
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.files.boundary import REASON
 from kcheck.kubernetes.patches import text
-from kcheck.source.regex import regex
-from kcheck.syntax import yaml
-from kcheck.syntax.problem import Problem
+from kcheck.text.files.boundary import REASON
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.syntax.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.files.disk import Disk
-    from kcheck.source.text import Source, Span
+    from kcheck.text.files.disk import Disk
+    from kcheck.text.text import Source, Span
 
 GROUP = "kustomize.config.k8s.io/"
 _LISTS = (

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.source import placeholders
-from kcheck.source.regex import regex
-from kcheck.source.values import Known, Origin, Unknown, Value
-from kcheck.syntax import yaml
+from kcheck.text import placeholders
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 
 class Argument(Struct, frozen=True):

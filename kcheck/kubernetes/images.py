@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.releases import merged
 from kcheck.model import Image, Workload, image_names
-from kcheck.source.bundled import PROFILES
-from kcheck.source.regex import regex
-from kcheck.source.text import Source
-from kcheck.source.values import Known, Origin, Unknown, Value, known
-from kcheck.syntax import yaml
+from kcheck.text.bundled import PROFILES
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.text import Source
+from kcheck.text.values import Known, Origin, Unknown, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

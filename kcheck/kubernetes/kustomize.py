@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.kubernetes import transforms
 from kcheck.kubernetes.fields import Fields, UnreadableError
 from kcheck.kubernetes.objects import Manifests, may_hold, read_one
 from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at, text
 from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
-from kcheck.syntax import texts, yaml
-from kcheck.syntax.problem import Problem
+from kcheck.text.files.tree import KUSTOMIZATIONS, display_path
+from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax.problem import Problem
 
 if TYPE_CHECKING:
-    from kcheck.files.tree import Tree
     from kcheck.kubernetes.objects import Kinds, Object
     from kcheck.kubernetes.releases import Release
-    from kcheck.source.text import Source
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.text import Source
 
 MAX_OBJECTS, MAX_DEPTH, MAX_STEPS = 50_000, 50, 10_000
 """What all kustomizations of a tree may hold; nobody writes more, but bases of bases can multiply."""

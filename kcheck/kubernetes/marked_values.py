@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import objects_in, value_of
 from kcheck.kubernetes.patches import replace_at
-from kcheck.source.regex import regex
-from kcheck.source.text import Source
-from kcheck.source.values import Known, Missing, Origin
-from kcheck.source.yaml_nodes import Stated
-from kcheck.syntax import yaml
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.text import Source
+from kcheck.text.values import Known, Missing, Origin
+from kcheck.text.yaml_nodes import Stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

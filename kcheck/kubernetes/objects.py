@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.files.tree import holds_objects
-from kcheck.source import placeholders
-from kcheck.source.values import Known, Origin, Piece, Unknown, Unset, pieces_of
-from kcheck.syntax import texts, yaml
-from kcheck.syntax.yaml_scan import every_kind, kinds_named
+from kcheck.text import placeholders
+from kcheck.text.files.tree import holds_objects
+from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax.yaml_scan import every_kind, kinds_named
+from kcheck.text.values import Known, Origin, Piece, Unknown, Unset, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from kcheck.source.text import Source, Span
-    from kcheck.source.values import DatumValue, Value
-    from kcheck.syntax.problem import Problem
+    from kcheck.text.syntax.problem import Problem
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import DatumValue, Value
 
 
 class Kinds(Struct, frozen=True):

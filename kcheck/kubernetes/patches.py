@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from kcheck.source.units import whole_number
-from kcheck.source.yaml_nodes import Patched
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.units import whole_number
+from kcheck.text.yaml_nodes import Patched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 MAX_NODES = 200_000
 """What a patch may touch; aliases of aliases stand for more than anybody writes."""

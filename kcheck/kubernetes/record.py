@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import value_of
-from kcheck.source.steps import Item
-from kcheck.source.values import Datum, Known, Missing, Origin, Unknown, Unset
-from kcheck.syntax import yaml
+from kcheck.text.path_steps import Item
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Datum, Known, Missing, Origin, Unknown, Unset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 
 class MappingRecord:

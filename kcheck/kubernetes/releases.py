@@ -12,17 +12,17 @@ from msgspec import Struct
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import embedded_documents, value_of
 from kcheck.model import NOTHING
-from kcheck.source import placeholders
-from kcheck.source.regex import regex
-from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value
-from kcheck.syntax import yaml
+from kcheck.text import placeholders
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.kubernetes.named import Named
+    from kcheck.kubernetes.object_references import Named
     from kcheck.kubernetes.objects import Object
-    from kcheck.source.text import Source, Span
+    from kcheck.text.text import Source, Span
 
     Find: TypeAlias = Callable[[Source, str], Source | None]
     """The file of the repository that holds a source, by its path from the top."""

@@ -14,24 +14,24 @@ from msgspec.structs import replace
 
 from kcheck.config import programs
 from kcheck.config.config import ConfigError
-from kcheck.files import system
-from kcheck.files.boundary import REASON, contains_path
-from kcheck.files.disk import TooLargeError
-from kcheck.files.tree import display_path, holds_objects
 from kcheck.kubernetes import marked_values
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
-from kcheck.source.regex import regex
-from kcheck.source.values import Known, Origin, Piece, known
-from kcheck.syntax import texts, yaml
-from kcheck.syntax.problem import Problem
+from kcheck.text.files import system
+from kcheck.text.files.boundary import REASON, contains_path
+from kcheck.text.files.disk import TooLargeError
+from kcheck.text.files.tree import display_path, holds_objects
+from kcheck.text.regex import regex
+from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.values import Known, Origin, Piece, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.files.tree import Tree
     from kcheck.kubernetes.charts import Chart, Charts
-    from kcheck.source.text import Source, Span
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.text import Source, Span
 
 TIMEOUT = 60
 _MOST = 500

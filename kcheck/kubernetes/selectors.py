@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from kcheck.kubernetes.patches import text
-from kcheck.source.regex import regex
-from kcheck.syntax import yaml
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

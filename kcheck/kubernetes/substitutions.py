@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.files import system
-from kcheck.source.regex import regex
-from kcheck.source.values import Known, Origin
-from kcheck.syntax import yaml
+from kcheck.text.files import system
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.kubernetes.named import Named
+    from kcheck.kubernetes.object_references import Named
     from kcheck.kubernetes.objects import Object
-    from kcheck.source.text import Source
+    from kcheck.text.text import Source
 
 _GROUP = "kustomize.toolkit.fluxcd.io/"
 _VARIABLE = regex(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")

@@ -6,15 +6,15 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.files import system
-from kcheck.source.regex import regex
-from kcheck.syntax import yaml
+from kcheck.text.files import system
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.kubernetes.objects import Object
-    from kcheck.source.text import Source
+    from kcheck.text.text import Source
 
 KINDS = frozenset({"Application", "ApplicationSet", "Kustomization"})
 _PLACEHOLDER = regex(r"\{\{[^}]*\}\}|\$\{[^}]*\}|\*+")

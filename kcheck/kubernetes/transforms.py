@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.patches import rebuild, replace_at, set_path, text
-from kcheck.source.regex import regex
-from kcheck.source.values import Known, Origin, Unknown
-from kcheck.syntax import yaml
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
     from kcheck.kubernetes.selectors import Resource
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 CLUSTER_WIDE = frozenset({
     "APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding",

@@ -1,5 +1,6 @@
-"""Clusters and workloads of any cloud. Every field has its origin."""
+"""Clusters and workloads of any cloud, as frozen values with origins."""
 
+from kcheck.model.base import NOTHING, Thing
 from kcheck.model.clusters import (
     NODE_ADDRESSES,
     Autoscaler,
@@ -60,7 +61,6 @@ from kcheck.model.queues import (
     Watcher,
 )
 from kcheck.model.raw import Manifest, Raw, Resource
-from kcheck.model.thing import NOTHING, Thing
 
 __all__ = [
     "CARDS",

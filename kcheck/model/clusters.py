@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.model.thing import NOTHING, Thing
+from kcheck.model.base import NOTHING, Thing
 
 if TYPE_CHECKING:
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
 NODE_ADDRESSES = "node"
 """The outbound type of a cluster whose nodes have public addresses of their own."""

@@ -6,8 +6,8 @@ import re
 
 from msgspec import Struct
 
-from kcheck.source import placeholders
-from kcheck.source.regex import regex
+from kcheck.text import placeholders
+from kcheck.text.regex import regex
 
 DOCKER_HUB = "docker.io"
 HUB_HOSTS = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.model.thing import Thing
+from kcheck.model.base import Thing
 
 
 class Input(Thing, frozen=True):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.source.values import Unknown
+from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator, Sequence
 
+    from kcheck.model.base import Thing
     from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
     from kcheck.model.pods import Addon, Mirror, Monitor, Service, Workload
     from kcheck.model.pools import KarpenterPool, NodePool, Reservation
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         Watcher,
     )
     from kcheck.model.raw import Manifest, Resource
-    from kcheck.model.thing import Thing
 
 
 class Candidates(Struct, frozen=True):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.model.thing import NOTHING, Thing
-from kcheck.source.values import Unset
+from kcheck.model.base import NOTHING, Thing
+from kcheck.text.values import Unset
 
 if TYPE_CHECKING:
-    from kcheck.source.values import Value
-    from kcheck.source.yaml_nodes import Mapping
+    from kcheck.text.values import Value
+    from kcheck.text.yaml_nodes import Mapping
 
 CARDS = (
     "nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "habana.ai/gaudi", "google.com/tpu", "aws.amazon.com/neuron",

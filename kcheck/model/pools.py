@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kcheck.model.thing import NOTHING, Thing
-from kcheck.source.values import Known, known
+from kcheck.model.base import NOTHING, Thing
+from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
     from kcheck.model.clusters import Cluster, PodRange, Subnet
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
 CONTROL_PLANE = "control-plane"
 """The mode of nodes that a separate control plane has."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.model.thing import NOTHING, Thing
+from kcheck.model.base import NOTHING, Thing
 
 if TYPE_CHECKING:
     from kcheck.model.pools import NodePool
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
 
 KUEUE_PRIORITY = "kueue.x-k8s.io/priority-class"

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.model.thing import Thing
+from kcheck.model.base import Thing
 
 if TYPE_CHECKING:
-    from kcheck.source.values import Record
-    from kcheck.source.yaml_nodes import Mapping
+    from kcheck.text.values import Record
+    from kcheck.text.yaml_nodes import Mapping
 
 
 class Manifest(Thing, frozen=True):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link
 from kcheck.scale import quotas, walls
-from kcheck.source.units import counted
-from kcheck.source.values import known
-from kcheck.source.visible import visible
+from kcheck.text.control_characters import visible
+from kcheck.text.units import counted
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

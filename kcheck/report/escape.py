@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.source.regex import regex
-from kcheck.source.visible import HIDDEN, escape, visible
+from kcheck.text.control_characters import HIDDEN, escape, visible
+from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

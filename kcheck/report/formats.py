@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kcheck.engine.linter import Result
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown", "html")
 
@@ -30,7 +30,7 @@ class Report(NamedTuple):
     @property
     def findings(self) -> list[Finding]:
         """The findings that are shown, by path, place and rule."""
-        from kcheck.source.findings import Severity
+        from kcheck.text.findings import Severity
 
         return [finding for finding in self.result.findings if self.info or finding.severity > Severity.INFO]
 

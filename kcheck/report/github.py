@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from kcheck.report import markdown, text
 from kcheck.report.escape import workflow_command
 from kcheck.report.places import Repository
-from kcheck.source.findings import Severity
+from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
 MOST = 10
 """How many annotations of a step are shown."""

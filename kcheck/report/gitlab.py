@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.report.escape import json_text
 from kcheck.report.fingerprint import fingerprints
 from kcheck.report.places import Repository
-from kcheck.source.findings import Severity
+from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
     from kcheck.report.formats import Report

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from kcheck.report.escape import json_text
 from kcheck.report.fingerprint import fingerprints
-from kcheck.source.findings import Severity
+from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
     from kcheck.engine.judged import Judged, MissingInput
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding
-    from kcheck.source.text import Span
+    from kcheck.text.findings import Finding
+    from kcheck.text.text import Span
 
 VERSION = 1
 

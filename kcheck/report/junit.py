@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import click
 
 from kcheck.report.text import finding_text, input_text, skipped_text
-from kcheck.source.findings import Severity
-from kcheck.source.visible import visible, visible_lines
+from kcheck.text.control_characters import visible, visible_lines
+from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

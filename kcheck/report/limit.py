@@ -5,19 +5,19 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import dates, flags, profiles, retirements
+from kcheck.config.numbers.clouds import owners
 from kcheck.engine import rule_words, rules
-from kcheck.numbers import dates, flags, profiles, retirements
-from kcheck.numbers.clouds import owners
 from kcheck.report import page
 from kcheck.report.numbers import value
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
-from kcheck.source.units import shown
+from kcheck.text.units import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.engine.rule import Rule
-    from kcheck.numbers.profiles import ProfileValue
     from kcheck.report.page import Block, Line
 
 INDEX = "docs/limits.md"
@@ -233,7 +233,7 @@ def _prices(cloud: str) -> str:
     table = profiles.prices(cloud)
     if table is None:
         return ""
-    from kcheck.numbers import machines
+    from kcheck.config.numbers import machines
 
     links = " ".join(f"[{i}]({url})" for i, url in enumerate(table.sources, 1))
     rows = []

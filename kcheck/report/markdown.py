@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kcheck.engine.rule import Rule
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
 MOST_BYTES = 60_000
 """A comment on GitHub may have 65,536 characters."""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kcheck.engine.words.subjects import SUBJECTS, things
+from kcheck.inventory import reader
 from kcheck.model import Thing
-from kcheck.reading import inventory
 from kcheck.report.escape import json_text
 from kcheck.scale.world import World
-from kcheck.source.units import data_text, shown
-from kcheck.source.values import Known, Unknown, Unset, known
-from kcheck.source.visible import visible
-from kcheck.words.subjects import SUBJECTS, things
+from kcheck.text.control_characters import visible
+from kcheck.text.units import data_text, shown
+from kcheck.text.values import Known, Unknown, Unset, known
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
-    from kcheck.files.tree import Tree
-    from kcheck.reading.inventory import Reading
-    from kcheck.source.text import Span
-    from kcheck.words.tables.field import Field
+    from kcheck.engine.words.tables.field import Field
+    from kcheck.inventory.reader import Reading
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.text import Span
 
 Json: TypeAlias = dict[str, Any]
 """What is printed."""
@@ -39,7 +39,7 @@ _SUBJECTS = (
 
 def collect(tree: Tree, config: Config) -> Json:
     """Every subject with every field: its value or the reason why there is none, and where it comes from."""
-    return of_reading(inventory.read(tree, config), config)
+    return of_reading(reader.read(tree, config), config)
 
 
 def of_reading(reading: Reading, config: Config) -> Json:

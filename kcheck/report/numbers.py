@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.numbers.dates import TABLE
+from kcheck.config.numbers.dates import TABLE
 from kcheck.report.escape import json_text
-from kcheck.source.units import shown
+from kcheck.text.units import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcheck.numbers.dates import Dated
-    from kcheck.numbers.profiles import ProfileValue
+    from kcheck.config.numbers.dates import Dated
+    from kcheck.config.numbers.profiles import ProfileValue
 
 _WIDEST = 40
 """Characters of a value; a longer one ends with three dots."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.model import Cluster, Thing
 from kcheck.report.places import by_name
-from kcheck.source.values import Known, known
-from kcheck.words.derive.basics import cluster_of
-from kcheck.words.subjects import SUBJECTS, things
+from kcheck.scale.facts.basics import cluster_of
+from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcheck.scale.world import World
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
 _OWNERS = ("cluster", "workload", "template", "autoscaler", "pool", "pools", "workloads", "jobs")
 """The words that lead from a thing to its cluster, the surest first."""

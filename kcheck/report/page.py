@@ -7,8 +7,8 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from kcheck.source.regex import regex
-from kcheck.source.visible import visible
+from kcheck.text.control_characters import visible
+from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,8 +6,8 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck.files import system
-from kcheck.files.boundary import contains_path, repository
+from kcheck.text.files import system
+from kcheck.text.files.boundary import contains_path, repository
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kcheck.report import limit, page
 from kcheck.report.page import Code, Facts, Name, Part, Point, Prose, Title
-from kcheck.source.bundled import RULES
-from kcheck.source.regex import regex
-from kcheck.syntax import cel
+from kcheck.text.bundled import RULES
+from kcheck.text.regex import regex
+from kcheck.text.syntax import cel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

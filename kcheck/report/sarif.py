@@ -16,16 +16,16 @@ from kcheck.report.fingerprint import fingerprints
 from kcheck.report.places import Repository, by_name
 from kcheck.report.rule import url
 from kcheck.report.text import input_text, sentence, skipped_text
-from kcheck.source.findings import Severity
-from kcheck.syntax import edit
+from kcheck.text.findings import Severity
+from kcheck.text.syntax import edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.engine.rule import Rule
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding
-    from kcheck.source.text import Edit, Source, Span
+    from kcheck.text.findings import Finding
+    from kcheck.text.text import Edit, Source, Span
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

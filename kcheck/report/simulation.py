@@ -7,19 +7,19 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.escape import json_text
-from kcheck.simulate.model import PHASES
-from kcheck.simulate.results import PARTS, cost, deciding_factors, range_of
-from kcheck.source.units import between, counted, dollars, money, node_hours, rough
-from kcheck.source.visible import visible
+from kcheck.scale.simulate.model import PHASES
+from kcheck.scale.simulate.results import PARTS, cost, deciding_factors, range_of
+from kcheck.text.control_characters import visible
+from kcheck.text.units import between, counted, dollars, money, node_hours, rough
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.fix.what_if import FixSaving
-    from kcheck.simulate.comparison import Estimate, Saving
-    from kcheck.simulate.model import Point
-    from kcheck.simulate.results import Range, SimulationResult
-    from kcheck.simulate.scenario import Scenario
+    from kcheck.scale.simulate.comparison import Estimate, Saving
+    from kcheck.scale.simulate.model import Point
+    from kcheck.scale.simulate.results import Range, SimulationResult
+    from kcheck.scale.simulate.scenario import Scenario
 
 NAMES = {
     "boot": "booting", "wait": "waiting for its pod", "work": "work", "idle": "idle until it may go",

@@ -6,11 +6,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kcheck.report.text import closing
-from kcheck.source.visible import visible
+from kcheck.text.control_characters import visible
 
 if TYPE_CHECKING:
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
 
 def render(report: Report) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from kcheck.files.system import variable
+from kcheck.text.files.system import variable
 
 _PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "terminology", "vscode", "zed"})
 _TERMS = frozenset({"alacritty", "alacritty-direct", "foot", "foot-extra", "xterm-ghostty", "xterm-kitty"})

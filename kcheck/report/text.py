@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kcheck.report.terminal import linked
-from kcheck.source.findings import SAFETIES, Severity
-from kcheck.source.units import counted
-from kcheck.source.visible import escaped, visible
+from kcheck.text.control_characters import escaped, visible
+from kcheck.text.findings import SAFETIES, Severity
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from kcheck.engine.judged import MissingInput, NotJudged
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding, Related, Skipped, Undecided
-    from kcheck.source.text import Span
-    from kcheck.words.derive.usage import Coverage
+    from kcheck.scale.facts.usage import Coverage
+    from kcheck.text.findings import Finding, Related, Skipped, Undecided
+    from kcheck.text.text import Span
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MOST_INPUTS = 3

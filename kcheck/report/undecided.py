@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from kcheck.report.escape import json_text
 from kcheck.report.json import undecided_data
 from kcheck.report.text import judged_lines, line_text, place_text, skipped_text
-from kcheck.source.units import counted
-from kcheck.source.visible import visible
+from kcheck.text.control_characters import visible
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.engine.rule_words import looked_at
+from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.report import capacity
 from kcheck.report.places import by_name
 from kcheck.scale import walls
-from kcheck.source.units import between, counted, money, node_hours, readable
-from kcheck.source.values import Known, Unset, known, reason_of
-from kcheck.words.derive import savings
-from kcheck.words.derive.basics import cluster_of
-from kcheck.words.subjects import SUBJECTS, things
+from kcheck.scale.facts import savings
+from kcheck.scale.facts.basics import cluster_of
+from kcheck.text.units import between, counted, money, node_hours, readable
+from kcheck.text.values import Known, Unset, known, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from kcheck.engine.linter import Result
     from kcheck.model import Cluster, Thing
+    from kcheck.scale.facts.savings import Saving
     from kcheck.scale.world import World
-    from kcheck.source.findings import Finding
-    from kcheck.words.derive.savings import Saving
+    from kcheck.text.findings import Finding
 
 STATES = {"stops": "\u2715 stops before its target", "unknown": "? not known", "reaches": "\u2713 reaches its target"}
 """What a verdict says, in words and not by its colour alone, the worst first."""

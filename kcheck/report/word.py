@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.engine import rule_words
+from kcheck.engine.words.raw_views import OPEN
+from kcheck.engine.words.raw_views import SUBJECTS as RAW
+from kcheck.engine.words.subjects import SUBJECTS
 from kcheck.report import page
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
 from kcheck.report.rule import link
-from kcheck.words.raw_views import OPEN
-from kcheck.words.raw_views import SUBJECTS as RAW
-from kcheck.words.subjects import SUBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kcheck.engine.rule import Rule
+    from kcheck.engine.words.tables.field import Field
     from kcheck.report.page import Block, Line
-    from kcheck.words.tables.field import Field
 
 INDEX = "docs/words.md"
 _OPEN = "Any name may stand below it: what is absent in the code is absent, and `null` is too."

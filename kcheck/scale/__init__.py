@@ -1,1 +1,1 @@
-"""Scale an inventory to a target: node counts, addresses, placement, walls."""
+"""An inventory and a target in; sizes, addresses, placement, walls, facts and simulated runs out."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.registry import cloud
+from kcheck.config.numbers import machines
+from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
-from kcheck.numbers import machines
 from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes
-from kcheck.source.interval import Interval
-from kcheck.source.ip_ranges import parse_cidr, usable_addresses
-from kcheck.source.values import (
+from kcheck.text.interval import Interval
+from kcheck.text.ip_ranges import parse_cidr, usable_addresses
+from kcheck.text.values import (
     Known,
     Origin,
     Unknown,

@@ -6,16 +6,16 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds import registry
-from kcheck.numbers import machines, profiles
-from kcheck.numbers.reserved import GI, Node, Reserved, taken
-from kcheck.source.interval import Interval
-from kcheck.source.units import minor_version, quantity
-from kcheck.source.values import Known, Unknown, known
+from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.reserved import GI, Node, Reserved, taken
+from kcheck.inventory.clouds import registry
+from kcheck.text.interval import Interval
+from kcheck.text.units import minor_version, quantity
+from kcheck.text.values import Known, Unknown, known
 
 if TYPE_CHECKING:
     from kcheck.model import NodePool
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
 _THRESHOLD = "memory.available"
 

@@ -6,9 +6,9 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.registry import cloud
-from kcheck.source.regex import regex
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
+from kcheck.inventory.clouds.registry import cloud
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Cluster, Inventory, Thing

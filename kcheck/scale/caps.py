@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.scale.memory import Memory
-from kcheck.source.values import Value, known, number
+from kcheck.text.values import Value, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

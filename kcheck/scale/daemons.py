@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.scale import placement
 from kcheck.scale.allocatable import Taken, total
-from kcheck.source.interval import Interval
-from kcheck.source.values import known, number
+from kcheck.text.interval import Interval
+from kcheck.text.values import known, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

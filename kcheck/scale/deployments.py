@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.model import Container, PodTemplate, Workload
-from kcheck.source.values import Known, Origin, Unknown, Unset, all_known
+from kcheck.text.values import Known, Origin, Unknown, Unset, all_known
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory, Thing
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
 _KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers")
 """What rules compare with what is applied beside it."""

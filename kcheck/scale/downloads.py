@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import NODE_ADDRESSES
 from kcheck.model.image_names import DOCKER_HUB
-from kcheck.source.values import Known, Origin, Unknown, Value, equals, known
+from kcheck.text.values import Known, Origin, Unknown, Value, equals, known
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Image, Workload

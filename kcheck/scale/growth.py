@@ -8,13 +8,13 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model import Surge
-from kcheck.source.interval import Interval
-from kcheck.source.values import candidates
+from kcheck.text.interval import Interval
+from kcheck.text.values import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
 CEILING = 1 << 20
 """More nodes than any cluster has: what is not reached below it is no wall."""

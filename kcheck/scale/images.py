@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.model import image_names
-from kcheck.source import placeholders
-from kcheck.source.values import Known, Unknown, Value, known, number
+from kcheck.text import placeholders
+from kcheck.text.values import Known, Unknown, Value, known, number
 
 if TYPE_CHECKING:
     from kcheck.model import Image, Inventory, Workload

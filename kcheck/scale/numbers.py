@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.numbers import profiles
+from kcheck.config.numbers import profiles
 from kcheck.scale.memory import Memory
-from kcheck.source.values import Unknown, known, number
+from kcheck.text.values import Unknown, known, number
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
+    from kcheck.config.numbers import machines
     from kcheck.model import NodePool
-    from kcheck.numbers import machines
 
 
 class Numbers(Memory):
@@ -33,7 +33,7 @@ class Numbers(Memory):
 
     def price(self, pool: NodePool | None) -> machines.Price | None:
         """The price of a node: the user's, else the list price of the cheapest machine type."""
-        from kcheck.numbers import machines
+        from kcheck.config.numbers import machines
 
         cluster = known(pool.cluster) if pool else None
         environment = self._config.environment(cluster.root, cluster.environment) if cluster else None

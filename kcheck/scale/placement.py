@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.clouds import registry
-from kcheck.source.interval import Interval
-from kcheck.source.regex import regex
-from kcheck.source.values import Known, Unknown, equals, known, number
+from kcheck.inventory.clouds import registry
+from kcheck.text.interval import Interval
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Unknown, equals, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.clouds.cloud import Cloud
+    from kcheck.inventory.clouds.cloud import Cloud
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
     from kcheck.scale.allocatable import Room, Taken
 
@@ -139,7 +139,7 @@ def gpu_label(template: PodTemplate) -> str:
 
 def _is_of_cards(one: Requirement, clouds: Iterable[Cloud]) -> bool:
     if one.key in _INSTANCE:
-        from kcheck.numbers import machines
+        from kcheck.config.numbers import machines
 
         own = [next((n for c in clouds if (n := machines.gpus(c.name, name))), None) for name in one.values]
         return one.operator == "In" and bool(own) and None not in own

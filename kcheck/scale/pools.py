@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
-from kcheck.source.reasons import following
-from kcheck.source.values import Origin, Unknown, equals, known, number, reason_of
+from kcheck.text.reasons import following
+from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.scale.autoscaling import Autoscaling
     from kcheck.scale.daemons import Daemons
     from kcheck.scale.deployments import Deployments
-    from kcheck.source.interval import Interval
+    from kcheck.text.interval import Interval
 
 
 def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[NodePool]]:

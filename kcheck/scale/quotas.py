@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.numbers import machines
-from kcheck.source.values import Known, Unknown, known
+from kcheck.config.numbers import machines
+from kcheck.text.values import Known, Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kcheck.config.numbers.machines import Quota
     from kcheck.model import Cluster, NodePool
-    from kcheck.numbers.machines import Quota
     from kcheck.scale.world import World
 
 

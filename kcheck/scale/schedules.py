@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kcheck.source.regex import regex
-from kcheck.source.units import whole_number
-from kcheck.source.values import known
+from kcheck.text.regex import regex
+from kcheck.text.units import whole_number
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
 from kcheck.scale.memory import Memory
-from kcheck.source.interval import Interval
-from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
+from kcheck.text.interval import Interval
+from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from kcheck.numbers import flags, profiles
+from kcheck.config.numbers import flags, profiles
 
 _ROUND = 10
 

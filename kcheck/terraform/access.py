@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.source import scalars
-from kcheck.source.data_types import SetData
-from kcheck.source.keys import Reference, key_of
-from kcheck.source.scalars import AbsentError, EvaluationError
-from kcheck.source.values import Answer, Datum, Either, Known, Partial, Symbol, Unknown, Unrendered, known
 from kcheck.terraform import convert
+from kcheck.text import scalars
+from kcheck.text.data_types import SetData
+from kcheck.text.keys import Reference, key_of
+from kcheck.text.scalars import AbsentError, EvaluationError
+from kcheck.text.values import Answer, Datum, Either, Known, Partial, Symbol, Unknown, Unrendered, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.source.values import DatumValue
+    from kcheck.text.values import DatumValue
 
 
 def attribute(target: Datum, name: str) -> Datum:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from kcheck.source import scalars
-from kcheck.source.scalars import AbsentError, EvaluationError
-from kcheck.source.values import Datum, Either, Known, Origin, Unknown
-from kcheck.syntax.hcl import nodes
 from kcheck.terraform.operators import INFINITE
-from kcheck.terraform.partial import either
+from kcheck.terraform.partial_collections import either
+from kcheck.text import scalars
+from kcheck.text.scalars import AbsentError, EvaluationError
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.values import Datum, Either, Known, Origin, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

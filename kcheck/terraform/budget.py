@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from kcheck.source.findings import Skipped
-from kcheck.source.values import Either, Joined, Known, Origin, Partial, Unknown
+from kcheck.text.findings import Skipped
+from kcheck.text.values import Either, Joined, Known, Origin, Partial, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.source.text import Span
-    from kcheck.source.values import Datum
+    from kcheck.text.text import Span
+    from kcheck.text.values import Datum
 
 STEPS = 500_000
 """Rounds of loops, elements made, and instances of all modules of a root: two seconds at most. Public repositories take

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from kcheck.source.values import Datum
-    from kcheck.syntax.hcl import nodes
-    from kcheck.syntax.problem import Problem
+    from kcheck.text.syntax.hcl import nodes
+    from kcheck.text.syntax.problem import Problem
+    from kcheck.text.values import Datum
 
 Key = tuple[str, str]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypedDict
 
-from kcheck.files.tree import Tree
-from kcheck.source import scalars
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.text import Source
-from kcheck.source.units import decimal_number
-from kcheck.source.values import Datum, Known, Unknown, plain
-from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.module import Module
 from kcheck.terraform.roots import Loader
+from kcheck.text import scalars
+from kcheck.text.files.tree import Tree
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source
+from kcheck.text.units import decimal_number
+from kcheck.text.values import Datum, Known, Unknown, plain
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -34,7 +34,7 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
     """The value of an expression.
 
     Raises:
-        kcheck.files.tree.PathError: there is no such folder.
+        kcheck.text.files.tree.PathError: there is no such folder.
         kcheck.config.config.ConfigError: there is no such variable file.
     """
     source = Source("<expression>", f"value = (\n{expression}\n)".encode("utf-8", "surrogatepass"))

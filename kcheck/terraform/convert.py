@@ -6,18 +6,18 @@ from fractions import Fraction
 from operator import is_
 from typing import TYPE_CHECKING
 
-from kcheck.source import placeholders, scalars
-from kcheck.source.data_types import ANYTHING, DYNAMIC, ListData, MapData, Null, SetData, Type
-from kcheck.source.scalars import EvaluationError, kind, to_string
-from kcheck.source.values import Datum, Known, Origin, Unknown
 from kcheck.terraform import type_rules
 from kcheck.terraform.decimals import floating
+from kcheck.text import placeholders, scalars
+from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, MapData, Null, SetData, Type
+from kcheck.text.scalars import EvaluationError, kind, to_string
+from kcheck.text.values import Datum, Known, Origin, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from kcheck.source.values import DatumValue
-    from kcheck.syntax.json import Node
+    from kcheck.text.syntax.json import Node
+    from kcheck.text.values import DatumValue
 
 _SINGLE: dict[str, Callable[[object], DatumValue]] = {
     "string": scalars.to_string,

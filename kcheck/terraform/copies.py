@@ -11,20 +11,20 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
-from kcheck.files import system
-from kcheck.files.boundary import contains_path
-from kcheck.files.disk import TooLargeError
-from kcheck.files.tree import TERRAFORM, display_path
-from kcheck.source.regex import regex
-from kcheck.source.text import Source
 from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration, is_override
+from kcheck.text.files import system
+from kcheck.text.files.boundary import contains_path
+from kcheck.text.files.disk import TooLargeError
+from kcheck.text.files.tree import TERRAFORM, display_path
+from kcheck.text.regex import regex
+from kcheck.text.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kcheck.files.tree import Tree
-    from kcheck.syntax.hcl import nodes
     from kcheck.terraform.module import Module
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.syntax.hcl import nodes
 
 _REGISTRY = regex(r"(?:([\w-]+(?:\.[\w-]+)+)/)?([\w-]+)/([\w-]+)/([\w-]+)(?://([^?]*))?")
 _REPOSITORY = regex(

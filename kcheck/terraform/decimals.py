@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from kcheck.source import scalars
+from kcheck.text import scalars
 
 
 def floating(verb: str, number: int | Fraction, precision: int | None) -> str:

@@ -9,26 +9,34 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kcheck.source import scalars
-from kcheck.source.data_types import ANYTHING, DYNAMIC, ListData, Null, SetData
-from kcheck.source.keys import key_of
-from kcheck.source.scalars import AbsentError, EvaluationError
-from kcheck.source.values import Datum, Either, Known, Origin, Partial, Piece, Rendered, Symbol, Unknown, Unrendered
-from kcheck.syntax.hcl import nodes
-from kcheck.syntax.hcl.template import normal
 from kcheck.terraform import attempts, convert, functions, static_types
 from kcheck.terraform.access import attribute, each_branch, index, spliced
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.operators import alike, common_symbol, first_reason, negated, operate
-from kcheck.terraform.partial import Gathering, branches_of, derived, either, entries_of, gathered, settled
+from kcheck.terraform.partial_collections import (
+    Gathering,
+    branches_of,
+    derived,
+    either,
+    entries_of,
+    gathered,
+    settled,
+)
 from kcheck.terraform.scope import Scope
 from kcheck.terraform.type_rules import element_type, type_of
+from kcheck.text import scalars
+from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, Null, SetData
+from kcheck.text.keys import key_of
+from kcheck.text.scalars import AbsentError, EvaluationError
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.template import normal
+from kcheck.text.values import Datum, Either, Known, Origin, Partial, Piece, Rendered, Symbol, Unknown, Unrendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kcheck.source.text import Span
-    from kcheck.terraform.partial import Entry
+    from kcheck.terraform.partial_collections import Entry
+    from kcheck.text.text import Span
 
 
 def evaluate(expression: nodes.Expression, scope: Scope) -> Datum:

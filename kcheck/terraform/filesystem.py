@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from kcheck.files.patterns import PatternError, compiled
-from kcheck.source import scalars
-from kcheck.source.data_types import STRING
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Piece, Unknown
-from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert, functions
 from kcheck.terraform.evaluator import rendered, value_of
 from kcheck.terraform.scope import Scope
+from kcheck.text import scalars
+from kcheck.text.data_types import STRING
+from kcheck.text.files.patterns import PatternError, compiled
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.values import Datum, Known, Origin, Piece, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.source.text import Source
-    from kcheck.syntax.hcl import nodes
+    from kcheck.text.syntax.hcl import nodes
+    from kcheck.text.text import Source
 
 _Action: TypeAlias = "Callable[[Files, str, list[Datum], Origin, Scope], Datum]"
 """A function: of a path, the other arguments, and the place and scope of the call."""
@@ -139,7 +139,7 @@ def _templatefile(files: Files, path: str, rest: list[Datum], _origin: Origin, s
 
 
 def _templatestring(files: Files, text: str, rest: list[Datum], _origin: Origin, scope: Scope) -> Datum:
-    from kcheck.source.text import Source
+    from kcheck.text.text import Source
 
     template = files.template(Source("<template>", text.encode()))
     if isinstance(template, Problem):

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
-from kcheck.syntax.hcl import nodes
 from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import evaluate
@@ -21,14 +18,17 @@ from kcheck.terraform.resource import BlockRecord, Instance, expand
 from kcheck.terraform.scope import Scope
 from kcheck.terraform.types import absent, convert_to
 from kcheck.terraform.workspaces import unchosen
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from kcheck.source.text import Span
-    from kcheck.syntax.problem import Problem
     from kcheck.terraform.configuration import Configuration
-    from kcheck.terraform.host import Host, Inputs
+    from kcheck.terraform.loader_interface import Host, Inputs
+    from kcheck.text.syntax.problem import Problem
+    from kcheck.text.text import Span
 
 
 class Module:

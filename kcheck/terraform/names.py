@@ -5,9 +5,9 @@ from __future__ import annotations
 from _thread import get_ident  # threading takes 3 ms to import
 from typing import TYPE_CHECKING
 
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Unknown
 from kcheck.terraform.scope import circular
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Datum, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

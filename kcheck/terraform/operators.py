@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.source import scalars
-from kcheck.source.data_types import ANYTHING, DYNAMIC, Short, Type
-from kcheck.source.scalars import MINUS_ZERO, EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown
 from kcheck.terraform import convert, type_rules
+from kcheck.text import scalars
+from kcheck.text.data_types import ANYTHING, DYNAMIC, Short, Type
+from kcheck.text.scalars import MINUS_ZERO, EvaluationError
+from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.source.values import DatumValue
+    from kcheck.text.values import DatumValue
 
 INFINITE = "division by zero"
 """Why a quotient is unknown: Terraform has an infinite number, which can hardly be used."""

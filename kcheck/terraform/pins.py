@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.source import versions
-from kcheck.syntax.hcl import nodes
+from kcheck.text import versions
+from kcheck.text.syntax.hcl import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kcheck.source.versions import Range
     from kcheck.terraform.module import Module
+    from kcheck.text.versions import Range
 
 
 _OLD = versions.parse("< 3.0") or versions.ANY

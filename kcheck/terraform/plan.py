@@ -6,23 +6,23 @@ import json as library
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kcheck.source.text import BOM
-from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown, concealed
-from kcheck.syntax import json
-from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.module import Module
 from kcheck.terraform.plan_links import Json, Links, argument, part, without_indexes
 from kcheck.terraform.resource import Instance, ObjectRecord
+from kcheck.text.syntax import json
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import BOM
+from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, concealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
-    from kcheck.source.text import Source, Span
-    from kcheck.source.values import Record
-    from kcheck.syntax.hcl import nodes
     from kcheck.terraform.filesystem import Files
+    from kcheck.text.syntax.hcl import nodes
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import Record
 
 
 def read(source: Source, targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> Module | Problem:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from kcheck.source.regex import regex
-from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown
+from kcheck.text.regex import regex
+from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
 
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 _IDS = ("id", "self_link", "arn")
 _CALL = regex(r"module\.([\w-]+)(\[[^\]]*\])?")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.syntax.hcl import nodes
 from kcheck.terraform.resource import BlockRecord
+from kcheck.text.syntax.hcl import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,22 +10,22 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.numbers import profiles
-from kcheck.source import versions
-from kcheck.source.bundled import PROFILES
-from kcheck.source.elements import wrap
-from kcheck.source.regex import regex
-from kcheck.source.text import Source
-from kcheck.source.values import Origin
-from kcheck.syntax.hcl import nodes
-from kcheck.syntax.hcl.parse import parse
+from kcheck.config.numbers import profiles
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.copies import canonical
+from kcheck.text import versions
+from kcheck.text.bundled import PROFILES
+from kcheck.text.partly_known import wrap
+from kcheck.text.regex import regex
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source
+from kcheck.text.values import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set
 
-    from kcheck.source.versions import Range
+    from kcheck.text.versions import Range
 
 _REGISTRY = regex(r"(?:[\w.-]+\.[\w.-]+/)?([\w-]+/[\w-]+/[\w-]+)(//[^?]*)?$")
 _REPOSITORY = regex(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?(?:.*&)?ref=([^&]+).*)?$")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Unknown, Unrendered, pieces_of
-from kcheck.syntax.problem import Problem
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.filesystem import filled
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.values import Datum, Known, Origin, Unknown, Unrendered, pieces_of
 
 if TYPE_CHECKING:
     from kcheck.terraform.filesystem import Files

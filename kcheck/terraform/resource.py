@@ -6,25 +6,25 @@ import re
 from _thread import get_ident  # threading takes 3 ms to import
 from typing import TYPE_CHECKING
 
-from kcheck.source import scalars
-from kcheck.source.data_types import SetData
-from kcheck.source.elements import distinct
-from kcheck.source.keys import Reference
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Either, Known, Missing, Origin, Symbol, Unknown, encoded, known
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.partial import Gathering, entries_of, gathered, is_map, key_datum
+from kcheck.terraform.partial_collections import Gathering, entries_of, gathered, is_map, key_datum
 from kcheck.terraform.scope import Scope, circular
+from kcheck.text import scalars
+from kcheck.text.data_types import SetData
+from kcheck.text.keys import Reference
+from kcheck.text.partly_known import distinct
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Datum, Either, Known, Missing, Origin, Symbol, Unknown, encoded, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from fractions import Fraction
 
-    from kcheck.source.text import Span
-    from kcheck.source.values import Record
-    from kcheck.syntax.hcl import nodes
-    from kcheck.terraform.partial import Entry
+    from kcheck.terraform.partial_collections import Entry
+    from kcheck.text.syntax.hcl import nodes
+    from kcheck.text.text import Span
+    from kcheck.text.values import Record
 
 
 _NAMES = frozenset({"name", "id", "self_link"})

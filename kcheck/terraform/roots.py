@@ -9,28 +9,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
-from kcheck.files import system
-from kcheck.files.boundary import REASON
-from kcheck.source.findings import Skipped
-from kcheck.source.values import Known, Origin
-from kcheck.syntax.hcl import nodes
-from kcheck.syntax.hcl.old import adapt, is_old
-from kcheck.syntax.hcl.parse import parse, parse_template
-from kcheck.syntax.problem import Problem
-from kcheck.terraform import registry, unread, workspaces
+from kcheck.terraform import missing_modules, registry, workspaces
 from kcheck.terraform.configuration import Configuration, is_override
 from kcheck.terraform.copies import Copies, is_call_of
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Module
 from kcheck.terraform.scope import circular
 from kcheck.terraform.variables import Variables
+from kcheck.text.files import system
+from kcheck.text.files.boundary import REASON
+from kcheck.text.findings import Skipped
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
+from kcheck.text.syntax.hcl.parse import parse, parse_template
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kcheck.files.tree import Folder, Tree
-    from kcheck.source.text import Source
     from kcheck.terraform.filesystem import Files
+    from kcheck.text.files.tree import Folder, Tree
+    from kcheck.text.text import Source
 
 
 class Loader:
@@ -237,12 +237,12 @@ class Loader:
             found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
             if isinstance(found, Configuration):
                 return found
-            why = f"{found or f'kcheck does not read modules from {source}'}; {unread.REMEDY}"
+            why = f"{found or f'kcheck does not read modules from {source}'}; {missing_modules.REMEDY}"
             path = self._own_folder(module.configuration, block)
         folder = self.tree.folder(path) if path is not None else None
         if folder is not None:
             return self.configuration(folder)
-        return self._copies.find(module, block, source) or unread.stand_in(module, block, source) or why
+        return self._copies.find(module, block, source) or missing_modules.stand_in(module, block, source) or why
 
     def files(self, root: Module) -> Files:
         """The files that the functions of a root module may read."""
@@ -266,7 +266,7 @@ def _parser(source: Source) -> Callable[[Source], nodes.File]:
     """How a file of Terraform is read."""
     if not source.path.endswith(".json"):
         return parse
-    from kcheck.syntax.hcl import json
+    from kcheck.text.syntax.hcl import json
 
     return json.parse
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.source.values import Unknown
-from kcheck.syntax.problem import Problem
 from kcheck.terraform.budget import Budget
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcheck.source.text import Span
-    from kcheck.source.values import Datum
-    from kcheck.syntax.hcl import nodes
+    from kcheck.text.syntax.hcl import nodes
+    from kcheck.text.text import Span
+    from kcheck.text.values import Datum
 
 
 class Scope:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.source.data_types import ANYTHING, BOOL, DYNAMIC, NUMBER, PRIMITIVE, STRING, Type
-from kcheck.source.scalars import EvaluationError, to_string
-from kcheck.source.values import known
-from kcheck.syntax.hcl import nodes
 from kcheck.terraform.type_rules import type_of, unify
+from kcheck.text.data_types import ANYTHING, BOOL, DYNAMIC, NUMBER, PRIMITIVE, STRING, Type
+from kcheck.text.scalars import EvaluationError, to_string
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.source.values import Datum
+    from kcheck.text.values import Datum
 
 _ARITHMETIC = frozenset("+-*/%")
 

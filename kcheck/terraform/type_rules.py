@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.source.data_types import (
+from kcheck.text.data_types import (
     ANYTHING,
     BOOL,
     DYNAMIC,
@@ -17,13 +17,13 @@ from kcheck.source.data_types import (
     SetData,
     Type,
 )
-from kcheck.source.scalars import kind
-from kcheck.source.values import Known
+from kcheck.text.scalars import kind
+from kcheck.text.values import Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kcheck.source.values import Datum
+    from kcheck.text.values import Datum
 
 _FAMILIES = (("list", "tuple", "set"), ("map", "object"))  # from general to special
 _MOST_TYPES = 200  # of different kinds in one collection: far more than fit into one type

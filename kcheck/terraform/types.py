@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.source.data_types import DYNAMIC, PRIMITIVE, Type
-from kcheck.source.values import Datum, Known, Missing, Origin, Unknown
-from kcheck.syntax.hcl import nodes
 from kcheck.terraform import convert
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.scope import Scope
+from kcheck.text.data_types import DYNAMIC, PRIMITIVE, Type
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.values import Datum, Known, Missing, Origin, Unknown
 
 if TYPE_CHECKING:
-    from kcheck.source.text import Span
     from kcheck.terraform.budget import Budget
+    from kcheck.text.text import Span
 
 _COLLECTIONS = frozenset({"list", "set", "map"})
 

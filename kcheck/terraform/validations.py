@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from kcheck.source import scalars
-from kcheck.source.elements import wrap
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Data, Known, Missing, Origin
 from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.types import convert_to
+from kcheck.text import scalars
+from kcheck.text.partly_known import wrap
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Data, Known, Missing, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from kcheck.source.text import Span
-    from kcheck.source.values import Datum
     from kcheck.terraform.module import Module
+    from kcheck.text.text import Span
+    from kcheck.text.values import Datum
 
 Place: TypeAlias = "Span | Missing"
 """Where a value is written, or would be."""

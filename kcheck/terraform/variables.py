@@ -6,24 +6,24 @@ import os
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.files import system
-from kcheck.files.tree import display_path
-from kcheck.source.text import Source
-from kcheck.source.values import Datum, Known, Origin
-from kcheck.syntax.hcl.parse import parse_expression
-from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope
 from kcheck.terraform.workspaces import OF_NONE
+from kcheck.text.files import system
+from kcheck.text.files.tree import display_path
+from kcheck.text.syntax.hcl.parse import parse_expression
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Source
+from kcheck.text.values import Datum, Known, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.config.config import Config
-    from kcheck.files.tree import Tree
-    from kcheck.syntax.hcl import nodes
     from kcheck.terraform.configuration import Configuration
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.syntax.hcl import nodes
 
 _PREFIX = "TF_VAR_"
 _AUTOMATIC = ("terraform.tfvars", "terraform.tfvars.json")
@@ -89,7 +89,7 @@ class Variables:
         return {name: evaluate(entry.expression, nothing) for name, entry in file.body.attributes.items()}
 
     def _json(self, source: Source) -> dict[str, Datum]:
-        from kcheck.syntax import json
+        from kcheck.text.syntax import json
 
         root = json.parse(source)
         if isinstance(root, Problem):

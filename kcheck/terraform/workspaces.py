@@ -6,13 +6,13 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.source.elements import possible
-from kcheck.source.keys import Reference
-from kcheck.source.regex import regex
-from kcheck.source.values import Datum, Known, Symbol, Unknown
-from kcheck.syntax.hcl import nodes
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import OutsideError
+from kcheck.text.keys import Reference
+from kcheck.text.partly_known import possible
+from kcheck.text.regex import regex
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.values import Datum, Known, Symbol, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

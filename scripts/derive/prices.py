@@ -15,7 +15,7 @@ import yaml
 
 from derive.gits import MissingError, text_of
 from derive.tables import stamped
-from kcheck.numbers import machines
+from kcheck.config.numbers import machines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcheck.source.text import Source
-from kcheck.syntax.hcl import nodes
-from kcheck.syntax.hcl.parse import parse
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

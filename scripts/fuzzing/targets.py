@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from click.testing import CliRunner
 
 from fuzzing import corpus
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config import settings
 from kcheck.config.config import Config, ConfigError
-from kcheck.files.disk import Disk
 from kcheck.fix import fix
 from kcheck.scale import schedules
-from kcheck.source import scalars, units, versions
-from kcheck.source.findings import SAFETIES
-from kcheck.source.text import Source
-from kcheck.syntax import cel, json, yaml
-from kcheck.syntax.hcl.parse import parse
-from kcheck.syntax.problem import Problem
 from kcheck.terraform import console
+from kcheck.text import scalars, units, versions
+from kcheck.text.files.disk import Disk
+from kcheck.text.findings import SAFETIES
+from kcheck.text.syntax import cel, json, yaml
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from kcheck.source import bundled
+from kcheck.text import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from kcheck.source import bundled
+from kcheck.text import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import yaml
 from click.testing import CliRunner
 
-from kcheck.cli import cli
-from kcheck.source import bundled
+from kcheck.commands.cli import cli
+from kcheck.text import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,8 +10,8 @@ import yaml
 from kcheck.engine import rules
 from kcheck.engine.rule import Example
 from kcheck.fix import rule_examples
-from kcheck.source import bundled
-from kcheck.source.findings import Severity
+from kcheck.text import bundled
+from kcheck.text.findings import Severity
 from tests.apiserver.manifests import objects
 from tests.conftest import written
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.engine import rules
 from tests.apiserver.client import NotServedError
 from tests.apiserver.definitions import VARIABLE

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
-from kcheck.usage.recording import as_bytes
+from kcheck.commands.cli import cli
+from kcheck.scale.usage.recording import as_bytes
+from tests.addons.fleet import story
+from tests.addons.usage.test_reports import fortnight
 from tests.browser import browser
-from tests.fleet import story
 from tests.places import ROOT
-from tests.usage.test_reports import fortnight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from tests.browser import browser
 from tests.browser.browser import Look, Shown
 from tests.places import ROOT

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.config import schemas
-from kcheck.source.elements import wrap
-from kcheck.source.text import Source
-from kcheck.source.values import Known, Origin
-from kcheck.syntax import yaml
+from kcheck.text.partly_known import wrap
+from kcheck.text.syntax import yaml
+from kcheck.text.text import Source
+from kcheck.text.values import Known, Origin
 
 PLACE = Origin((Source("a.yaml", b"a").span(0, 1),))
 

@@ -16,14 +16,14 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config import settings
 from kcheck.config.config import Config, ConfigError
 from kcheck.config.effective import effective_config
 from kcheck.engine import linter
-from kcheck.files.patterns import matches
-from kcheck.files.tree import Tree
-from kcheck.source.findings import Severity
+from kcheck.text.files.patterns import matches
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Severity
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def test_pyproject_without_a_table_is_passed_over(write: Callable[[Mapping[str, 
 def test_settings_that_nobody_wrote_by_hand(
     write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kcheck.files.disk.MAX_BYTES", 20)
+    monkeypatch.setattr("kcheck.text.files.disk.MAX_BYTES", 20)
     write(
         {"a/kcheck.yaml": "nodes: 10 # 789 123456789\n", "b/pyproject.toml": "[tool.kcheck]\nnodes = 10\n#" + "x" * 30}
     )

@@ -10,15 +10,15 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.commands.fix import _Places
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files.save import File
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
-from kcheck.source.findings import Severity
-from kcheck.source.text import Edit, Source
+from kcheck.text.files.save import File
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Severity
+from kcheck.text.text import Edit, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -122,7 +122,7 @@ def test_pools_that_share_the_target_are_mended_together_or_not_at_all(write: Wr
 def test_a_value_that_nobody_can_tell_any_more_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": AKS})
     monkeypatch.setattr(
-        "kcheck.syntax.edit.edits", lambda changes: [Edit(c.origin.written, "var.tier") for c in changes]
+        "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, "var.tier") for c in changes]
     )
     outcome = fix.fix(["."], Config())
     assert [(refused.reason, refused.bug) for refused in outcome.refused] == [
@@ -134,7 +134,7 @@ def test_a_thing_that_is_lost_is_no_fix(write: Write, monkeypatch: pytest.Monkey
     write({"job.yaml": job("a")})
     place = job("a").index("kind: Job")
     monkeypatch.setattr(
-        "kcheck.syntax.edit.edits",
+        "kcheck.text.syntax.edit.edits",
         lambda changes: [
             Edit(c.origin.missing.container.source.span(place, place + len("kind: Job")), "kind: ConfigMap")
             for c in changes
@@ -302,7 +302,7 @@ def test_a_file_that_cannot_be_written_is_an_error(write: Write, monkeypatch: py
 def test_bug_tells_what_to_send_in(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": AKS})
     monkeypatch.setattr(
-        "kcheck.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
+        "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
     )
     result = run(".")
     assert result.exit_code == 3

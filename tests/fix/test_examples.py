@@ -9,7 +9,7 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.engine import rules
 from kcheck.fix import fix
-from kcheck.source.findings import SAFETIES
+from kcheck.text.findings import SAFETIES
 from tests.places import LONG
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
-from kcheck.source.findings import SAFETIES
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import SAFETIES
 from tests.fix.test_yaml_style import CONFIG, JOB, LABELLED, LOCAL_QUEUE, PULL, QUEUE, RETIRED, fixed, helped, job
 
 if TYPE_CHECKING:

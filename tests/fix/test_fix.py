@@ -9,10 +9,10 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files import patch, save
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
-from kcheck.source.text import Edit
+from kcheck.text.files import patch, save
+from kcheck.text.files.tree import Tree
+from kcheck.text.text import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -206,7 +206,7 @@ def test_fix_that_mends_nothing_is_refused(
 ) -> None:
     write({"main.tf": cluster('"Free"')})
     monkeypatch.setattr(
-        "kcheck.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
+        "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
     )
     outcome = fix.fix(["."], Config())
     assert not outcome.files
@@ -218,7 +218,7 @@ def test_fix_that_breaks_the_syntax_is_refused(
 ) -> None:
     write({"main.tf": cluster('"Free"')})
     monkeypatch.setattr(
-        "kcheck.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '"Standard') for c in changes]
+        "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '"Standard') for c in changes]
     )
     outcome = fix.fix(["."], Config())
     assert not outcome.files

@@ -8,15 +8,15 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files import save
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
+from kcheck.text.files import save
+from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
 pytestmark = pytest.mark.medium
 

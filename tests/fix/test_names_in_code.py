@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
-from kcheck.source.findings import last_key
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import last_key
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcheck.engine.linter import Result
-    from kcheck.source.values import Origin
+    from kcheck.text.values import Origin
 
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name != "generated")
 NAMED = re.compile(r'\b(?:set|add|rename) ([\w.\[\]"/-]+?)(?: = |: |=| to |$)')

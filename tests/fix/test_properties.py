@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files import save
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
-from kcheck.source.findings import SAFETIES
+from kcheck.text.files import save
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import SAFETIES
 from tests.places import LONG
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.files import save
 from kcheck.fix import fix
-from kcheck.source.findings import SAFETIES
+from kcheck.text.files import save
+from kcheck.text.findings import SAFETIES
 from tests.places import ROOT
 
 if TYPE_CHECKING:

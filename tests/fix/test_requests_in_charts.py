@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.kubernetes import marked_values
+from kcheck.text.files.tree import Tree
 from tests.fix.test_requests import CONFIG, fixed
 
 if TYPE_CHECKING:

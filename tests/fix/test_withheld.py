@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.files.tree import Tree
-from kcheck.reading import inventory
+from kcheck.inventory import reader
+from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kcheck.engine.linter import Result
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
     Check = Callable[..., Result]
 
@@ -1301,7 +1301,7 @@ def test_an_absent_attribute_is_written_as_the_pinned_provider_spells_it(
 ) -> None:
     profile = 'sku_tier = "Standard"\n  network_profile {\n    network_plugin      = "azure"\n    network_plugin_mode = "overlay"\n  }'
     write(pinned(version, profile))
-    (cluster,) = inventory.read(Tree(["."]), Config()).inventory.clusters
+    (cluster,) = reader.read(Tree(["."]), Config()).inventory.clusters
     assert cluster.data_plane.origin is not None
     assert cluster.data_plane.origin.missing is not None
     assert cluster.data_plane.origin.missing.path[-1].startswith(spelling)

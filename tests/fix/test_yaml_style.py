@@ -9,17 +9,17 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files import save
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
-from kcheck.source.findings import SAFETIES
+from kcheck.text.files import save
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import SAFETIES
 from tests.conftest import indented
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 

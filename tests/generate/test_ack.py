@@ -10,8 +10,8 @@ import pytest
 from kcheck.config.config import ConfigError
 from kcheck.generate import ack, assembly, intent, ranges
 from kcheck.generate.pools import split
-from kcheck.source.text import Source
-from kcheck.syntax.hcl.parse import parse
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source
 from tests.terraform import schemas_of_providers as attributes
 
 

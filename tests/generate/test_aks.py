@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from kcheck.config.config import ConfigError
+from kcheck.config.numbers import fabrics
 from kcheck.generate import aks_fabric, intent, pools, recommended
 from kcheck.generate.assembly import generate
-from kcheck.numbers import fabrics
-from kcheck.source import bundled
+from kcheck.text import bundled
 
 H100, A100, ORDINARY = "Standard_ND96isr_H100_v5", "Standard_ND96amsr_A100_v4", "Standard_NC80adis_H100_v5"
 

@@ -10,10 +10,10 @@ import pytest
 from jinja2 import Environment, nodes
 
 from kcheck.commands import generate
+from kcheck.config.numbers import profiles
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.generate import intent, manifests, ranges
 from kcheck.generate.pools import split, system_nodes
-from kcheck.numbers import profiles
-from kcheck.numbers.clouds import CLOUDS
 from tests.places import ROOT
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import pytest
 
 from kcheck.config.config import Config, ConfigError
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
 from kcheck.generate import eks, intent, selfmanaged
 from kcheck.generate.assembly import generate
 from kcheck.generate.pools import split
 from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.scale import walls
+from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
+from kcheck.config.numbers import machines
+from kcheck.config.numbers.profiles import limits
 from kcheck.generate import intent
 from kcheck.generate.assembly import generate
 from kcheck.generate.eks_lustre import Lustre, lustre
 from kcheck.generate.pools import split
-from kcheck.numbers import machines
-from kcheck.numbers.profiles import limits
 
 
 def sized(machine: str, job: int, nodes: int = 2000) -> Lustre | None:

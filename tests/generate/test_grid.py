@@ -16,8 +16,8 @@ import yaml
 from kcheck.generate import intent, recommended
 from kcheck.generate.assembly import Output, generate
 from kcheck.scale import walls
-from kcheck.source import bundled
-from kcheck.source.values import known
+from kcheck.text import bundled
+from kcheck.text.values import known
 from tests.kubernetes import schemas_of_kinds as crds
 from tests.places import ROOT
 from tests.terraform import schemas_of_providers as attributes

@@ -12,8 +12,8 @@ from kcheck.config import settings
 from kcheck.config.config import ConfigError
 from kcheck.generate import intent, intent_from_code, selfmanaged
 from kcheck.generate.assembly import Output, generate
-from kcheck.source import units
-from kcheck.source.values import known
+from kcheck.text import units
+from kcheck.text.values import known
 from tests.kubernetes import schemas_of_kinds as crds
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import ConfigError
 from kcheck.generate import aks, intent, intent_file, ranges, recommended
 from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.intent import label
 from kcheck.generate.pools import Pool, evenly, split
 from kcheck.generate.ranges import NoRoomError, Slot
-from kcheck.source.ip_ranges import parse_cidr
+from kcheck.text.ip_ranges import parse_cidr
 from tests.places import ROOT
 
 EXAMPLES = ROOT / "examples"

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config import effective
 from kcheck.config.config import ConfigError
 from kcheck.generate import intent, intent_from_code

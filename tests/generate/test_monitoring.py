@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.generate import intent, monitoring
 from kcheck.generate.assembly import Output, generate
-from kcheck.numbers.clouds import CLOUDS
 
 VARIANTS = [(cloud, scheduler) for cloud in CLOUDS for scheduler in ("kueue", "volcano", "none")]
 ALERTS = Path(__file__).with_name("alerts.yaml")

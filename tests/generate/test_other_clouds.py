@@ -10,12 +10,12 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import ConfigError
+from kcheck.config.numbers import equivalents, machines
 from kcheck.generate import intent, other_clouds
 from kcheck.generate.other_clouds import Refused, Translated
-from kcheck.numbers import equivalents, machines
-from kcheck.source.bundled import PROFILES
+from kcheck.text.bundled import PROFILES
 
 TABLE = yaml.safe_load((Path(PROFILES) / "any" / "equivalents.yaml").read_text())
 GIVEN: dict[str, Any] = {

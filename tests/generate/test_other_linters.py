@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.generate import intent, readme
 from kcheck.generate.assembly import generate
-from kcheck.numbers.clouds import CLOUDS
 
 VARIANTS: tuple[dict[str, Any], ...] = (
     {"nodes": 450},

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.source.values import Known, Unknown, known
+from kcheck.text.values import Known, Unknown, known
 from tests.conftest import indented
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.files.tree import Tree
-from kcheck.reading import inventory
-from kcheck.source.values import Unknown, known
+from kcheck.inventory import reader
+from kcheck.text.files.tree import Tree
+from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ def autoscaler(write: Callable[[Mapping[str, str]], Path]) -> Callable[[Mapping[
 
     def read(content: Mapping[str, str]) -> Autoscaler:
         write({".git/HEAD": "", **content})
-        (found,) = inventory.read(Tree(["."]), Config()).inventory.autoscalers
+        (found,) = reader.read(Tree(["."]), Config()).inventory.autoscalers
         return found
 
     return read

@@ -13,15 +13,15 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.model import image_names
 from kcheck.report import model
-from kcheck.source import bundled
-from kcheck.source.bundled import PROFILES
-from kcheck.source.findings import Severity
+from kcheck.text import bundled
+from kcheck.text.bundled import PROFILES
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Severity
 from tests.conftest import names
 
 if TYPE_CHECKING:
@@ -287,9 +287,9 @@ VALUES = st.recursive(
 def test_any_values_are_survived(under: object, over: object, whole: bool) -> None:
     from kcheck.kubernetes.images import workload
     from kcheck.kubernetes.releases import Release, path_of
-    from kcheck.source.text import Source
-    from kcheck.source.values import Known, Origin
-    from kcheck.syntax import yaml
+    from kcheck.text.syntax import yaml
+    from kcheck.text.text import Source
+    from kcheck.text.values import Known, Origin
 
     sources = [Source("values.yaml", json.dumps({"top": part}).encode()) for part in (under, over)]
     trees = tuple(document.root for source in sources for document in yaml.documents(source) if document.root)
@@ -315,9 +315,9 @@ PART = st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)
 def test_joined_images_parse_back(registry: str, repository: str, tag: str) -> None:
     from kcheck.kubernetes.images import workload
     from kcheck.kubernetes.releases import Release
-    from kcheck.source.text import Source
-    from kcheck.source.values import Known, Origin
-    from kcheck.syntax import yaml
+    from kcheck.text.syntax import yaml
+    from kcheck.text.text import Source
+    from kcheck.text.values import Known, Origin
 
     text = f"image: {{registry: '{registry}', repository: '{repository}', tag: '{tag}'}}\n"
     source = Source("values.yaml", text.encode())

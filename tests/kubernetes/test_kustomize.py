@@ -11,14 +11,14 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.kubernetes import kustomize, objects
 from kcheck.kubernetes.patches import text
 from kcheck.report import model
-from kcheck.source.text import Source
-from kcheck.source.values import Known
-from kcheck.syntax import yaml
+from kcheck.text.files.tree import Tree
+from kcheck.text.syntax import yaml
+from kcheck.text.text import Source
+from kcheck.text.values import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -8,8 +8,8 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.model import image_names
-from kcheck.source import placeholders
-from kcheck.source.values import Unknown, known
+from kcheck.text import placeholders
+from kcheck.text.values import Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

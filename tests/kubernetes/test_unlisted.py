@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.source.values import Unknown, known
+from kcheck.text.values import Unknown, known
 from tests.conftest import indented, manifest, names
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcheck.config.numbers import profiles
 from kcheck.kubernetes.workloads.scalars import scaled_quantity
 from kcheck.model import Toleration
-from kcheck.numbers import profiles
-from kcheck.source.text import Source
-from kcheck.source.units import quantity
-from kcheck.source.values import Unknown, known
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.text import Source
+from kcheck.text.units import quantity
+from kcheck.text.values import Unknown, known
 from tests.conftest import indented, manifest, one_pod, requirement
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from kcheck.source.visible import visible
+from kcheck.text.control_characters import visible
 
 PAYLOADS = (
     "</script><script>owned(1)</script>",

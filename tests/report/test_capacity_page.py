@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from tests.places import ROOT
 from tests.report.page import Page
 

@@ -19,16 +19,16 @@ import xmlschema
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter, merging
-from kcheck.files.tree import Tree
 from kcheck.report import github, markdown
 from kcheck.report.formats import FORMATS, Report, render
 from kcheck.report.text import finding_text
-from kcheck.source.findings import Severity
-from kcheck.source.text import apply
-from kcheck.syntax import edit
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Severity
+from kcheck.text.syntax import edit
+from kcheck.text.text import apply
 from tests.places import TESTS
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def test_names_that_are_not_unicode(name: str, write: Callable[[Mapping[str, str
     (folder / "größe \N{ROCKET}").mkdir()
     with open(os.fsencode(folder / "größe \N{ROCKET}") + b"/gr\xf6\xdfe.tf", "w") as file:
         file.write(CLUSTER)
-    command = [sys.executable, "-c", "from kcheck.cli import main; main()", "check", "--format", name]
+    command = [sys.executable, "-c", "from kcheck.commands.cli import main; main()", "check", "--format", name]
     run = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=False)
     assert run.stderr == b""
     assert run.returncode == 1

@@ -12,18 +12,18 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.engine.deciding import Bug
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.report.formats import Report, render
 from kcheck.report.html import colors, document
 from kcheck.report.html import findings as cards
 from kcheck.report.html.code import concealed, excerpt, fix_lines
-from kcheck.source.findings import Skipped
-from kcheck.source.text import Source
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Skipped
+from kcheck.text.text import Source
 from tests.conftest import indented, manifest
 from tests.places import ROOT
 from tests.report import corpus
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcheck.engine.linter import Result
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
     Check = Callable[..., Result]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
-from kcheck.files.tree import Tree
-from kcheck.source.findings import Skipped, unknown_input
-from kcheck.source.reasons import following
-from kcheck.source.values import Unknown
+from kcheck.commands.cli import cli
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Skipped, unknown_input
+from kcheck.text.reasons import following
+from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.files.tree import Tree
-from kcheck.reading import inventory
+from kcheck.inventory import reader
 from kcheck.report.html import document
 from kcheck.report.html.ladder import Axis, ladder
 from kcheck.scale import walls
 from kcheck.scale.world import World
+from kcheck.text.files.tree import Tree
 from tests.places import ROOT
 from tests.report.test_html import SUBNET
 
@@ -31,7 +31,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def drawn(config: Config | None = None) -> tuple[World, Element]:
     """The ladder of the first cluster here as a file of its own."""
     own = config or Config()
-    world = World(inventory.read(Tree(["."]), own).inventory, own)
+    world = World(reader.read(Tree(["."]), own).inventory, own)
     picture = ladder(world.inventory.clusters[0], world)
     assert picture is not None
     return world, ElementTree.fromstring(document.picture(picture, "heading"))  # noqa: S314 - our own

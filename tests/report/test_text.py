@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.report import terminal
 from kcheck.report.text import finding_text
-from kcheck.source.findings import Finding, Related, Severity
-from kcheck.source.text import Source
-from kcheck.source.units import counted
+from kcheck.text.findings import Finding, Related, Severity
+from kcheck.text.text import Source
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.engine import rules
 from kcheck.report import word
 

@@ -9,8 +9,8 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.scale import placement
 from kcheck.scale.world import World
-from kcheck.source.findings import Severity
-from kcheck.source.values import known
+from kcheck.text.findings import Severity
+from kcheck.text.values import known
 from tests.conftest import names
 
 if TYPE_CHECKING:

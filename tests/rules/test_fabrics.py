@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.numbers import fabrics, machines
+from kcheck.config.numbers import fabrics, machines
 from tests.conftest import indented, names
 
 if TYPE_CHECKING:

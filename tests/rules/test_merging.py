@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
+from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
     Write = Callable[[Mapping[str, str]], Path]
 

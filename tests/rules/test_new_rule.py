@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.engine import new_rule, rules
-from kcheck.source.bundled import RULES
+from kcheck.text.bundled import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

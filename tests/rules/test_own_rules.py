@@ -11,7 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.engine import rules
 from kcheck.engine.rule import RuleError
 from tests.places import ROOT

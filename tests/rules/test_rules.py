@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from kcheck.config import settings
 from kcheck.config.config import parse_price
+from kcheck.config.numbers.clouds import owners
 from kcheck.engine import linter, rule_checks, rule_files, rule_words, rules
 from kcheck.engine.rule_checks import located
-from kcheck.files import patch
-from kcheck.files.tree import Tree
 from kcheck.fix import fix, rule_examples
 from kcheck.fix.rule_examples import ExampleRun
-from kcheck.numbers.clouds import owners
-from kcheck.source.findings import SAFETIES
+from kcheck.text.files import patch
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import SAFETIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

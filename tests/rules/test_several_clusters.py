@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.engine.linter import Result
-    from kcheck.source.findings import Undecided
+    from kcheck.text.findings import Undecided
 
     Check = Callable[..., Result]
 

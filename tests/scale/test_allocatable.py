@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.clouds import kubelet, registry
 from kcheck.config.config import Config
-from kcheck.numbers import machines
-from kcheck.numbers.reserved import Node, taken
+from kcheck.config.numbers import machines
+from kcheck.config.numbers.reserved import Node, taken
+from kcheck.inventory.clouds import kubelet, registry
 from kcheck.scale.allocatable import Room, rooms
 from kcheck.scale.placement import Fit
 from kcheck.scale.world import World
-from kcheck.source.interval import Interval
-from kcheck.source.values import Known, Origin, Unknown, known
+from kcheck.text.interval import Interval
+from kcheck.text.values import Known, Origin, Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

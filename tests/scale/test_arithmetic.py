@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck.clouds.ack import addresses as ack
-from kcheck.clouds.aks import addresses as aks
-from kcheck.clouds.aks import outbound as aks_outbound
-from kcheck.clouds.eks import addresses as eks
-from kcheck.clouds.gke import outbound as gke_outbound
-from kcheck.clouds.registry import cloud
+from kcheck.config.numbers import machines
+from kcheck.inventory.clouds.ack import addresses as ack
+from kcheck.inventory.clouds.aks import addresses as aks
+from kcheck.inventory.clouds.aks import outbound as aks_outbound
+from kcheck.inventory.clouds.eks import addresses as eks
+from kcheck.inventory.clouds.gke import outbound as gke_outbound
+from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Surge
-from kcheck.numbers import machines
 from kcheck.scale import deletion, egress
 from kcheck.scale import growth as growing
 from kcheck.scale.growth import Demand
-from kcheck.source import ip_ranges as ranges
-from kcheck.source.ip_ranges import parse_cidr
+from kcheck.text import ip_ranges as ranges
+from kcheck.text.ip_ranges import parse_cidr
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config import settings
 from kcheck.config.config import Config
 

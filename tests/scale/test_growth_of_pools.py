@@ -8,7 +8,7 @@ import bench_growth
 import pytest
 
 from kcheck.scale import placement
-from kcheck.words.derive import pools
+from kcheck.scale.facts import pools
 
 if TYPE_CHECKING:
     from collections.abc import Callable

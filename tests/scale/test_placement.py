@@ -8,9 +8,9 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.scale import placement
+from kcheck.scale.facts import gpus
 from kcheck.scale.world import World
-from kcheck.source.values import Unknown, Unset, known
-from kcheck.words.derive import gpus
+from kcheck.text.values import Unknown, Unset, known
 from tests.conftest import indented, manifest, one_pod
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
+from kcheck.config.numbers import profiles
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.model import Surge
-from kcheck.numbers import profiles
-from kcheck.numbers.clouds import CLOUDS
 from kcheck.scale.growth import CEILING, Demand, Growth, Trial, largest, reach, short, spread
 from kcheck.scale.walls import limits
-from kcheck.source.interval import Interval
+from kcheck.text.interval import Interval
 from tests.output_schemas import check_all_fields
 from tests.places import ROOT
 
@@ -656,7 +656,7 @@ def test_one_address_is_assumed_at_least(capacity: Callable[..., dict[str, Any]]
 @pytest.mark.medium
 def test_mechanisms_name_the_limits_that_make_them() -> None:
     """Pages of limits say which walls they make: what the code asks for must stand in the table."""
-    folders = (Path(limits.__file__).parent, ROOT / "kcheck" / "clouds")
+    folders = (Path(limits.__file__).parent, ROOT / "kcheck" / "inventory" / "clouds")
     texts = {
         node.value
         for folder in folders

@@ -6,15 +6,15 @@ import json
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kcheck.source.text import Source
-from kcheck.syntax.hcl import nodes
-from kcheck.syntax.hcl.parse import parse
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source
 from tests.places import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 SCHEMAS = TESTS / "schemas"
 KINDS = {"resource": "resources", "data": "data"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from kcheck.source import bundled
+from kcheck.text import bundled
 from tests.places import ROOT
 from tests.terraform.schemas_of_providers import missing, modules, provider, unknown
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.files.tree import Tree
-from kcheck.reading import inventory
-from kcheck.source.text import Source
-from kcheck.source.values import known
-from kcheck.syntax.hcl.old import is_old, modern
-from kcheck.syntax.hcl.parse import parse
+from kcheck.inventory import reader
 from kcheck.terraform.console import evaluate
 from kcheck.terraform.pins import pinned_versions
+from kcheck.text.files.tree import Tree
+from kcheck.text.syntax.hcl.hcl1 import is_old, modern
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -106,7 +106,7 @@ def test_values(expression: str, expected: object, write: Callable[[Mapping[str,
 def test_what_cannot_be_read_is_said_once_and_is_no_error(write: Callable[[Mapping[str, str]], Path]) -> None:
     broken = 'resource "aws_vpc" "a" {\n  cidr_block = \n}\n'
     write({"main.tf": MAIN, "inner/main.tf": INNER, "broken.tf": broken, "more.tf": broken.replace('"a"', '"b"')})
-    reading = inventory.read(Tree(["."]), Config())
+    reading = reader.read(Tree(["."]), Config())
     assert reading.problems == []
     assert [one.path for one in reading.skipped] == ["broken.tf"]
     assert "before 0.12" in reading.skipped[0].reason
@@ -158,7 +158,7 @@ def test_every_byte_keeps_its_place() -> None:
 def test_its_providers_are_old(write: Callable[[Mapping[str, str]], Path]) -> None:
     cluster = 'resource "azurerm_kubernetes_cluster" "a" {\n  tags {\n    a = 1\n  }\n}\n'
     write({"main.tf": cluster})
-    (root,) = inventory.read(Tree(["."]), Config()).roots
+    (root,) = reader.read(Tree(["."]), Config()).roots
     assert not pinned_versions(root)["azurerm"].reaches("3.0")
 
 
@@ -170,6 +170,6 @@ def test_pools_of_azurerm_1(write: Callable[[Mapping[str, str]], Path]) -> None:
         'variable "count" { default = "30" }\nresource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n  POOLS\n}\n'
     )
     write({"main.tf": cluster.replace("POOLS", pool.replace("NAME", "a") + pool.replace("NAME", "b"))})
-    pools = inventory.read(Tree(["."]), Config()).inventory.pools
+    pools = reader.read(Tree(["."]), Config()).inventory.pools
     assert [(known(pool.name), known(pool.size.max_nodes)) for pool in pools] == [("a", 30), ("b", 30)]
     assert len({pool.id for pool in pools}) == 2

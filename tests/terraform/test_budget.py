@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.source.text import Source
-from kcheck.source.values import Known, Unknown
-from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.console import evaluate as answer
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source
+from kcheck.text.values import Known, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from kcheck.engine.linter import Result
-    from kcheck.source.values import Datum
+    from kcheck.text.values import Datum
 
 STEPS = "evaluating this root module takes more than 500,000 steps"
 ELEMENTS = "the value has more than 250,000 elements"

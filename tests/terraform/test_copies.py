@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config, ConfigError
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
 from kcheck.report import model
 from kcheck.terraform.copies import parse_address
+from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

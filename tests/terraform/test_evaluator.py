@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.source.text import Source
-from kcheck.source.values import Known, Origin, Symbol, Unknown
-from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform import functions
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source
+from kcheck.text.values import Known, Origin, Symbol, Unknown
 from tests.places import TESTS
 
 from .test_filesystem import EXPRESSIONS as FILE_EXPRESSIONS
@@ -23,7 +23,7 @@ from .test_filesystem import EXPRESSIONS as FILE_EXPRESSIONS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcheck.source.values import Datum
+    from kcheck.text.values import Datum
 
 EXPRESSIONS = (TESTS / "golden" / "expressions.tf.txt").read_text().splitlines()
 """One a line; those that Terraform refuses before it evaluates anything cannot be compared."""

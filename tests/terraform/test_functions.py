@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcheck.source.data_types import NUMBER, Null, SetData
-from kcheck.source.elements import wrap
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.text import Source, Span
-from kcheck.source.values import Known, Origin, Symbol, Unknown, plain
-from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform import convert
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.functions import FUNCTIONS, reason_for
 from kcheck.terraform.scope import Scope
+from kcheck.text.data_types import NUMBER, Null, SetData
+from kcheck.text.partly_known import wrap
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source, Span
+from kcheck.text.values import Known, Origin, Symbol, Unknown, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcheck.source.values import Datum
+    from kcheck.text.values import Datum
 
 CALLS = r"""
 abs(-1.5) | abs("2") | abs(0) | abs(null) | abs("x")

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.source.elements import wrap
-from kcheck.source.keys import Reference
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.text import Source
-from kcheck.source.values import Either, Known, Origin, Partial, Symbol, Unknown
-from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.evaluator import evaluate, value_of
 from kcheck.terraform.scope import Scope
+from kcheck.text.keys import Reference
+from kcheck.text.partly_known import wrap
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source
+from kcheck.text.values import Either, Known, Origin, Partial, Symbol, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcheck.source.values import Datum
-    from kcheck.syntax.hcl.nodes import Expression
+    from kcheck.text.syntax.hcl.nodes import Expression
+    from kcheck.text.values import Datum
 
 HERE = Origin(())
 UNKNOWN: dict[str, Datum] = {

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
 from kcheck.report import model
+from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

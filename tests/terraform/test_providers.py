@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.source.values import known
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

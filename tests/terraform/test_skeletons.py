@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
+from kcheck.config.numbers import profiles
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
-from kcheck.numbers import profiles
 from kcheck.report import model
-from kcheck.source import versions
-from kcheck.source.bundled import PROFILES
-from kcheck.source.values import known
 from kcheck.terraform import registry
 from kcheck.terraform.configuration import Configuration
+from kcheck.text import versions
+from kcheck.text.bundled import PROFILES
+from kcheck.text.files.tree import Tree
+from kcheck.text.values import known
 from tests.places import TESTS
 from tests.whole.test_examples import golden
 

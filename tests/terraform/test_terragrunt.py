@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config, Environment
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
-from kcheck.reading import inventory
-from kcheck.source.values import Known, Unknown
+from kcheck.inventory import reader
+from kcheck.text.files.tree import Tree
+from kcheck.text.values import Known, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.reading.inventory import Reading
+    from kcheck.inventory.reader import Reading
 
 CLUSTER = """
 variable "name" {}
@@ -60,7 +60,7 @@ SOURCE = 'terraform {\n  source = "${get_repo_root()}/modules//eks"\n}\n'
 def reading(content: Mapping[str, str], write: Callable[[Mapping[str, str]], Path], path: str = ".") -> Reading:
     """The reading of a repository."""
     write({".git/HEAD": "", **MODULES, **content})
-    return inventory.read(Tree([path]), Config())
+    return reader.read(Tree([path]), Config())
 
 
 def given(content: Mapping[str, str], write: Callable[[Mapping[str, str]], Path], name: str = "any") -> object:
@@ -265,7 +265,7 @@ inputs = {{
 }}
 """
     write({".git/HEAD": "", "eks/terragrunt.hcl": unit})
-    (pool,) = inventory.read(Tree(["."]), Config()).inventory.pools
+    (pool,) = reader.read(Tree(["."]), Config()).inventory.pools
     assert isinstance(pool.size.max_nodes, Known)
     assert pool.size.max_nodes.value == 300
     assert pool.place.source.path == "eks/terragrunt.hcl"
@@ -282,11 +282,11 @@ def test_what_terragrunt_runs_is_no_root_of_its_own(write: Callable[[Mapping[str
 def test_settings_and_flags_win(write: Callable[[Mapping[str, str]], Path]) -> None:
     files = {"eks/terragrunt.hcl": SOURCE + 'inputs = { name = "a", size = 3 }\n', "eks/more.tfvars": "size = 5\n"}
     write({".git/HEAD": "", **MODULES, **files})
-    flagged = inventory.read(Tree(["."]), Config(variables={"size": "7"})).inventory.pools[0].size.max_nodes
+    flagged = reader.read(Tree(["."]), Config(variables={"size": "7"})).inventory.pools[0].size.max_nodes
     assert isinstance(flagged, Known)
     assert flagged.value == 7
     named = (Environment("eks", "live", ("eks/more.tfvars",), nodes=40),)
-    (cluster,) = inventory.read(Tree(["."]), Config(environments=named)).inventory.clusters
+    (cluster,) = reader.read(Tree(["."]), Config(environments=named)).inventory.clusters
     assert cluster.environment == "live"
 
 
@@ -309,7 +309,7 @@ def test_nothing_outside_of_the_repository_is_read(write: Callable[[Mapping[str,
     write({"out.hcl": 'locals {\n  x = "seen"\n}\n'})
     files = {f"repo/{path}": text for path, text in {**MODULES, "eks/terragrunt.hcl": unit, ".git/HEAD": ""}.items()}
     write(files)
-    (root,) = (root for root in inventory.read(Tree(["repo"]), Config()).roots if "aws_eks_cluster" in root.kinds())
+    (root,) = (root for root in reader.read(Tree(["repo"]), Config()).roots if "aws_eks_cluster" in root.kinds())
     (module,) = (module for module in root.all() if "any" in module.configuration.variables)
     value = module.variable("any")
     assert isinstance(value, Known)

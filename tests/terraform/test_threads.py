@@ -7,10 +7,10 @@ from threading import Barrier
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config
-from kcheck.files.tree import Tree
-from kcheck.source.values import Known
 from kcheck.terraform import evaluator
 from kcheck.terraform.roots import Loader
+from kcheck.text.files.tree import Tree
+from kcheck.text.values import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from kcheck.source.values import Datum
-    from kcheck.syntax.hcl import nodes
     from kcheck.terraform.scope import Scope
+    from kcheck.text.syntax.hcl import nodes
+    from kcheck.text.values import Datum
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 

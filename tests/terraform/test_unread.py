@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config
+from kcheck.config.numbers import profiles
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
-from kcheck.numbers import profiles
-from kcheck.reading import inventory
+from kcheck.inventory import reader
 from kcheck.report import model
-from kcheck.source.findings import Skipped
 from kcheck.terraform import registry
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,7 +53,7 @@ NETWORK = call(
 
 def skipped() -> list[Skipped]:
     """What is said not to be read."""
-    return inventory.read(Tree(["."]), Config()).skipped
+    return reader.read(Tree(["."]), Config()).skipped
 
 
 def shown() -> Any:

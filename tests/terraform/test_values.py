@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.files.tree import Tree
-from kcheck.source import scalars
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.text import Source
-from kcheck.source.values import plain
-from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform import console
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.operators import INFINITE
 from kcheck.terraform.roots import Loader
 from kcheck.terraform.type_rules import type_of
+from kcheck.text import scalars
+from kcheck.text.files.tree import Tree
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.text import Source
+from kcheck.text.values import plain
 from tests.places import TESTS
 
 from .answers import Answer, ask
@@ -29,8 +29,8 @@ from .grammar import MODULE, Grammar
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcheck.source.data_types import Type
     from kcheck.terraform.scope import Scope
+    from kcheck.text.data_types import Type
 
 STORED = TESTS / "golden" / "values.jsonl"
 """Expressions with Terraform's answers; with KCHECK_UPDATE=1 Terraform is asked again."""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
 from kcheck.terraform.console import evaluate
+from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

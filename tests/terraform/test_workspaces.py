@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config, Environment
-from kcheck.files.tree import Tree
-from kcheck.reading import inventory
-from kcheck.source.values import Known, Unknown
+from kcheck.inventory import reader
 from kcheck.terraform.console import evaluate
+from kcheck.text.files.tree import Tree
+from kcheck.text.values import Known, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ resource "aws_eks_node_group" "main" {
 
 def maxima(config: Config | None = None) -> dict[str, int | str]:
     """The maximum of the only pool of each environment, or why it is not known."""
-    found = inventory.read(Tree(["."]), config or Config()).inventory
+    found = reader.read(Tree(["."]), config or Config()).inventory
     environments = {cluster.id: cluster.environment for cluster in found.clusters}
     result: dict[str, int | str] = {}
     for pool in found.pools:

@@ -45,7 +45,7 @@ def test_bomb_is_harmless(name: str, write: Callable[[Mapping[str, str | bytes]]
     arguments, make = BOMBS[name]
     folder = write(make())
     run = subprocess.run(
-        [sys.executable, "-c", "from kcheck.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from kcheck.commands.cli import main; main()", *arguments],
         cwd=folder, capture_output=True, text=True, check=False, preexec_fn=limit,
     )  # fmt: skip
     assert run.returncode in (0, 2), run.stderr[-1000:]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from tests.output_schemas import check_all_fields, check_fields
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def cluster(write: Callable[[Mapping[str, str]], Path]) -> Path:
 def test_exit_code(arguments: list[str], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from kcheck.cli import main
+    from kcheck.commands.cli import main
 
     monkeypatch.setattr(sys, "argv", ["kcheck", *arguments])
     with pytest.raises(SystemExit) as stop:
@@ -290,7 +290,7 @@ def test_bug_in_a_rule_is_exit_3_and_the_others_run(monkeypatch: pytest.MonkeyPa
 def test_no_traceback_for_users(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     import sys
 
-    from kcheck.cli import main
+    from kcheck.commands.cli import main
     from kcheck.engine import linter
 
     def fail(*_: object) -> None:

@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config import schemas, settings
 from kcheck.config.config import ConfigError
 from kcheck.engine import rules

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config import settings
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.report import model
-from kcheck.source.findings import SAFETIES
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import SAFETIES
 from tests.places import ROOT, TESTS
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcheck.cli import main
 from kcheck.commands import first_look, group
+from kcheck.commands.cli import main
 from kcheck.engine import linter
-from kcheck.files import tree
+from kcheck.text.files import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +137,7 @@ def test_neither_click_nor_a_library_is_imported(command: str, tmp_path: Path) -
     (tmp_path / "mkdocs.yml").write_text(SITE)
     (tmp_path / ".git").mkdir()
     code = (
-        "import sys; from kcheck.cli import main; sys.argv[1:] = sys.argv[1].split(); main()\n"
+        "import sys; from kcheck.commands.cli import main; sys.argv[1:] = sys.argv[1].split(); main()\n"
         "print(*sys.modules, file=sys.stderr)"
     )
     run = subprocess.run(

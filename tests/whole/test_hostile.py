@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -263,7 +263,9 @@ def test_files_that_are_none(write: Write) -> None:
             (folder / os.fsdecode(name)).write_bytes((EKS if name.endswith(b"tf") else JOB).encode())
         for command in ("check", "fix"):
             run = subprocess.run(
-                [sys.executable, "-c", "from kcheck.cli import main; main()", command], capture_output=True, check=False
+                [sys.executable, "-c", "from kcheck.commands.cli import main; main()", command],
+                capture_output=True,
+                check=False,
             )
             assert run.returncode == 1, run.stderr
             assert b"\\udcff.tf" in run.stdout + run.stderr

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
 from kcheck.commands import result_cache
-from kcheck.files import lock, save
+from kcheck.commands.cli import cli
+from kcheck.text.files import lock, save
 from tests.conftest import written
-from tests.gate.test_gate import cluster
+from tests.fix.gate.test_gate import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable

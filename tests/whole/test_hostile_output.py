@@ -18,14 +18,14 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from kcheck.cli import cli
-from kcheck.files.changes import Watcher
-from kcheck.fleet.kept import Kept
-from kcheck.fleet.questions import QUESTIONS
-from kcheck.fleet.tables import ClusterRow, FindingRow, LimitRow, Rows, SharedRow, UndecidedRow
-from kcheck.fleet.task import CHECKED, FAILED, PARTLY
+from kcheck.addons.fleet.outcomes import Kept
+from kcheck.addons.fleet.questions import QUESTIONS
+from kcheck.addons.fleet.tables import ClusterRow, FindingRow, LimitRow, Rows, SharedRow, UndecidedRow
+from kcheck.addons.fleet.task import CHECKED, FAILED, PARTLY
+from kcheck.commands.cli import cli
+from kcheck.text.files.changes import Watcher
+from tests.addons.fleet import story
 from tests.conftest import written
-from tests.fleet import story
 from tests.report.page import Page
 from tests.whole import hostile
 from tests.whole.hostile import EVIL, PATH

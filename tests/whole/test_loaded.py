@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from kcheck.cli import COMMANDS, cli
+from kcheck.commands.cli import COMMANDS, cli
 from kcheck.commands.options import complete_rules
 from kcheck.engine import rules
 
@@ -24,7 +24,7 @@ def loaded(*arguments: str, cwd: Path) -> set[str]:
     """The modules that a run of kcheck imports, by their first name, or kcheck's own in full."""
     code = (
         "import sys\n"
-        "from kcheck.cli import main\n"
+        "from kcheck.commands.cli import main\n"
         f"sys.argv = ['kcheck', *{list(arguments)!r}]\n"
         "try: main()\n"
         "except SystemExit: pass\n"
@@ -54,7 +54,7 @@ MANIFEST = (
 )
 
 
-START = {"kcheck", "kcheck.cli", "kcheck.commands", "kcheck.commands.group", "kcheck.commands.letters"}
+START = {"kcheck", "kcheck.commands.cli", "kcheck.commands", "kcheck.commands.group", "kcheck.commands.letters"}
 OPTIONS = {
     "kcheck.commands.first_look",
     "kcheck.commands.options",
@@ -63,18 +63,19 @@ OPTIONS = {
     "kcheck.commands.progress",
     "kcheck.commands.prometheus_options",
     "kcheck.commands.subcommands",
-    "kcheck.files",
-    "kcheck.files.system",
+    "kcheck.text.files",
+    "kcheck.text.files.system",
 }
 CHOICES = {
     "kcheck.report",
     "kcheck.report.formats",
-    "kcheck.numbers",
-    "kcheck.numbers.clouds",
-    "kcheck.source",
-    "kcheck.source.bundled",
-    "kcheck.source.regex",
-    "kcheck.source.visible",
+    "kcheck.config",
+    "kcheck.config.numbers",
+    "kcheck.config.numbers.clouds",
+    "kcheck.text",
+    "kcheck.text.bundled",
+    "kcheck.text.regex",
+    "kcheck.text.control_characters",
 }
 """Names of formats and clouds, which help lists, and late patterns; these modules import nothing else of kcheck."""
 
@@ -107,7 +108,7 @@ def test_help_of_a_command_loads_its_options_only(tmp_path: Path, command: str) 
 def test_completion_loads_no_more_than_help(tmp_path: Path, words: str, found: str) -> None:
     code = (
         "import sys, atexit\n"
-        "from kcheck.cli import main\n"
+        "from kcheck.commands.cli import main\n"
         "sys.argv = ['kcheck']\n"
         "atexit.register(lambda: print(*sys.modules, sep='\\n', file=sys.stderr))\n"
         "main()\n"
@@ -152,7 +153,7 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
 def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
-    assert "kcheck.syntax.cel" in modules
+    assert "kcheck.text.syntax.cel" in modules
     assert not modules & {"kcheck.engine.rule_words", "kcheck.engine.expression_types", "kcheck.engine.rule_checks"}
 
 
@@ -161,17 +162,17 @@ def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "kcheck.scale.world" in modules
     assert not modules & {
-        "kcheck.numbers.machines",
-        "kcheck.numbers.fabrics",
+        "kcheck.config.numbers.machines",
+        "kcheck.config.numbers.fabrics",
         "kcheck.scale.allocatable",
         "kcheck.scale.daemons",
         "kcheck.scale.growth",
         "kcheck.scale.quotas",
         "kcheck.scale.walls",
-        "kcheck.syntax.edit",
-        "kcheck.syntax.hcl",
-        "kcheck.words.derive.money",
-        "kcheck.words.derive.pools",
+        "kcheck.text.syntax.edit",
+        "kcheck.text.syntax.hcl",
+        "kcheck.scale.facts.money",
+        "kcheck.scale.facts.pools",
     }
 
 
@@ -192,7 +193,7 @@ def test_nothing_looks_for_cycles_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     code = (
         "import atexit, gc, sys\n"
-        "from kcheck.cli import main\n"
+        "from kcheck.commands.cli import main\n"
         "atexit.register(lambda: print(gc.isenabled(), gc.get_count()[0] < gc.get_freeze_count()))\n"
         "sys.argv = ['kcheck', 'check', 'pod.yaml', '--no-cache', '-q']\n"
         "main()\n"

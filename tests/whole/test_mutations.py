@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from kcheck.config.config import Config
 from kcheck.fix import fix
-from kcheck.source.findings import SAFETIES
+from kcheck.text.findings import SAFETIES
 from tests.places import LONG, load_script
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_bytes_outside_a_fix_stay(number: int) -> None:
 @pytest.mark.parametrize("number", range(20 if LONG else 2))
 def test_same_output_twice(number: int) -> None:
     """Whatever the order of sets is."""
-    code = "import sys; from kcheck.cli import main; sys.argv[0] = 'kcheck'; main()"
+    code = "import sys; from kcheck.commands.cli import main; sys.argv[0] = 'kcheck'; main()"
     arguments = [sys.executable, "-c", code, "check", ".", "--info", "--show-undecided", "--nodes", "1000"]
     with targets.folder_of(drawn(number)):
         runs = [

@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck.cli import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
-from kcheck.source.values import known
+from kcheck.text.files.tree import Tree
+from kcheck.text.values import known
 from tests.conftest import names
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import time
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
 from kcheck.commands import progress
+from kcheck.commands.cli import cli
 
 
 class Terminal(io.StringIO):
@@ -94,7 +94,7 @@ def test_completion_scripts(shell: str) -> None:
 @pytest.mark.medium
 def test_completion_of_the_real_program() -> None:
     """Also where kcheck itself decides how it ends."""
-    code = "import sys; sys.argv = ['kcheck']; from kcheck.cli import main; main()"
+    code = "import sys; sys.argv = ['kcheck']; from kcheck.commands.cli import main; main()"
     environment = {"_KCHECK_COMPLETE": "zsh_complete", "COMP_WORDS": "kcheck ca", "COMP_CWORD": "1"}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[1] == "capacity"

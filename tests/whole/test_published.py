@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.config import settings
 from kcheck.engine import linter
-from kcheck.files.tree import Tree
+from kcheck.text.files.tree import Tree
 from tests.places import ROOT
 from tests.whole.test_docs import anchors
 

@@ -16,10 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck import cli
-from kcheck.commands import result_cache
-from kcheck.files import system
+from kcheck.commands import cli, result_cache
 from kcheck.report.formats import FORMATS
+from kcheck.text.files import system
 from tests.conftest import written
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def test_the_same_again(arguments: tuple[str, ...], top: Path) -> None:
     first, second = kcheck(*arguments), kcheck(*arguments)
     assert not first.was_stored
     assert second == first._replace(was_stored=True)
-    assert kcheck(*arguments, "--no-cache") == first
+    assert kcheck(arguments[0], "--no-cache", *arguments[1:]) == first
 
 
 def retarget(top: Path) -> None:
@@ -377,7 +376,7 @@ def test_readers_see_whole_results_whoever_writes(cache: Path) -> None:
 @pytest.mark.slow
 def test_processes_at_once_print_the_same(top: Path, cache: Path) -> None:
     def start() -> subprocess.Popen[bytes]:
-        code = "import sys; from kcheck.cli import main; sys.argv = ['kcheck', 'check', '.']; main()"
+        code = "import sys; from kcheck.commands.cli import main; sys.argv = ['kcheck', 'check', '.']; main()"
         return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     several = [start() for _ in range(3)]
@@ -389,7 +388,9 @@ def test_processes_at_once_print_the_same(top: Path, cache: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_run_of_several_processes_is_stored(top: Path, cache: Path) -> None:
-    code = "import sys; from kcheck.cli import main; sys.argv = ['kcheck', 'check', '.', '--jobs', '2']; main()"
+    code = (
+        "import sys; from kcheck.commands.cli import main; sys.argv = ['kcheck', 'check', '.', '--jobs', '2']; main()"
+    )
     for _ in range(2):
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
         assert run.stdout
@@ -397,7 +398,7 @@ def test_a_run_of_several_processes_is_stored(top: Path, cache: Path) -> None:
 
 
 def test_what_could_not_be_printed_is_not_stored(top: Path, cache: Path) -> None:
-    code = "import sys; from kcheck.cli import main; sys.argv = ['kcheck', 'check', '.']; main()"
+    code = "import sys; from kcheck.commands.cli import main; sys.argv = ['kcheck', 'check', '.']; main()"
     reader, writer = os.pipe()
     os.close(reader)
     run = subprocess.run([sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, check=False)

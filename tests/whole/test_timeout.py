@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.cli import cli
-from kcheck.reading import inventory
-from kcheck.source import deadline
-from kcheck.source.deadline import DeadlineError
-from kcheck.words.subjects import things
+from kcheck.commands.cli import cli
+from kcheck.engine.words.subjects import things
+from kcheck.inventory import reader
+from kcheck.text import deadline
+from kcheck.text.deadline import DeadlineError
 from tests.whole.test_nasty import HEALTHY
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def test_what_is_said_of_files_is_said_after_the_time_too(tree: Path, monkeypatc
 
 
 def test_what_was_not_read_in_time_is_said(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inventory, "read", late)
+    monkeypatch.setattr(reader, "read", late)
     run = CliRunner().invoke(cli, ["check", ".", "--timeout", "60"])
     assert run.exit_code == 3
     assert "not read: .: stopped after 60 s (--timeout); not all files were read, nothing was checked" in run.stdout
@@ -84,7 +84,7 @@ def test_what_was_not_read_in_time_is_said(tree: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("command", ["capacity", "fix", "show", "simulate"])
 def test_every_command_that_reads_a_tree_ends(tree: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inventory, "read", late)
+    monkeypatch.setattr(reader, "read", late)
     run = CliRunner().invoke(cli, [command, ".", "--timeout", "60"])
     assert run.exit_code == 3
     assert run.stderr == "kcheck: stopped after 60 s (--timeout).\n"
@@ -96,7 +96,7 @@ def test_a_timer_ends_what_is_going_on(tree: Path, monkeypatch: pytest.MonkeyPat
         while True:
             pass
 
-    monkeypatch.setattr(inventory, "read", forever)
+    monkeypatch.setattr(reader, "read", forever)
     assert CliRunner().invoke(cli, ["check", ".", "--timeout", "0.05"]).exit_code == 3
 
 

@@ -15,14 +15,14 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcheck.cli import cli
 from kcheck.commands import clean_check, first_look
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config
-from kcheck.engine import deciding, linter, workers
-from kcheck.files import system
-from kcheck.files.tree import Tree
+from kcheck.engine import deciding, forked_workers, linter
 from kcheck.report.formats import Report, render
-from kcheck.source.text import Source, Span
+from kcheck.text.files import system
+from kcheck.text.files.tree import Tree
+from kcheck.text.text import Source, Span
 from tests.conftest import manifest, written
 from tests.places import LONG, ROOT
 from tests.rules.test_several_clusters import AUTOSCALER, TAINT, cluster, job
@@ -117,8 +117,8 @@ def test_all_that_is_found_can_be_sent(name: str, monkeypatch: pytest.MonkeyPatc
     linter.run(Tree(["."]), Config())
     sources = {id(one): one for one in gc.get_objects() if type(one) is Source}
     data = io.BytesIO()
-    workers._Sender(data, sources).dump(outcomes)
-    assert workers._Loader(io.BytesIO(data.getvalue()), sources).load() == outcomes
+    forked_workers._Sender(data, sources).dump(outcomes)
+    assert forked_workers._Loader(io.BytesIO(data.getvalue()), sources).load() == outcomes
 
 
 def test_pieces(write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ def shared_after(work: Callable[[int], object]) -> list[object]:
 
     waited: list[bytes] = []
     try:
-        return workers.shared(careful, 9, 2)
+        return forked_workers.shared(careful, 9, 2)
     finally:
         os.close(reader)
         os.close(writer)
@@ -259,7 +259,7 @@ def test_no_process_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
         raise BlockingIOError
 
     monkeypatch.setattr(os, "fork", fork)
-    assert workers.shared(str, 3, 4) == ["0", "1", "2"]
+    assert forked_workers.shared(str, 3, 4) == ["0", "1", "2"]
 
 
 def test_results_that_break_off_are_none() -> None:
@@ -268,7 +268,7 @@ def test_results_that_break_off_are_none() -> None:
         reader, writer = os.pipe()
         os.write(writer, data[:size])
         os.close(writer)
-        assert workers._Worker(0, reader).results() == {}
+        assert forked_workers._Worker(0, reader).results() == {}
         os.close(reader)
 
 

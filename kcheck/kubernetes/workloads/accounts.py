@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.scalars import items, written
-from kcheck.source.values import Known, Origin, known
+from kcheck.text.values import Known, Origin, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.numbers import devices
 from kcheck.kubernetes.workloads.scalars import boolean, items, scalar, text, written
-from kcheck.numbers import devices
-from kcheck.source.units import as_text, whole_number
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, total
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.units import as_text, whole_number
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

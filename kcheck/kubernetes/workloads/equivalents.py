@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.source.units import as_text
-from kcheck.source.values import Known, Origin, Unknown
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.units import as_text
+from kcheck.text.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.source.values import DatumValue
+    from kcheck.text.values import DatumValue
 
 
 def scalar_at(place: yaml.Target, text: str) -> yaml.Scalar:

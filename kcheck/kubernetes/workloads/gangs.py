@@ -9,16 +9,16 @@ from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.scalars import absent, integer, items, scalar, text, written_map
 from kcheck.model import NOTHING
-from kcheck.source import placeholders
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, number
-from kcheck.syntax import yaml
+from kcheck.text import placeholders
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kcheck.config.numbers.fields import Fields
     from kcheck.kubernetes.objects import Object
     from kcheck.model import PodTemplate, Workload
-    from kcheck.numbers.fields import Fields
 
 KUEUE = "kueue.x-k8s.io/queue-name"
 _OWN_LABELS = ("metadata", "labels")

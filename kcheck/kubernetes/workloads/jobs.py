@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.numbers import profiles
+from kcheck.config.numbers.fields import Fields
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import (
     accounts,
@@ -17,16 +19,14 @@ from kcheck.kubernetes.workloads import (
     pods,
     runtimes,
     scaled,
-    unlisted,
+    unknown_kinds,
 )
 from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, text, written, written_map
 from kcheck.model import NOTHING, Service, Workload
-from kcheck.numbers import profiles
-from kcheck.numbers.fields import Fields
-from kcheck.source.regex import regex
-from kcheck.source.units import as_text
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, total
-from kcheck.syntax import yaml
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.units import as_text
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -61,10 +61,10 @@ class Workloads:
     def of(self, item: Object) -> Workload | None:
         """The workload that one of the objects describes."""
         kinds, kind = profiles.workloads(), kind_of(item)
-        if kind not in kinds and not unlisted.has_pods(item):
+        if kind not in kinds and not unknown_kinds.has_pods(item):
             return None
         complete = runtimes.completed(mpi_v1alpha1.by_roles(item), self._runtimes)
-        workload = _workload(complete, kind, kinds.get(kind, unlisted.KIND), self._others)
+        workload = _workload(complete, kind, kinds.get(kind, unknown_kinds.KIND), self._others)
         workload = mpi_v1alpha1.kept(gangs.with_group(workload, self._others.groups), item)
         workload = scaled.with_most(accounts.signed_in(workload, item, self._signed), item, self._grown)
         return runtimes.with_runtime(workload, complete, self._runtimes) if kind == runtimes.USER else workload
@@ -86,7 +86,7 @@ def identity(item: Object) -> str:
 
 def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Others) -> Workload:
     own = identity(item)
-    groups = list(places.groups(item, entry)) or unlisted.groups(item)
+    groups = list(places.groups(item, entry)) or unknown_kinds.groups(item)
     found = tuple(_packed(others.devices.given(group.template(item, own), item), item) for group in groups)
     specs = [spec for group in groups if (spec := places.spec(group.node))]
     labels = written_map(item.root, "metadata", "labels")

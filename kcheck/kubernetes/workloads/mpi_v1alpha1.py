@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from kcheck.kubernetes.workloads import equivalents, pods
 from kcheck.kubernetes.workloads.scalars import integer, items
 from kcheck.model import CARDS
-from kcheck.source.values import Known, Unknown, Unset, known
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Unknown, Unset, known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from kcheck.kubernetes.workloads import equivalents, pods, spark
 from kcheck.kubernetes.workloads.scalars import boolean, integer, items, text, written
 from kcheck.model import NOTHING
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known, known
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kcheck.config.numbers import profiles
     from kcheck.kubernetes.objects import Object
     from kcheck.model import PodTemplate
-    from kcheck.numbers import profiles
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 
 class Group(Struct, frozen=True):

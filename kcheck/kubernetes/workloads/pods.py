@@ -36,10 +36,11 @@ from kcheck.model import (
     Volume,
     image_names,
 )
-from kcheck.source import placeholders
-from kcheck.source.regex import regex
-from kcheck.source.units import as_text
-from kcheck.source.values import (
+from kcheck.text import placeholders
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.units import as_text
+from kcheck.text.values import (
     Known,
     Origin,
     Unknown,
@@ -53,12 +54,11 @@ from kcheck.source.values import (
     total,
     with_origin,
 )
-from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 T = TypeVar("T", PodTemplate, Container)
 

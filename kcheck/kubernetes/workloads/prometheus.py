@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kcheck.kubernetes.workloads.jobs import containers, identity, pod_spec
 from kcheck.kubernetes.workloads.scalars import gap, in_units, scalar, text, written
 from kcheck.model import NOTHING, Monitor
-from kcheck.source.values import Known, Origin, Value, known
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

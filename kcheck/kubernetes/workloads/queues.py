@@ -34,16 +34,16 @@ from kcheck.model import (
     Thing,
     Watcher,
 )
-from kcheck.source.units import as_text, seconds
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.units import as_text, seconds
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.kubernetes.objects import Object
     from kcheck.kubernetes.releases import Release
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 LISTS = {
     PriorityClass: "classes", Queue: "queues", Quota: "limits", Namespace: "namespaces", Scheduler: "schedulers",

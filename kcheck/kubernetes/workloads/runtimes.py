@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads import equivalents
 from kcheck.kubernetes.workloads.scalars import items, written
-from kcheck.source.text import leading
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.text import leading
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

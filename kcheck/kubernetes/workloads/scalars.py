@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from kcheck.kubernetes.objects import value_of
-from kcheck.source.units import as_text, quantity
-from kcheck.source.values import Known, Missing, Origin, Overlaid, Unknown, Unset, Value, mapped, with_origin
-from kcheck.source.yaml_nodes import Patched, Stated
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.units import as_text, quantity
+from kcheck.text.values import Known, Missing, Origin, Overlaid, Unknown, Unset, Value, mapped, with_origin
+from kcheck.text.yaml_nodes import Patched, Stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads.scalars import integer, scalar
-from kcheck.source.values import Origin, Unknown, Unset, Value, known
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Origin, Unknown, Unset, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,15 +8,15 @@ from kcheck.kubernetes.objects import embedded_documents
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import integer, items, text
 from kcheck.model import NOTHING, Sharing
-from kcheck.source.values import Known, Unset, known, mapped
-from kcheck.syntax import yaml
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Unset, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.kubernetes.objects import Object
     from kcheck.kubernetes.releases import Release
-    from kcheck.source.text import Span
+    from kcheck.text.text import Span
 
 
 def is_device_plugin_config(root: yaml.Target) -> bool:

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.workloads import equivalents
 from kcheck.kubernetes.workloads.scalars import items
-from kcheck.source.regex import regex
-from kcheck.source.units import as_text
-from kcheck.source.values import Known, Missing, Origin, Unknown, Unset
-from kcheck.syntax import yaml
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.units import as_text
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset
 
 if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object

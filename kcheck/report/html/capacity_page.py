@@ -9,7 +9,7 @@ from kcheck.report.escape import is_address
 from kcheck.report.html import document, ladder
 from kcheck.report.html.document import Head, Section
 from kcheck.scale import quotas, walls
-from kcheck.source.units import counted
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from markupsafe import Markup

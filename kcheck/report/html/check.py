@@ -14,8 +14,8 @@ from kcheck.report.owners import owners
 from kcheck.report.rule import CLASSES
 from kcheck.report.text import closing, judged_lines, place_text, sorted_checks
 from kcheck.report.verdict import STATES, states_text
-from kcheck.source.findings import SAFETIES, Severity
-from kcheck.source.units import counted
+from kcheck.text.findings import SAFETIES, Severity
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.text import attribute_text
-from kcheck.source.regex import regex
-from kcheck.source.text import OverlapError, steps
-from kcheck.source.units import counted
-from kcheck.syntax import edit
+from kcheck.text.regex import regex
+from kcheck.text.syntax import edit
+from kcheck.text.text import OverlapError, steps
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.source.findings import Finding
-    from kcheck.source.text import Edit, Source, Span
+    from kcheck.text.findings import Finding
+    from kcheck.text.text import Edit, Source, Span
 
 _AROUND = 2
 """Lines before and after a place or a change."""

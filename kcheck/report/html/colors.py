@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.source.regex import regex
+from kcheck.text.regex import regex
 
 LIGHT = {
     "page": "#ffffff", "soft": "#f4f4f5", "text": "#18181b", "ink": "#52525b", "grid": "#a1a1aa", "rule": "#d4d4d8",

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report.html import colors
-from kcheck.source.visible import visible
+from kcheck.text.control_characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.report.formats import Report
     from kcheck.report.html.code import Changed, Line
-    from kcheck.source.findings import Finding
+    from kcheck.text.findings import Finding
 
 MOST = 2_000
 _MOST_CHARACTERS = 8_000_000

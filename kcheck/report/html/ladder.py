@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.report import capacity
 from kcheck.report.html import document
 from kcheck.report.html.document import Picture
-from kcheck.source.units import counted
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.report import simulation
 from kcheck.report.html import document
 from kcheck.report.html.document import Picture
-from kcheck.simulate.results import part_nodes
-from kcheck.source.units import counted
+from kcheck.scale.simulate.results import part_nodes
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcheck.simulate.model import Span
-    from kcheck.simulate.results import SimulationResult
+    from kcheck.scale.simulate.model import Span
+    from kcheck.scale.simulate.results import SimulationResult
 
 _PARTS = ("work", "idle", "start")
 """From the bottom to the top."""

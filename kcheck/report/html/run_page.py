@@ -8,9 +8,9 @@ from kcheck.report import capacity, simulation
 from kcheck.report.html import document, run_chart
 from kcheck.report.html.document import Head, Number, Section
 from kcheck.report.page import HOME
-from kcheck.simulate.results import PARTS, deciding_factors
-from kcheck.simulate.run import trace
-from kcheck.source.units import between, counted, money, node_hours
+from kcheck.scale.simulate.results import PARTS, deciding_factors
+from kcheck.scale.simulate.run import trace
+from kcheck.text.units import between, counted, money, node_hours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from kcheck.fix.what_if import FixSaving
-    from kcheck.simulate.results import SimulationResult
+    from kcheck.scale.simulate.results import SimulationResult
 
 _ABOUT = "kcheck simulate: how long the job takes, what it costs, and which setting costs it"
 GUIDE = f"{HOME}/docs/simulate.md"

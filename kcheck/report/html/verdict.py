@@ -10,7 +10,7 @@ from kcheck.report.html import capacity_page
 from kcheck.report.text import place_text
 from kcheck.report.verdict import STATES, Savings, Waste, reach_of
 from kcheck.scale import walls
-from kcheck.source.units import counted
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.scale.walls import addresses, egress, interfaces, limits, pods, quotas
 from kcheck.scale.walls.model import Wall, WallFinder, numbers
-from kcheck.source.values import known
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool

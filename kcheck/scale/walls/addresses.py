@@ -8,7 +8,7 @@ from kcheck.model import Subnet, Surge
 from kcheck.scale import addresses as demands
 from kcheck.scale.growth import reach
 from kcheck.scale.walls.model import numbers, scope_of
-from kcheck.source.values import Known, Unknown, known, reason_of
+from kcheck.text.values import Known, Unknown, known, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.scale.addresses import Bounds, Place
     from kcheck.scale.growth import Demand, Trial
     from kcheck.scale.walls.model import Fits, Wall, WallFinder
-    from kcheck.source.interval import Interval
+    from kcheck.text.interval import Interval
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:

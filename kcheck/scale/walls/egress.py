@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.registry import cloud
+from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES
 from kcheck.scale import downloads, egress
 from kcheck.scale.growth import CEILING, reach, surge_bounds, surge_nodes
-from kcheck.source.interval import Interval
-from kcheck.source.units import counted
-from kcheck.source.values import Known, Unknown, equals, known, total
+from kcheck.text.interval import Interval
+from kcheck.text.units import counted
+from kcheck.text.values import Known, Unknown, equals, known, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.scale.quotas import needs
-from kcheck.source.values import known
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.model import Cni, NodePool
     from kcheck.scale.walls.model import Wall
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
 ADDRESSES = ("subnet", "pod-subnet", "pod-range")
 """Mechanisms of a subnet or a range that is full."""

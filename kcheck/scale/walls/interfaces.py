@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.registry import cloud
-from kcheck.numbers import machines
+from kcheck.config.numbers import machines
+from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale.addresses import address_units, pods_have_interfaces
-from kcheck.source.values import Known, known
+from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

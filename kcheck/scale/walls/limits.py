@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.clouds.registry import cloud
+from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale.growth import surge_nodes
-from kcheck.source.interval import Interval
-from kcheck.source.values import Known, Origin, Unknown, Unset, equals, known, mapped, number, reason_of
+from kcheck.text.interval import Interval
+from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool
     from kcheck.scale.walls.model import Sizes, Wall, WallFinder
     from kcheck.scale.world import World
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
 _FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md"
 

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kcheck.config.numbers import profiles
 from kcheck.model import Thing
-from kcheck.numbers import profiles
 from kcheck.scale.growth import Trial, reach, short
-from kcheck.source.interval import Interval
-from kcheck.source.units import listed
-from kcheck.source.values import Unknown
+from kcheck.text.interval import Interval
+from kcheck.text.units import listed
+from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
+    from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.model import Cluster, NodePool
-    from kcheck.numbers.profiles import ProfileValue
     from kcheck.scale.world import World
-    from kcheck.source.values import Value
+    from kcheck.text.values import Value
 
     Sizes: TypeAlias = Mapping[str, int]
     """Nodes of each pool of a cluster, by its id."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.registry import cloud
+from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale import placement
-from kcheck.source.values import known, number
+from kcheck.text.values import known, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

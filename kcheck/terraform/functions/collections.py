@@ -6,22 +6,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.source import scalars
-from kcheck.source.data_types import (
-    BOOL,
-    DYNAMIC,
-    NUMBER,
-    STRING,
-    ListData,
-    Null,
-    SetData,
-    Type,
-    list_of,
-    map_of,
-    set_of,
-)
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known
 from kcheck.terraform import convert, type_rules
 from kcheck.terraform.access import each_branch, index
 from kcheck.terraform.functions.signature import (
@@ -39,8 +23,24 @@ from kcheck.terraform.functions.signature import (
     texts,
 )
 from kcheck.terraform.functions.strings import clusters
-from kcheck.terraform.partial import Gathering, gathered, is_map, items_of
+from kcheck.terraform.partial_collections import Gathering, gathered, is_map, items_of
 from kcheck.terraform.type_rules import element_type, type_of
+from kcheck.text import scalars
+from kcheck.text.data_types import (
+    BOOL,
+    DYNAMIC,
+    NUMBER,
+    STRING,
+    ListData,
+    Null,
+    SetData,
+    Type,
+    list_of,
+    map_of,
+    set_of,
+)
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

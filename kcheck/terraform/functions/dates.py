@@ -6,9 +6,9 @@ import re
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 
-from kcheck.source.regex import regex
-from kcheck.source.scalars import EvaluationError
 from kcheck.terraform.functions.signature import Table, text
+from kcheck.text.regex import regex
+from kcheck.text.scalars import EvaluationError
 
 TABLE = Table()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kcheck.source.scalars import EvaluationError
 from kcheck.terraform.functions.signature import NotKnownError, Table, text
+from kcheck.text.scalars import EvaluationError
 
 TABLE = Table()
 

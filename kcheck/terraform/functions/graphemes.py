@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from unicodedata import category
 
-from kcheck.source.regex import regex
+from kcheck.text.regex import regex
 
 _HANGUL = r"(?:L+(?:G?V+T*|HT*|G?)|GV*T*|V+T*|HT*|T+)"
 _EXTENSION = r"(?:[ES]|Z(?:XE*)?)*"

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.source import scalars
-from kcheck.source.data_types import DYNAMIC, STRING, ListData, MapData, Type, list_of
-from kcheck.source.keys import Reference, key_of
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Either, Known, Origin, Partial, Unknown, known
 from kcheck.terraform import convert
 from kcheck.terraform.access import index, loose_key
 from kcheck.terraform.functions.signature import Table, anything, entries, give, ordered, settled, strings, text
-from kcheck.terraform.partial import Entry, Gathering, either, entries_of, gathered
+from kcheck.terraform.partial_collections import Entry, Gathering, either, entries_of, gathered
 from kcheck.terraform.type_rules import type_of
+from kcheck.text import scalars
+from kcheck.text.data_types import DYNAMIC, STRING, ListData, MapData, Type, list_of
+from kcheck.text.keys import Reference, key_of
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Datum, Either, Known, Origin, Partial, Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,17 +5,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from kcheck.source.data_types import STRING, list_of
-from kcheck.source.elements import called
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Known, Origin, Subnetwork
 from kcheck.terraform.functions.signature import NotKnownError, Table, integer, settled, text
+from kcheck.text.data_types import STRING, list_of
+from kcheck.text.partly_known import called
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Known, Origin, Subnetwork
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-    from kcheck.source.values import Datum
     from kcheck.terraform.budget import Budget
+    from kcheck.text.values import Datum
 
     Network: TypeAlias = IPv4Network | IPv6Network
 

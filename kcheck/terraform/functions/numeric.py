@@ -6,16 +6,16 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from kcheck.source.data_types import NUMBER, list_of
-from kcheck.source.scalars import EvaluationError
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.functions.signature import NotKnownError, Table, integer, number, numbers, present, truths
 from kcheck.terraform.functions.signature import settled as _settled
+from kcheck.text.data_types import NUMBER, list_of
+from kcheck.text.scalars import EvaluationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.source.values import Datum
+    from kcheck.text.values import Datum
 
 TABLE = Table()
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -178,7 +178,7 @@ def _range(
 
 def _truths(values: tuple[Datum, ...], decisive: bool) -> bool:
     """Whether one element is `decisive`; others may then be unknown."""
-    from kcheck.source.scalars import to_bool
+    from kcheck.text.scalars import to_bool
 
     missing: NotKnownError | None = None
     for item in values:

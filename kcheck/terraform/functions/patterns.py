@@ -5,20 +5,20 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kcheck.source.data_types import STRING, Type, list_of
-from kcheck.source.regex import regex
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Origin
 from kcheck.terraform import convert
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.functions.signature import Table, give, text
+from kcheck.text.data_types import STRING, Type, list_of
+from kcheck.text.regex import regex
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Origin
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-    from kcheck.source.values import Datum
     from kcheck.terraform.budget import Budget
+    from kcheck.text.values import Datum
 
     Pattern: TypeAlias = Any  # re2 has no types
     Match: TypeAlias = Any

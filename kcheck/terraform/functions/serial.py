@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kcheck.source import scalars
-from kcheck.source.data_types import STRING, Type, list_of
-from kcheck.source.regex import regex
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, pieces_of
 from kcheck.terraform import convert
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, data, give, text
+from kcheck.text import scalars
+from kcheck.text.data_types import STRING, Type, list_of
+from kcheck.text.regex import regex
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from yaml import Node as YamlNode
     from yaml import SafeLoader
 
-    from kcheck.syntax.yaml import Node
     from kcheck.terraform.budget import Budget
+    from kcheck.text.syntax.yaml import Node
 
 TABLE = Table()
 
@@ -169,7 +169,7 @@ def _partly(value: Datum) -> list[Datum]:
     Raises:
         NotKnownError: nothing of it is known.
     """
-    from kcheck.syntax import texts
+    from kcheck.text.syntax import texts
 
     found = [texts.data(root) for root in texts.documents(pieces_of(value))] if pieces_of(value) else []
     if not found:
@@ -195,7 +195,7 @@ def _placed(value: object, datum: Datum) -> object:
     """Data parsed from a text, with the places of its parts if known."""
     if not pieces_of(datum):
         return value
-    from kcheck.syntax import texts
+    from kcheck.text.syntax import texts
 
     roots = list(texts.documents(pieces_of(datum)))
     return _at(value, roots[0]) if len(roots) == 1 else value
@@ -203,7 +203,7 @@ def _placed(value: object, datum: Datum) -> object:
 
 def _at(value: Any, node: Node) -> Datum:
     """A part of such data with its place."""
-    from kcheck.syntax import yaml
+    from kcheck.text.syntax import yaml
 
     node = yaml.resolve(node)
     origin = Origin((node.span,))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from kcheck.source.data_types import DYNAMIC, ListData, SetData, Type, set_of
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Partial, Unknown
 from kcheck.terraform import convert
 from kcheck.terraform.functions.collections import unique
 from kcheck.terraform.functions.signature import Table, anything, check, items
-from kcheck.terraform.partial import gathered, items_of
+from kcheck.terraform.partial_collections import gathered, items_of
 from kcheck.terraform.type_rules import element_type, type_of, unify
+from kcheck.text.data_types import DYNAMIC, ListData, SetData, Type, set_of
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Datum, Known, Origin, Partial, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

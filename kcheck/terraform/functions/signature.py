@@ -8,13 +8,13 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from kcheck.source import scalars
-from kcheck.source.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, SetData, Short, Type, list_of
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown, plain
-from kcheck.syntax.hcl.template import normal
 from kcheck.terraform import convert
 from kcheck.terraform.budget import Budget
+from kcheck.text import scalars
+from kcheck.text.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, SetData, Short, Type, list_of
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl.template import normal
+from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, plain
 
 Kind: TypeAlias = Callable[[Datum], object]
 """Makes of an argument what an implementation wants to see."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from kcheck.source.data_types import STRING, list_of
-from kcheck.source.elements import distinct
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Either, Joined, Known, Origin, Partial, Symbol, Unknown
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, integer, settled, strings, text
 from kcheck.terraform.functions.signature import text as text_of
-from kcheck.terraform.partial import gathered, items_of
+from kcheck.terraform.partial_collections import gathered, items_of
+from kcheck.text.data_types import STRING, list_of
+from kcheck.text.partly_known import distinct
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Datum, Either, Joined, Known, Origin, Partial, Symbol, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,18 +6,18 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Unknown
-from kcheck.syntax.hcl import nodes
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope, circular
 from kcheck.terraform.terragrunt.functions import special
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.values import Datum, Known, Origin, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kcheck.source.text import Source
     from kcheck.terraform.filesystem import Files
+    from kcheck.text.text import Source
 
 _HERE = Origin(())
 _NO_STACK = Unknown("values are given by terragrunt.stack.hcl")

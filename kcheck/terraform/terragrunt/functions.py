@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypeAlias
 
-from kcheck.files.tree import UNIT
-from kcheck.source import scalars
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Unknown
 from kcheck.terraform import filesystem
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.functions import FUNCTIONS
+from kcheck.text import scalars
+from kcheck.text.files.tree import UNIT
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Datum, Known, Origin, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.syntax.hcl import nodes
     from kcheck.terraform.scope import Scope
     from kcheck.terraform.terragrunt.config import Config
+    from kcheck.text.syntax.hcl import nodes
 
 _Action: TypeAlias = "Callable[[Config, list[str], Datum | None, Origin], Datum | str]"
 """A function of a config, the texts that it is given, and the last argument as it is."""

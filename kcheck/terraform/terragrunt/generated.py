@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.source.text import Source
-from kcheck.source.values import Datum, Known
-from kcheck.syntax.hcl import nodes, parse
 from kcheck.terraform.evaluator import evaluate
+from kcheck.text.syntax.hcl import nodes, parse
+from kcheck.text.text import Source
+from kcheck.text.values import Datum, Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

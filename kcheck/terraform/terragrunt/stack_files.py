@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from kcheck.files.tree import STACK, UNIT
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Known, Origin
 from kcheck.terraform.evaluator import evaluate
+from kcheck.text.files.tree import STACK, UNIT
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kcheck.source.values import Datum
-    from kcheck.syntax.hcl import nodes
     from kcheck.terraform.terragrunt.config import Config, Host
+    from kcheck.text.syntax.hcl import nodes
+    from kcheck.text.values import Datum
 
 MADE = ".terragrunt-stack"
 """The folder that units are made in, beside the file."""

@@ -9,30 +9,30 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from kcheck.config.config import Environment
-from kcheck.files import system
-from kcheck.files.boundary import contains_path
-from kcheck.files.tree import STACK, UNIT, display_path
-from kcheck.source.findings import Skipped
-from kcheck.source.regex import regex
-from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Unknown
-from kcheck.syntax.hcl import nodes
 from kcheck.terraform.access import attribute
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.host import Host as ModuleHost
+from kcheck.terraform.loader_interface import Host as ModuleHost
 from kcheck.terraform.module import Module
 from kcheck.terraform.terragrunt import generated, stack_files
 from kcheck.terraform.terragrunt.config import Config
+from kcheck.text.files import system
+from kcheck.text.files.boundary import contains_path
+from kcheck.text.files.tree import STACK, UNIT, display_path
+from kcheck.text.findings import Skipped
+from kcheck.text.regex import regex
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.values import Datum, Known, Origin, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kcheck.files.tree import Tree
-    from kcheck.source.text import Source
-    from kcheck.syntax.problem import Problem
     from kcheck.terraform.filesystem import Files
     from kcheck.terraform.variables import Variables
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.syntax.problem import Problem
+    from kcheck.text.text import Source
 
 _REGISTRY = regex(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
 _SCHEME = regex(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")

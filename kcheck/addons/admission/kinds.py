@@ -1,0 +1,195 @@
+"""What kinds spell differently, as one expression: their pods, their deadlines, their retries."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from kcheck.addons.admission import table
+from kcheck.config.numbers import profiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcheck.config.numbers.profiles import PodPlace
+
+OBJECT = "dyn(object)"
+"""The object without a type: a policy is about several kinds, each of which lacks fields of the others."""
+
+GROUPS = "pod_groups"
+GROUP_KIND = "group_kind"
+"""Variables: the pods of an object by role, and its kind with the API group."""
+
+
+def literal(value: object) -> str:
+    """A value as CEL."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def by_kind(expressions: Mapping[str, str]) -> str:
+    """One expression for several kinds, each with its own."""
+    grouped: dict[str, list[str]] = {}
+    for kind, text in expressions.items():
+        grouped.setdefault(text, []).append(kind)
+    *first, (rest, _) = sorted(grouped.items(), key=lambda item: len(item[1]))
+    names = [kind.rpartition("/")[2] for kind in expressions]
+    whole = len(set(names)) < len(names)
+    parts = [f"{_is_one(found, whole=whole)} ? {text} :\n" for text, found in first]
+    return "".join([*parts, rest])
+
+
+def _is_one(kinds: list[str], *, whole: bool) -> str:
+    """Whether the object is of one of some kinds; by the API group too where names alone are not enough."""
+    names = [kind if "/" in kind else f"v1/{kind}" for kind in kinds] if whole else [
+        kind.rpartition("/")[2] for kind in kinds
+    ]  # fmt: skip
+    subject = f"variables.{GROUP_KIND}" if whole else "object.kind"
+    return f"{subject} == {literal(names[0])}" if len(names) == 1 else f"{subject} in {literal(sorted(names))}"
+
+
+def field(name: str, kinds: tuple[str, ...], unset: object = None) -> str | None:
+    """What a field of jobs is, by the table of manifests, `unset` without a default; None if no kind has it."""
+    tables = profiles.table("any")
+    own = {kind: tables[kind][name] for kind in kinds if name in tables.get(kind, {})}
+    if not own:
+        return None
+    expressions = {}
+    for kind in kinds:
+        default = unset
+        paths: list[str] = []
+        if kind in own:
+            paths = own[kind]["path"].split(" | ")
+            setting = own[kind].get("unset")
+            default = profiles.settings("any")[setting].value if setting else unset
+        expressions[kind] = first_of(OBJECT, paths, _default(default))
+    return by_kind(expressions)
+
+
+def _default(value: object) -> str:
+    return "dyn(null)" if value is None else f"dyn({literal(value)})"
+
+
+def written_field(name: str, kinds: tuple[str, ...]) -> str:
+    """Whether a field of jobs is written."""
+    tables = profiles.table("any")
+    expressions = {}
+    for kind in kinds:
+        paths = tables.get(kind, {}).get(name, {"path": ""})["path"]
+        found = [f"{optional(OBJECT, path)}.hasValue()" for path in paths.split(" | ") if path]
+        expressions[kind] = " || ".join(found) or "false"
+    return by_kind(expressions)
+
+
+def optional(owner: str, path: str) -> str:
+    """A path that may lead nowhere."""
+    return owner + "".join(f".?{step}" for step in path.split("."))
+
+
+def first_of(owner: str, paths: list[str], default: str) -> str:
+    """The value of the first path that leads somewhere."""
+    if not paths:
+        return default
+    first, *others = (optional(owner, path) for path in paths)
+    return f"{first}{''.join(f'.or({other})' for other in others)}.orValue({default})"
+
+
+# --- pods
+
+
+def pod_groups(kinds: tuple[str, ...]) -> str:
+    """The pods of an object by role: role, count, metadata and spec of each."""
+    return by_kind({kind: " + ".join(map(_places, profiles.workloads()[kind]["pods"])) for kind in kinds})
+
+
+def is_elastic(kinds: tuple[str, ...]) -> str:
+    """Whether the number of pods of a job may become another one than is written."""
+    found = {}
+    for kind in kinds:
+        entry = profiles.workloads()[kind]
+        terms = [] if entry.get("rigid") is True else [one for place in entry["pods"] for one in _switches(place)]
+        found[kind] = " || ".join(dict.fromkeys(terms)) or "false"
+    return by_kind(found)
+
+
+def _switches(place: PodPlace) -> list[str]:
+    when = place.get("grows", {}).get("when")
+    return [f"{optional(OBJECT, when)}.orValue(false)"] if when else []
+
+
+def _places(place: PodPlace) -> str:
+    """The list of the pods that a line of the table leads to."""
+    if "each" in place:
+        roles = f"{optional(OBJECT, place['each'])}.orValue({{}})"
+        own = f"{roles}[role]"
+        group = _group(own, place, "dyn(role)", optional(own, place["at"]), restart=f"{own}.?restartPolicy")
+        return f"{roles}.map(role, {group})"
+    if "list" in place:
+        owner = "task"
+        group = _group(owner, place, f'dyn({owner}.?{place["name"]}.orValue(""))', optional(owner, place["at"]))
+        return f"{optional(OBJECT, place['list'])}.orValue([]).map({owner}, {group})"
+    role = f"dyn({literal(place.get('role', ''))})"
+    if not place["at"]:
+        return f"[{_group(OBJECT, place, role, OBJECT)}]"
+    if "role" not in place:  # the only pods of the kind, which it must have
+        return f"[{_group(OBJECT, place, role, optional(OBJECT, place['at']))}]"
+    group = _group(OBJECT, place, role, "pods")
+    return f"{optional(OBJECT, place['at'])}.optMap(pods, [{group}]).orValue([])"
+
+
+def _group(owner: str, place: PodPlace, role: str, pods: str, restart: str = "") -> str:
+    own = {
+        "role": role,
+        "count": f"dyn({_count(owner, place)})",
+        "metadata": f"dyn({pods}.?metadata.orValue({{}}))",
+        "spec": f"dyn({pods}.?spec.orValue({{}}))",
+    }
+    if restart:
+        own["restart"] = f"dyn({restart}.orValue(null))"
+    return members(own)
+
+
+def _count(owner: str, place: PodPlace) -> str:
+    """How many pods there are at once; one where nothing is written."""
+    count = first_of(owner, place["count"].split(" | "), "1") if "count" in place else "1"
+    count = _grown(count, owner, place)
+    if "beside" in place:
+        count = f"({count} - ({optional(owner, place['beside'])}.hasValue() ? 1 : 0))"
+    if "times" in place:
+        count = f"{count} * {optional(owner, place['times'])}.orValue(1)"
+    if "most" in place:
+        most = f"{optional(owner, place['most'])}.orValue({count})"
+        count = f"{most} < {count} ? {most} : {count}"
+    return count
+
+
+def _grown(count: str, owner: str, place: PodPlace) -> str:
+    """The number of pods that an elastic role grows to."""
+    growth = place.get("grows")
+    if growth is None:
+        return count
+    owner = OBJECT if growth["to"].startswith("/") else owner
+    most = f"{optional(owner, growth['to'].removeprefix('/'))}.orValue({count})"
+    if "role" in growth:
+        most = f"(role == {literal(growth['role'])} ? {most} : {count})"
+    return f"({optional(OBJECT, growth['when'])}.orValue(false) ? {most} : {count})" if "when" in growth else most
+
+
+def members(found: Mapping[str, str]) -> str:
+    """A map of expressions, in one line where it is short."""
+    parts = [f"{literal(name)}: {text}" for name, text in found.items()]
+    line = f"{{{', '.join(parts)}}}"
+    if len(line) <= _SHORT and "\n" not in line:
+        return line
+    lines = ",\n".join(parts).replace("\n", "\n  ")
+    return f"{{\n  {lines}\n}}"
+
+
+_SHORT = 80
+
+
+# --- what the kind alone decides
+
+
+def fact(name: str, kinds: tuple[str, ...]) -> str:
+    """A word of a workload that its kind alone decides."""
+    return by_kind({kind: literal(table.facts(kind)[name]) for kind in kinds})

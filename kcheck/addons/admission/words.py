@@ -1,0 +1,264 @@
+"""The words that a rule wants, and those that they need in turn, as variables of a policy."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.addons.admission import constants, kinds
+from kcheck.addons.admission.kinds import literal
+from kcheck.addons.admission.table import PARTS, facts, table
+from kcheck.engine.words.subjects import SUBJECTS
+from kcheck.text.regex import regex
+from kcheck.text.syntax import cel, cel_kubernetes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcheck.addons.admission.table import Part
+
+Path = tuple[str, ...]
+
+_FROM = {"template": ("templates",), "container": ("templates", "containers")}
+"""How the parts of an object are reached from it."""
+
+_ROOTS = {**_FROM, "pool": ("pool_list",)}
+"""The same, with what parameters list."""
+
+_NAMES = (*cel_kubernetes.VARIABLES, "pod", "item", "template", "container", "pool", "line")
+RESERVED = {"namespace": "object_namespace"}
+"""Words that no variable may be called, as CEL reserves them."""
+
+_VARIABLE = regex(r"\bvariables\.(\w+)")
+_CONSTANT = regex(r"\bconstants\.(\w+)")
+PARAMETER = regex(r"\bparams\.data\.(\w+)")
+"""A value of the code, as expressions name it."""
+
+
+class Variable(NamedTuple):
+    """A variable of a policy."""
+
+    name: str
+    expression: str
+
+
+class Words:
+    """The words of an object of some kinds that a policy needs, as far as the table has them.
+
+    `missing` are those that it has not; `parameters` are the names of the values that others need.
+    """
+
+    def __init__(self, subject: str, own_kinds: tuple[str, ...], known: frozenset[str]) -> None:
+        self.subject = subject
+        self.kinds = own_kinds
+        self.known = known
+        self.missing: dict[str, None] = {}
+        self.parameters: dict[str, None] = {}
+        self._wanted: dict[Path, None] = {}
+        self._outer: set[Path] = set()
+
+    def fresh(self) -> Words:
+        """The same without any words."""
+        return Words(self.subject, self.kinds, self.known)
+
+    def want(self, path: Path, within: Path | None = None) -> None:
+        """Take in a word of the object, by the way that leads to it, with all that it needs.
+
+        `within` is the part of which another word wants it.
+        """
+        place: Path = ()
+        subject = self.subject
+        for at, name in enumerate(path):
+            if subject in PARTS and name == PARTS[subject]:
+                place, subject = (), self.subject
+                continue
+            if name in _FROM and subject in PARTS:
+                place, subject = _FROM[name], name
+                continue
+            place = (*place, name if place else RESERVED.get(name, name))
+            if place[:-1] != within:
+                self._outer.add(place)
+            if place not in self._wanted:
+                self._wanted[place] = None
+                self._take_in(subject, place)
+            part = table()["parts"].get(f"{subject}.{name}")
+            if part is not None and "among" in part:
+                self.want((part["among"], *path[at + 1 :]))
+                return
+            inner = _of(subject, name)
+            if inner and part is None and path[at + 1 :]:
+                self.missing[f"{subject}.{name}"] = None
+            if not inner or part is None:
+                return
+            subject = inner
+
+    def _take_in(self, subject: str, place: Path) -> None:
+        text = self._text(subject, place[-1])
+        if text is None:
+            self.missing[f"{subject}.{place[-1]}"] = None
+            return
+        for name in PARAMETER.findall(text):
+            self.parameters[name] = None
+        for path in _paths(text):
+            root, *rest = path
+            if root == "variables" and rest:
+                self.want(tuple(rest))
+            elif root in _ROOTS:
+                self.want((*_ROOTS[root], *rest), _ROOTS[root] if root == subject else None)
+
+    def _text(self, subject: str, name: str) -> str | None:
+        """What a word is, by the table; of a list, what it is made of."""
+        part = table()["parts"].get(f"{subject}.{name}")
+        if part is not None:
+            return self._filled(part["of"])
+        text = table()["words"].get(subject, {}).get(name)
+        better = table()["better"].get(f"{subject}.{name}")
+        if better is not None and self.known.issuperset(better["needs"]):
+            text = better["of"]
+        if text is None:
+            return self._computed(subject, name)
+        written = table()["written"].get(f"{subject}.{name}")
+        text = self._filled(text)
+        return text if written is None else f"[{text}].map(value, value == {written} ? dyn(null) : dyn(value))[0]"
+
+    @staticmethod
+    def _filled(text: str) -> str:
+        """A text of the table with its constants."""
+        return _CONSTANT.sub(lambda match: literal(constants.value(match[1])), " ".join(text.split()))
+
+    def _computed(self, subject: str, name: str) -> str | None:
+        """What the tables of kinds say of a word; None if they say nothing."""
+        if name == kinds.GROUP_KIND:
+            return 'object.apiVersion.split("/")[0] + "/" + object.kind'
+        if subject != "workload":
+            return None
+        if name == kinds.GROUPS:
+            return kinds.pod_groups(self.kinds)
+        if name == "elastic":
+            return kinds.is_elastic(self.kinds)
+        if name.endswith("_written"):
+            return kinds.written_field(name.removesuffix("_written"), self.kinds)
+        if name in facts("Pod"):
+            return kinds.fact(name, self.kinds)
+        own = name.removeprefix("own_")
+        flag = any(field.name == name and field.type == "bool" for field in SUBJECTS["workload"])
+        found = kinds.field({"gang_size": "least"}.get(own, own), self.kinds, unset=False if flag else None)
+        return "dyn(null)" if found is None and own != name else found
+
+    # --- variables
+
+    def variables(self) -> list[Variable]:
+        """The variables, each after those that it needs."""
+        nullable = {field.name for field in SUBJECTS[self.subject] if field.nullable}
+        found = {}
+        for place in (place for place in self._wanted if len(place) == 1):
+            text = self._expression(self.subject, place)
+            # rules compare it with null, which a value of a known type may not be
+            found[place[0]] = f"dyn({text})" if place[0] in nullable and "null)" not in text else text
+        result: dict[str, Variable] = {}
+
+        def add(name: str) -> None:
+            if name in result or name not in found:
+                return
+            for other in _VARIABLE.findall(found[name]):
+                if other != name:
+                    add(other)
+            result[name] = Variable(name, found[name])
+
+        for name in found:
+            add(name)
+        return list(result.values())
+
+    def _expression(self, subject: str, place: Path) -> str:
+        part = table()["parts"].get(f"{subject}.{place[-1]}")
+        if part is None:
+            return self._text(subject, place[-1]) or ""
+        if "among" in part:
+            variable = _of(self.subject, part["among"])
+            chosen = f"variables.{part['among']}.filter({variable}, {self._text(subject, place[-1])})"
+            if part.get("only"):
+                return f"size({chosen}) > 0 ? dyn({chosen}[0]) : dyn(null)"
+            return chosen
+        return self._list(_of(subject, place[-1]), place, part)
+
+    def _list(self, subject: str, place: Path, part: Part) -> str:
+        """The parts of an object, each a map of its words; words that need others come in a later step."""
+        names = [one[-1] for one in self._wanted if one[:-1] == place]
+        text = self._filled(part["of"])
+        if "as" not in part:
+            found = _map({name: self._expression(subject, (*place, name)) for name in names})
+            return found if text == "true" else f"{text} ? dyn({found}) : dyn(null)"
+        steps = self._steps(subject, names)
+        raw = variable = part["as"]
+        for i, step in enumerate(steps):
+            later = [name for other in steps[i + 1 :] for name in other]
+            needed = {name for name in names if (*place, name) in self._outer}
+            needed |= {name for other in later for name in self._needs(subject, other)}
+            members = {name: f"{variable}.{name}" for other in steps[:i] for name in other if name in needed}
+            for name in step:
+                expression = self._expression(subject, (*place, name))
+                # what the first step called by its name is a member from then on
+                members[name] = expression if variable == raw else _uses(raw).sub(f"{variable}.{raw}.", expression)
+            if any(_uses(raw).search(self._text(subject, name) or "") for name in later):
+                members[raw] = raw if variable == raw else f"{variable}.{raw}"
+            text = f"{text}.map({variable}, {_map(members)})"
+            variable = subject
+        return text
+
+    def _steps(self, subject: str, names: list[str]) -> list[list[str]]:
+        """Words of a part in the steps in which they can be computed: each needs those of steps before it only."""
+        needs = {name: self._needs(subject, name) & set(names) for name in names}
+        steps: list[list[str]] = []
+        done: set[str] = set()
+        while len(done) < len(names):
+            step = [name for name in names if name not in done and needs[name] <= done]
+            if not step:
+                raise ValueError(f"the words of {subject} need each other: {', '.join(set(names) - done)}")
+            steps.append(step)
+            done.update(step)
+        return steps or [[]]
+
+    def _needs(self, subject: str, name: str) -> set[str]:
+        """The words of the same part that one needs, or that those of a record in it do."""
+        place = (*_ROOTS.get(subject, ()), name)
+        inner = [(_of(subject, name), word[-1]) for word in self._wanted if word[:-1] == place]
+        texts = (self._text(*word) or "" for word in [(subject, name), *inner])
+        used = (path for text in texts for path in _paths(text))
+        return {path[1] for path in used if path[0] == subject and len(path) > 1} - {name}
+
+
+@cache
+def _uses(name: str) -> re.Pattern[str]:
+    """What finds the members of a variable that an expression uses."""
+    return re.compile(rf"(?<![.\w\"]){name}\.")
+
+
+def _map(found: Mapping[str, str]) -> str:
+    return kinds.members({name: f"dyn({text})" for name, text in found.items()})
+
+
+def _of(subject: str, name: str) -> str:
+    """The subject of the things that a word gives; empty if it gives none."""
+    part = table()["parts"].get(f"{subject}.{name}")
+    if part is not None and "gives" in part:
+        return part["gives"]
+    found = next((field for field in SUBJECTS.get(subject, ()) if field.name == name), None)
+    return found.type if found is not None and found.kind in ("record", "records") else ""
+
+
+@cache
+def _paths(text: str) -> tuple[Path, ...]:
+    """The variables, words and parameters that a text of the table uses."""
+    usage = cel.usage(cel_kubernetes.compile(text, _NAMES))
+    return tuple(tuple(path.split(".")) for path in sorted(usage.paths))
+
+
+def route(subject: str, path: str) -> Path:
+    """The way from the object to a word that a rule names."""
+    path = path.replace("[]", "")
+    if path in table()["same"]:
+        return (table()["same"][path],)
+    _, *rest = path.split(".")
+    own = ("templates", "containers", "image") if subject == "image" else _FROM.get(subject, ())
+    return (*own, *rest)

@@ -1,0 +1,334 @@
+"""The delays of a recording, each with how it was found, or why it was not."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.addons.calibration.deletions import delete_calls
+from kcheck.scale.simulate.measured import FIELDS, shown_seconds
+from kcheck.text.units import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.addons.calibration.model import Loops, Pod, Recording
+
+_FEWEST = 10
+"""Fewer moments than that make no rate."""
+
+_MANY = 100
+"""Among fewer nodes, something rare may be missing by chance."""
+
+_ENOUGH = 3
+"""As many loops make a median."""
+
+_PAUSE = 60
+"""Seconds without a new node after which the next one belongs to another scale-up."""
+
+_GIVEN_UP = 1800
+"""Seconds after which a machine that was asked for is not expected any more."""
+
+_SLOW = 2
+"""By how much the median is exceeded by what counts as slow."""
+
+_LONGEST = 999_999
+"""The longest delay that the settings take, in seconds."""
+
+
+class Measure(NamedTuple):
+    """A delay as kcheck.yaml has it: seconds, a rate or a share. Without a value, `note` says why."""
+
+    name: str
+    value: float | None
+    note: str
+
+
+def measures(recording: Recording) -> list[Measure]:
+    """All delays that kcheck.yaml can have, in its order."""
+    found = {
+        one.name: one
+        for one in (
+            *_boot(recording), _launch_rate(recording), *_pods(recording), _pull(recording), _call(recording),
+            *_latency(recording), *_loops(recording),
+        )
+    }  # fmt: skip
+    return [_plausible(found[name]) for name in FIELDS if name in found]
+
+
+def merged(parts: Iterable[list[Measure]]) -> list[Measure]:
+    """Each delay from the first recording that tells it; the two of a loop from the same one."""
+    found: dict[str, Measure] = {}
+    for part in parts:
+        there = {one.name for one in found.values() if one.value is not None}
+        there |= {"loop_per_node"} if "loop" in there else set()
+        found |= {
+            one.name: one for one in part if one.name not in there and (one.value is not None or one.name not in found)
+        }
+    return [found[name] for name in FIELDS if name in found]
+
+
+def _plausible(one: Measure) -> Measure:
+    """The same, unless it can be no delay."""
+    if one.value is None or 0 <= one.value <= _LONGEST:
+        return one
+    return Measure(one.name, None, f"{one.value:.3g} is no plausible value ({one.note})")
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which that share of them is; of sorted ones."""
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def _spread(values: list[float]) -> str:
+    ends = (shown_seconds(percentile(values, share)) for share in (0.1, 0.9))
+    return f"{' to '.join(ends)} from the 10th to the 90th percentile"
+
+
+def _why(recording: Recording, name: str, otherwise: str = "not in this file") -> Measure:
+    return Measure(name, None, recording.why.get(name, otherwise))
+
+
+def _coarse(recording: Recording, name: str, value: float) -> Measure | None:
+    """What replaces a delay that the times of a recording are too coarse for."""
+    if recording.step < 1 or value >= 3 * recording.step:
+        return None
+    return Measure(name, None, f"about {shown_seconds(value)}, but times are only exact to {recording.step:g} s")
+
+
+def _share(name: str, some: int, every: int, note: str) -> Measure:
+    """A share; none of a few does not tell one."""
+    if not some and every < _MANY:
+        return Measure(name, None, f"{note}: a share of 0 takes {_MANY} nodes")
+    return Measure(name, some / every, note)
+
+
+# --- nodes that come
+
+
+def _boot(recording: Recording) -> list[Measure]:
+    boots = sorted(n.ready - n.launched for n in recording.nodes if n.ready is not None and n.launched is not None)
+    from_ = "launch to Ready"
+    alone = bool(boots)
+    if not boots:
+        boots, from_ = _boots_in_order(recording), "launch, as requests and launch rate let expect it, to Ready"
+    if not boots:
+        return [_why(recording, "boot"), _why(recording, "boot_spread")]
+    middle = median(boots)
+    coarse = _coarse(recording, "boot", middle)
+    if coarse or middle <= 0:
+        return [coarse or Measure("boot", middle, from_)]
+    result = [Measure("boot", middle, f"{from_}: median of {counted(len(boots), 'node')}; {_spread(boots)}")]
+    if alone:
+        spread = percentile(boots, 0.9) - percentile(boots, 0.1)
+        result.append(Measure("boot_spread", spread, "from the 10th to the 90th percentile"))
+    else:
+        result.append(_why(recording, "boot_spread"))
+    if recording.ordered:  # one that never comes would make others late
+        return result
+    slow = [boot - middle for boot in boots if boot > _SLOW * middle]
+    text = f"{len(slow):,} of {counted(len(boots), 'node')} took more than {_SLOW} times the median"
+    result.append(_share("stragglers", len(slow), len(boots), text))
+    if slow:
+        result.append(Measure("straggler_delay", sum(slow) / len(slow), "how much longer these took, on average"))
+    machines = [node for node in recording.nodes if node.launched is not None]
+    if machines:
+        lost = sum(node.ready is None for node in machines)
+        text = f"{lost:,} of {counted(len(machines), 'machine')} never became Ready"
+        result.append(_share("never_ready", lost, len(machines), text))
+    return result
+
+
+def _boots_in_order(recording: Recording) -> list[float]:
+    """Boot times, where only requests are known: machines start one after the other, and the first is ready first."""
+    rate = _pace(_joined(recording))
+    start, launches = float("-inf"), []
+    for request in sorted(recording.requests):
+        start = max(request, start) + (1 / rate.per_second if rate else 0)
+        launches.append(start)
+    boots, at = [], 0
+    for ready in sorted(node.ready for node in recording.nodes if node.ready is not None):
+        while at < len(launches) and ready - launches[at] > _GIVEN_UP:
+            at += 1
+        if at < len(launches) and ready > launches[at]:
+            boots.append(ready - launches[at])
+            at += 1
+    return sorted(boots)
+
+
+def _joined(recording: Recording) -> list[float]:
+    """When machines started or, where that is not recorded, joined."""
+    columns = ([getattr(node, name) for node in recording.nodes] for name in ("launched", "registered", "ready"))
+    return next((times for column in columns if (times := [time for time in column if time is not None])), [])
+
+
+class Rate(NamedTuple):
+    """How fast moments followed each other: `number` of `total`, in so many seconds."""
+
+    number: int
+    total: int
+    seconds: float
+
+    @property
+    def per_second(self) -> float:
+        """As many in a second."""
+        return self.number / self.seconds
+
+
+def _pace(times: Iterable[float]) -> Rate | None:
+    """The pace of the longest sequence without a pause; None if it is short.
+
+    Of all its parts with a quarter of the moments, the one that a quarter of them are faster than: pauses do not slow
+    it down, and chance does not speed it up.
+    """
+    parts: list[list[float]] = [[]]
+    for time in sorted(times):
+        if parts[-1] and time - parts[-1][-1] > _PAUSE:
+            parts.append([])
+        parts[-1].append(time)
+    longest = max(parts, key=len)
+    if len(longest) < _FEWEST:
+        return None
+    quarter = len(longest) // 4
+    spans = sorted(late - early for early, late in zip(longest, longest[quarter:], strict=False))
+    seconds = percentile(spans, 0.25)
+    return Rate(quarter, len(longest), seconds) if seconds > 0 else None
+
+
+def _launch_rate(recording: Recording) -> Measure:
+    name = "launch_rate"
+    rate = _pace(_joined(recording))
+    if rate is None:
+        return _why(recording, name, f"fewer than {_FEWEST} nodes came in a row, or all at once")
+    did = "started" if any(node.launched is not None for node in recording.nodes) else "joined"
+    text = f"{rate.number:,} of {counted(rate.total, 'node')} {did} within {shown_seconds(rate.seconds)}"
+    if rate.seconds < 2 * recording.step:
+        return Measure(name, None, f"{text}, but times are only exact to {recording.step:g} s")
+    more = ", or more where boot times differ much" if did == "joined" else ", or more"
+    if recording.pools > 1:
+        return Measure(name, None, f"{text}, but of {recording.pools} pools; this rate is that of one")
+    return Measure(name, rate.per_second, f"nodes per second{more}: {text}")
+
+
+# --- pods
+
+
+def _pods(recording: Recording) -> list[Measure]:
+    rate = _pace(pod.started for pod in recording.pods)
+    if rate is None or rate.seconds < 2 * recording.step:
+        return [_why(recording, "pod_start_rate", f"fewer than {_FEWEST} pods started in a row, or all at once")]
+    text = f"{rate.number:,} of {counted(rate.total, 'pod')} started within {shown_seconds(rate.seconds)}"
+    more = "" if _queued(recording.pods) else ", or more"
+    return [Measure("pod_start_rate", rate.per_second, f"pods per second{more}: {text}")]
+
+
+def _queued(pods: list[Pod]) -> bool:
+    """Whether pods waited for others on their way from their node to their start."""
+    bound, started = _pace(pod.bound for pod in pods), _pace(pod.started for pod in pods)
+    return bool(bound and started and started.per_second < 0.8 * bound.per_second)
+
+
+def _pull(recording: Recording) -> Measure:
+    name = "image_pull"
+    if recording.pulls:
+        pulls = sorted(recording.pulls)
+        return Measure(name, median(pulls), f"median of {counted(len(pulls), 'pod')}; {_spread(pulls)}")
+    waits = sorted(pod.started - pod.bound for pod in recording.pods)
+    if not waits:
+        return _why(recording, name)
+    queued = _queued(recording.pods)
+    value = waits[0] if queued else median(waits)
+    coarse = _coarse(recording, name, value)
+    if coarse:
+        return coarse
+    which = "the quickest, because pods waited for each other," if queued else "median"
+    return Measure(name, value, f"bound to running: {which} of {counted(len(waits), 'pod')}; {_spread(waits)}")
+
+
+# --- nodes that go
+
+
+def _call(recording: Recording) -> Measure:
+    calls = delete_calls(recording)
+    if calls is None:
+        return _why(recording, "delete_call")
+    of = f"{len(calls.seconds):,} {calls.how}"
+    text = f"median of {of}; {_spread(calls.seconds)}" if calls.exact else f"mean of {of}, in whole seconds"
+    return Measure("delete_call", calls.middle, text)
+
+
+def _latency(recording: Recording) -> list[Measure]:
+    waits = sorted(n.gone - n.answered for n in recording.nodes if n.gone is not None and n.answered is not None)
+    if not waits or percentile(waits, 0.1) < 0:  # the metrics stop counting a node before its call ends
+        return [_why(recording, "delete_latency")]
+    middle = median(waits)
+    coarse = _coarse(recording, "delete_latency", middle)
+    if coarse:
+        return [coarse]
+    note = f"answer to gone: median of {counted(len(waits), 'node')}; {_spread(waits)}"
+    if recording.ordered:
+        return [Measure("delete_latency", middle, note)]
+    slow = [wait for wait in waits if wait > _SLOW * middle]
+    result = [
+        Measure("delete_latency", middle, note),
+        _share("slow_deletes", len(slow), len(waits), f"{len(slow):,} took more than {_SLOW} times the median"),
+    ]
+    if slow:
+        result.append(Measure("slow_delete_latency", sum(slow) / len(slow), "of these, on average"))
+    return result
+
+
+# --- loops
+
+
+def _loops(recording: Recording) -> list[Measure]:
+    every = sorted(recording.loops)
+    if not every:
+        return [_why(recording, "loop")]
+    calm = [one for one in every if one.empty * 10 <= one.nodes]
+    marked = _total([one for one in calm if one.nodes * 10 >= every[-1].nodes * 9]) < _ENOUGH
+    loops = every if marked else calm
+    few, many = loops[0].nodes, loops[-1].nodes
+    edge = (many - few) / 10
+    small = [one for one in loops if one.nodes <= few + edge]
+    large = [one for one in loops if one.nodes >= many - edge]
+    how = f"median of {round(_total(loops)):,} loops {recording.how}"
+    how += "; in most of them the autoscaler also marked empty nodes" if marked and calm != every else ""
+    apart = many - few >= _FEWEST and _total(small) >= _ENOUGH and _total(large) >= _ENOUGH
+    each = (_median(large) - _median(small)) / (_nodes(large) - _nodes(small)) if apart else 0.0
+    if each > 0:
+        base = max(0.0, _median(small) - each * _nodes(small))
+        return [
+            Measure("loop", base, how),
+            Measure("loop_per_node", each, f"{_at(small)}, {_at(large)}"),
+        ]
+    usual = large if _total(large) >= _total(small) else small
+    if recording.step or apart:
+        how = f"{how}; {_at(usual)}"
+    return [Measure("loop", _median(usual), how), Measure("loop_per_node", None, "needs loops at two cluster sizes")]
+
+
+def _total(loops: list[Loops]) -> float:
+    return sum(one.number for one in loops)
+
+
+def _median(loops: list[Loops]) -> float:
+    """The median work, each sample as often as it has loops."""
+    half, seen = _total(loops) / 2, 0.0
+    ordered = sorted(loops, key=lambda one: one.work)
+    for one, following in pairwise([*ordered, ordered[-1]]):
+        seen += one.number
+        if seen == half:
+            return (one.work + following.work) / 2
+        if seen > half:
+            return one.work
+    return ordered[-1].work
+
+
+def _nodes(loops: list[Loops]) -> float:
+    return sum(one.nodes * one.number for one in loops) / _total(loops)
+
+
+def _at(loops: list[Loops]) -> str:
+    return f"{shown_seconds(_median(loops))} with {counted(round(_nodes(loops)), 'node')}"

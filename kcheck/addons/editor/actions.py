@@ -1,0 +1,278 @@
+"""What an editor offers to change: fixes, comments that silence, and what each of them edits."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsprotocol import types
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcheck.config.config import ConfigError
+from kcheck.engine import linter
+from kcheck.fix import fix
+from kcheck.fix.gate import ignore_comments, ignore_settings
+from kcheck.text.control_characters import visible
+from kcheck.text.files.tree import TERRAFORM, VARIABLES, Tree
+from kcheck.text.findings import Severity
+from kcheck.text.syntax import edit
+from kcheck.text.units import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.text.files.save import File
+    from kcheck.text.findings import Change, Finding
+    from kcheck.text.text import Source
+
+    Tell = Callable[[str], None]
+
+REASON = "KCHECK-REASON-OF-THE-USER"
+"""Stands in planned files where the user is to write a reason."""
+FILE = "source.fixAll.kcheck"
+"""Fixes that may be made on save: safe ones, of one file."""
+WORKSPACE = "source.kcheck.fixAll.workspace"
+COSTS = "source.kcheck.fixAll.costs"
+"""Not below `source.fixAll`: what is asked for by that name is written on every save."""
+MOST = 20
+"""Findings of a place with actions of their own: nobody reads a longer menu, and all at once have an action, too."""
+QUICK_FIX = types.CodeActionKind.QuickFix.value
+_COSTS = "the bill or the behaviour changes"
+_LONGEST = 160
+
+
+class Request(Struct, frozen=True):
+    """An action that was offered, as it goes to the editor and comes back."""
+
+    what: str
+    uri: str
+    rule: str = ""
+    object: str = ""
+    path: str = ""
+    about: str = ""
+    line: int = 0
+
+
+class Offer(NamedTuple):
+    """An action, not worked out yet, with the finding that it is about."""
+
+    title: str
+    kind: str
+    request: Request
+    finding: Finding | None = None
+    preferred: bool = False
+
+
+class Plan(NamedTuple):
+    """The files that an action changes; or why it changes none.
+
+    One of `safety` costs or unsafe is to be confirmed.
+    """
+
+    files: tuple[File, ...] = ()
+    refusal: str = ""
+    safety: str = "safe"
+    title: str = ""
+
+
+# --- what is offered
+
+
+def findings_at(snapshot: Snapshot, source: Source, start: int, end: int) -> list[Finding]:
+    """The findings that are shown at some bytes of a file, and those whose fix is written there; the closest first."""
+    found = []
+    for finding in snapshot.result.findings:
+        first, last = finding.span.start, min(finding.span.end, finding.span.source.line_end(finding.span.start))
+        if _is_in(source, finding.span.source) and first <= end and start <= max(first, last):
+            found.append((max(first - start, start - first), finding))
+        elif any(_is_written_at(change, source, start, end) for change in finding.changes):
+            found.append((len(source.data), finding))
+    found.sort(key=lambda one: (one[0], one[1].key))
+    return [finding for _, finding in found[:MOST]]
+
+
+def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]) -> Iterator[Offer]:
+    """The actions about some findings at a place: first the fixes, then what silences, then what explains."""
+    safe = [one for one in findings if one.fix is not None and one.fix.safety == "safe"]
+    for finding in findings:
+        if finding.fix is not None:
+            title = fix_title(finding)
+            preferred = len(safe) == 1 and finding is safe[0]
+            yield Offer(title, QUICK_FIX, _request("fix", uri, finding), finding, preferred)
+    kept = ignore_comments.not_silenced(snapshot.config)
+    able = [finding for finding in findings if finding.rule not in kept and _is_in(source, finding.span.source)]
+    for finding, why in zip(able, ignore_comments.why_no_comments(snapshot.tree, able), strict=True):
+        if why:
+            title = f"Ignore {finding.rule} for this file in the settings, with a reason"
+        else:
+            title = f"Ignore {finding.rule} here, with a reason"
+        yield Offer(title, QUICK_FIX, _request("setting" if why else "comment", uri, finding), finding)
+    for finding in reversed({finding.rule: finding for finding in reversed(findings)}.values()):
+        yield Offer(f"Explain {finding.rule}", QUICK_FIX, Request("explain", uri, rule=finding.rule), finding)
+
+
+def offers_for_all(snapshot: Snapshot, source: Source, uri: str) -> Iterator[Offer]:
+    """The actions that fix all findings of a class at once."""
+    fixable = [finding for finding in snapshot.result.findings if finding.fix is not None and _is_due(finding)]
+    safe = [finding for finding in fixable if finding.fix is not None and finding.fix.safety == "safe"]
+    for title, kind, what, found in (
+        ("Fix {} in this file", FILE, "file", [one for one in safe if _is_within(one, source.path)]),
+        ("Fix {} in the workspace", WORKSPACE, "workspace", safe),
+    ):
+        if found:
+            yield Offer(title.format(counted(len(found), "safe problem")), kind, Request(what, uri, path=source.path))
+    costs = [
+        one for one in fixable if one.fix is not None and one.fix.safety == "costs" and _is_within(one, source.path)
+    ]
+    if costs:
+        every = counted(len(costs) + sum(_is_within(one, source.path) for one in safe), "problem")
+        yield Offer(f"Fix {every} in this file (costs: {_COSTS})", COSTS, Request("file-costs", uri, path=source.path))
+
+
+def fix_title(finding: Finding) -> str:
+    """A fix as an instruction, with its class and what that means here."""
+    if finding.fix is None:
+        return ""
+    safety, instruction = finding.fix.safety, finding.fix.title
+    if len(instruction) > _LONGEST:
+        instruction = f"{instruction[:_LONGEST]}..."
+    meaning = {"safe": "", "costs": f": {_COSTS}"}.get(safety, f": {_replaced(finding)}")
+    return visible(f"{instruction[:1].upper()}{instruction[1:]} ({safety}{meaning})")
+
+
+def _replaced(finding: Finding) -> str:
+    """What an unsafe fix may stop or replace."""
+    owners = [
+        _address(change.owner)
+        for change in finding.changes
+        if change.origin.spans and change.origin.spans[-1].source.path.endswith((*TERRAFORM, *VARIABLES))
+    ]
+    names = ", ".join(dict.fromkeys(filter(None, owners)))
+    return f"may replace {names}, or stop what runs there" if names else "pods that run today may not"
+
+
+def _address(owner: str) -> str:
+    """The resource of an object of the model: `cluster/address`, and after it a part of the resource."""
+    address = owner.partition("/")[2]
+    end = address.find("/", address.rfind("]") + 1)
+    return address if end < 0 else address[:end]
+
+
+def _request(what: str, uri: str, finding: Finding) -> Request:
+    span = finding.span
+    return Request(what, uri, finding.rule, finding.object, span.source.path, finding.about, line=span.begin.line)
+
+
+def _is_in(source: Source, other: Source) -> bool:
+    """Whether two sources are the same file with the same text, also of different runs."""
+    return source is other or (source.path == other.path and source.data == other.data)
+
+
+def _is_written_at(change: Change, source: Source, start: int, end: int) -> bool:
+    """Whether some bytes of a file are on the line where a change goes, or where the block begins that it goes into."""
+    missing = change.origin.missing
+    span = missing.container if missing is not None else change.origin.written
+    return _is_in(source, span.source) and span.start <= end and start <= source.line_end(span.start)
+
+
+def _is_due(finding: Finding) -> bool:
+    """Whether `kcheck fix` mends it, which leaves infos alone unless they are asked for."""
+    return finding.severity >= Severity.WARNING
+
+
+def _is_within(finding: Finding, path: str) -> bool:
+    """Whether a finding is shown in a file, and its fix changes no other."""
+    return {finding.span.source.path, *(edit.source_of(change).path for change in finding.changes)} == {path}
+
+
+# --- what an action changes
+
+
+def work_out(snapshot: Snapshot, request: Request, tell: Tell) -> Plan:
+    """The edits of an action, each proved by another run; `tell` is told what goes on, and may end it."""
+    state = _state(snapshot, tell)
+    if request.what in _FOR_ALL:
+        return _all_fixes(snapshot, request, state, tell)
+    finding = _find(state.result.findings, request)
+    if finding is None:
+        return Plan(refusal=f"{request.rule} is not found here any more")
+    if request.what == "fix":
+        return _one_fix(snapshot, finding, state, tell)
+    if request.what == "comment":
+        return _comment(snapshot, finding, state, tell)
+    return _setting(snapshot, finding, state, tell)
+
+
+_FOR_ALL = {"file": ("safe",), "file-costs": ("safe", "costs"), "workspace": ("safe",)}
+"""Actions that fix whatever is of some classes."""
+
+
+def _state(snapshot: Snapshot, tell: Tell) -> fix.State:
+    """What is found in the texts of a snapshot; checked again where it has findings of an earlier run."""
+    tree, config = snapshot.tree, snapshot.config
+    overlay = {real: data for real, data in tree.disk.overlay.items() if data is not None}
+    if not snapshot.partial:
+        return fix.State(overlay, tree, snapshot.result)
+    tree = Tree(tree.given, overlay, config.exclude, config.boundary)
+    return fix.State(overlay, tree, linter.run(tree, config, tell))
+
+
+def _find(findings: Iterable[Finding], request: Request) -> Finding | None:
+    """The finding that an action was offered for: the text may have moved since."""
+    same = [
+        finding
+        for finding in findings
+        if (finding.rule, finding.span.source.path, finding.about) == (request.rule, request.path, request.about)
+        and request.object in finding.objects
+    ]
+    return min(same, key=lambda finding: abs(finding.span.begin.line - request.line), default=None)
+
+
+def _all_fixes(snapshot: Snapshot, request: Request, state: fix.State, tell: Tell) -> Plan:
+    only = None if request.what == "workspace" else partial(_is_within, path=request.path)
+    safeties = _FOR_ALL[request.what]
+    outcome = fix.fix(
+        state.tree.given, snapshot.config, safeties=safeties, least=Severity.WARNING, start=state, tell=tell, only=only
+    )
+    refusal = "" if outcome.files else _refusals(outcome)
+    return Plan(tuple(outcome.files), refusal, "costs" if "costs" in safeties else "safe", _fixed(outcome))
+
+
+def _one_fix(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell) -> Plan:
+    if finding.fix is None:
+        return Plan(refusal=f"{finding.rule} has no fix any more")
+    outcome = fix.fix_one(finding, state, snapshot.config, tell)
+    return Plan(tuple(outcome.files), "" if outcome.files else _refusals(outcome), finding.fix.safety, _fixed(outcome))
+
+
+def _fixed(outcome: fix.FixResult) -> str:
+    """What is changed, for whoever is asked to confirm it."""
+    return visible("; ".join(one.fix.title for one in outcome.fixed if one.fix is not None))
+
+
+def _refusals(outcome: fix.FixResult) -> str:
+    """Why nothing is changed."""
+    reasons = dict.fromkeys(refused.reason.rstrip(".") for refused in outcome.refused)
+    return visible("; ".join(reasons)) or "nothing is left to fix"
+
+
+def _comment(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell) -> Plan:
+    silenced = ignore_comments.plan_comments(state.tree, snapshot.config, state.result, [finding], REASON, tell)
+    if not silenced.findings:
+        return Plan(refusal=visible("; ".join(why for _, why in silenced.left)) or "a comment there has another effect")
+    return Plan(tuple(silenced.files))
+
+
+def _setting(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell) -> Plan:
+    config, tree = snapshot.config, state.tree
+    try:
+        file, accepted = ignore_settings.with_suppression(snapshot.folder, tree.disk, finding, REASON)
+    except ConfigError as error:
+        return Plan(refusal=str(error))
+    silent = replace(config, accepted=(*config.accepted, accepted))
+    after = linter.run(Tree(tree.given, state.overlay, config.exclude, config.boundary), silent, tell)
+    if any(finding.identities & one.identities for one in after.findings):
+        return Plan(refusal=f"an entry for {file.path} has no effect on it")
+    return Plan((file,))

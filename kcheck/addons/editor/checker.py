@@ -1,0 +1,69 @@
+"""Checks a folder again and again, while somebody types in it."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec.structs import replace
+
+from kcheck.addons.editor.buffers import Buffers
+from kcheck.addons.editor.snapshot import Snapshot
+from kcheck.engine.incremental import Earlier
+from kcheck.engine.linter import Linter
+from kcheck.inventory.incremental import Kept
+from kcheck.text.files.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from kcheck.config.config import Config
+
+    Overlay: TypeAlias = Mapping[str, bytes | None]
+    Settings: TypeAlias = Callable[[Overlay], Config]
+
+
+_SHORT = 0.3
+"""Seconds: a run that takes no longer shows all at once."""
+
+
+class Checker:
+    """Checks one folder, by its real path, with the settings that hold there; `named` is what others call it."""
+
+    def __init__(self, folder: str, settings: Settings, named: str = "") -> None:
+        self.folder = folder
+        self._named = named
+        self._settings = settings
+        self._buffers = Buffers()
+        self._kept = Kept()
+        self._earlier = Earlier()
+        self._setting = ""
+        self._seconds = 0.0
+
+    def check(self, texts: Mapping[str, bytes], *, in_parts: bool = True) -> Iterator[Snapshot]:
+        """Check the folder with some unsaved texts, by real paths.
+
+        Where a run takes long, the first state has what the changes are about decided anew, and the next one all else;
+        unless it is wanted whole, not `in_parts`.
+
+        Raises:
+            ConfigError: the settings make no sense.
+            deadline.CancelledError: nobody wants to know any more.
+        """
+        begin = time.perf_counter()
+        stand_ins = self._buffers.stand_ins(texts)
+        overlay = {**texts, **{real: one.good for real, one in stand_ins.items()}}
+        config = self._settings(overlay)
+        setting = repr(replace(config, boundary=None))
+        if setting != self._setting:  # what was read and decided depends on the settings
+            self._setting, self._kept, self._earlier = setting, Kept(), Earlier()
+        tree = Tree([self.folder], overlay, config.exclude, config.boundary, self._kept.sources)
+        linter = Linter(tree, config, kept=self._kept)
+        snapshot = partial(Snapshot, self.folder, tree, config, stand_ins=stand_ins, named=self._named)
+        if self._earlier.begin(linter.reading) and in_parts and self._seconds > _SHORT:
+            yield snapshot(linter.result(earlier=self._earlier), partial=True)
+        self._earlier.decide_rest()
+        result = linter.result(earlier=self._earlier)
+        self._seconds = time.perf_counter() - begin
+        yield snapshot(result)

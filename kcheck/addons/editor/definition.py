@@ -1,0 +1,204 @@
+"""Where a name is declared, and what sets it: the places that an editor jumps to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.addons.editor.hover import chosen_expression
+from kcheck.addons.editor.object_links import of_yaml
+from kcheck.addons.editor.values_at import MOST, code_of
+from kcheck.terraform.filesystem import OutsideError
+from kcheck.text.syntax.hcl import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.addons.editor.values_at import Code, Place
+    from kcheck.terraform.configuration import Configuration
+    from kcheck.terraform.module import Module
+    from kcheck.text.text import Source, Span
+
+_FILES = frozenset({
+    "file", "filebase64", "filebase64sha256", "filebase64sha512", "fileexists", "filemd5", "filesha1", "filesha256",
+    "filesha512", "templatefile",
+})  # fmt: skip
+"""Functions whose first argument is a file."""
+
+
+def definition(snapshot: Snapshot, source: Source, offset: int) -> list[Span]:
+    """The places that declare or set what is at a byte, the one that sets the value first; at most `MOST`."""
+    code = code_of(snapshot)
+    place = code.place(source, offset)
+    found = _of_terraform(code, source, place) if place is not None else of_yaml(snapshot, source, offset)
+    mine = [span for span in found if not (span.source.bundled or span.source.derived)]
+    return [span for span in dict.fromkeys(mine) if not _is_at(span, source, offset)][:MOST]
+
+
+def _is_at(span: Span, source: Source, offset: int) -> bool:
+    return span.source is source and span.start <= offset < span.end
+
+
+def _of_terraform(code: Code, source: Source, place: Place) -> Iterator[Span]:
+    modules = code.modules_of(source) or code.roots_of(source)
+    if not place.path:
+        yield from _of_name(code, modules, place)
+        return
+    chosen = chosen_expression(place)
+    if isinstance(chosen, nodes.Literal):
+        yield from _of_text(code, modules, place)
+        return
+    names = _names(chosen)
+    for module in modules[:MOST]:
+        yield from _of_reference(module, names, place)
+
+
+def _names(expression: nodes.Expression) -> tuple[str, ...]:
+    """The names of a reference without its indexes: var and x; none of another expression."""
+    if isinstance(expression, nodes.Variable):
+        return (expression.name,)
+    if isinstance(expression, nodes.GetAttr):
+        above = _names(expression.target)
+        return (*above, expression.name) if above else ()
+    return _names(expression.target) if isinstance(expression, nodes.Index | nodes.Splat) else ()
+
+
+# --- names that are declared
+
+
+def _of_name(code: Code, modules: list[Module], place: Place) -> Iterator[Span]:
+    """What an argument of a module, an entry of a tfvars file, or the header of a variable belongs to."""
+    top, attribute = place.top, place.attribute
+    if attribute is None:
+        if top is not None and top.type == "variable" and top.labels:
+            for module in modules[:MOST]:
+                yield from _setters(module, top.labels[0])
+        elif top is not None and top.type == "module" and top.labels and len(place.blocks) == 1:
+            yield from _folder(code, modules, top)
+        return
+    if top is None:
+        for module in modules:
+            yield from _variable(module.configuration, attribute.name)
+    elif top.type == "module" and top.labels and len(place.blocks) == 1:
+        for module in modules[:MOST]:
+            for child in module.children(top.labels[0]):
+                yield from _variable(child.configuration, attribute.name)
+
+
+def _variable(configuration: Configuration, name: str) -> Iterator[Span]:
+    block = configuration.variables.get(name)
+    if block is not None:
+        yield block.header
+
+
+def _setters(module: Module, name: str) -> Iterator[Span]:
+    """What sets a variable: where its value is written, then the argument of the call."""
+    value = module.variable(name)
+    origin = value.origin if value is not None else None
+    block = module.configuration.variables.get(name)
+    if origin is not None and origin.spans and origin.missing is None:
+        written = origin.written
+        is_default = block is not None and written.source is block.span.source and _holds(block.span, written)
+        if not is_default:
+            yield written
+    given = module.block.body.attributes.get(name) if module.block is not None else None
+    if given is not None:
+        yield _name_of(given)
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _name_of(attribute: nodes.Attribute) -> Span:
+    span = attribute.span
+    return span.source.span(span.start, min(span.end, span.start + len(attribute.name.encode())))
+
+
+# --- references
+
+
+def _of_reference(module: Module, names: tuple[str, ...], place: Place) -> Iterator[Span]:
+    own = module.configuration
+    loop = _loop(names, place)
+    if loop is not None:
+        yield loop
+        return
+    match names:
+        case ("var", name, *_):
+            yield from _setters(module, name)
+            yield from _variable(own, name)
+        case ("local", name, *_) if name in own.locals:
+            yield _name_of(own.locals[name])
+        case ("module", name) if name in own.calls:
+            yield own.calls[name].header
+        case ("module", name, output, *_) if name in own.calls:
+            for child in module.children(name):
+                yield from (block.header for block in (child.configuration.outputs.get(output),) if block is not None)
+            yield own.calls[name].header
+        case ("data", kind, name, *rest):
+            yield from _of_block(own.data.get((kind, name)), rest)
+        case ("each" | "count" as kind, *_):
+            top = place.top
+            entry = top.body.attributes.get("for_each" if kind == "each" else "count") if top is not None else None
+            yield from (_name_of(entry),) if entry is not None else ()
+        case ("self", *rest):
+            yield from _of_block(place.top, rest)
+        case (kind, name, *rest):
+            yield from _of_block(own.resources.get((kind, name)), rest)
+
+
+def _loop(names: tuple[str, ...], place: Place) -> Span | None:
+    """What the innermost loop with a variable of that name goes over."""
+    for expression in reversed(place.path):
+        if isinstance(expression, nodes.For | nodes.TemplateFor) and names[:1] in (
+            (expression.key,),
+            (expression.name,),
+        ):
+            return expression.collection.span
+    return None
+
+
+def _of_block(block: nodes.Block | None, rest: list[str]) -> Iterator[Span]:
+    """The attribute of a resource that is asked for, if the code sets it, and the resource."""
+    if block is None:
+        return
+    entry = block.body.attributes.get(rest[0]) if rest else None
+    if entry is not None:
+        yield _name_of(entry)
+    yield block.header
+
+
+# --- paths
+
+
+def _of_text(code: Code, modules: list[Module], place: Place) -> Iterator[Span]:
+    """The folder that the source of a module names, or the file that a function reads."""
+    top, attribute, text = place.top, place.attribute, place.path[-1]
+    if top is not None and top.type == "module" and attribute is not None and attribute.name == "source":
+        yield from _folder(code, modules, top)
+    call = place.path[-2] if len(place.path) > 1 else None
+    if isinstance(call, nodes.Call) and call.name in _FILES and call.arguments[:1] == (text,):
+        yield from _file(text, modules)
+
+
+def _folder(code: Code, modules: list[Module], call: nodes.Block) -> Iterator[Span]:
+    """The begin of a module's code: of its main.tf, else of its first file."""
+    for module in modules[:MOST]:
+        for child in module.children(call.labels[0]):
+            folder = None if child.configuration.published else code.snapshot.tree.folder(child.configuration.folder)
+            files = (
+                sorted(folder.terraform, key=lambda one: (not one.path.endswith("main.tf"), one.path)) if folder else []
+            )
+            yield from (source.span(0, 0) for source in files[:1])
+
+
+def _file(text: nodes.Expression, modules: list[Module]) -> Iterator[Span]:
+    path = text.value if isinstance(text, nodes.Literal) else None
+    for module in modules[:1]:
+        try:
+            source = module.root.host.files(module.root).source(str(path))
+        except OutsideError:
+            return
+        if source is not None:
+            yield source.span(0, 0)

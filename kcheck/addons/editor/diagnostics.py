@@ -1,0 +1,126 @@
+"""Findings as an editor shows them."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, TypeAlias
+
+from lsprotocol import types
+
+from kcheck.report.places import by_name
+from kcheck.report.rule import url
+from kcheck.report.text import ALSO, input_text, related_text
+from kcheck.text import deadline
+from kcheck.text.control_characters import visible
+from kcheck.text.findings import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.addons.editor.positions import Positions
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.text.findings import Finding
+    from kcheck.text.text import Span
+
+SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.INFO: types.DiagnosticSeverity.Hint,
+}
+"""What `check` hides without --info is a hint: editors show it in the code and leave it out of their lists."""
+_MOST_RELATED = 20
+
+
+_TAGS = {"deprecated": types.DiagnosticTag.Deprecated, "unnecessary": types.DiagnosticTag.Unnecessary}
+_UNREADABLE = "unreadable-file"
+_UNDECIDED = "undecided"
+
+
+Known: TypeAlias = "dict[int, tuple[Finding, types.Diagnostic]]"
+"""Diagnostics of findings, which a later run may have, too."""
+
+
+def by_file(snapshot: Snapshot, positions: Positions, known: Known) -> dict[str, list[types.Diagnostic]]:
+    """All diagnostics of a folder, by the path of the file as findings print it.
+
+    Those of findings that are `known` are taken from there, where this one's are put for the next time.
+
+    Raises:
+        deadline.CancelledError: nobody wants to know any more.
+    """
+    made = _Diagnostics(snapshot, positions)
+    found: dict[str, list[types.Diagnostic]] = {}
+    before, kept = dict(known), {} if snapshot.stand_ins else known
+    known.clear()
+    for finding in snapshot.result.findings:
+        deadline.check_cancelled()
+        same = before.get(id(finding)) if kept is known else None
+        diagnostic = same[1] if same is not None else made.of_finding(finding)
+        kept[id(finding)] = (finding, diagnostic)
+        found.setdefault(finding.span.source.path, []).append(diagnostic)
+    for span, diagnostic in chain(made.half_typed(), made.not_judged()):
+        found.setdefault(span.source.path, []).append(diagnostic)
+    return found
+
+
+class _Diagnostics:
+    def __init__(self, snapshot: Snapshot, positions: Positions) -> None:
+        self.snapshot = snapshot
+        self.positions = positions
+        self.rules = by_name(snapshot.world)
+
+    def of_finding(self, finding: Finding) -> types.Diagnostic:
+        """A finding, with its details and other places."""
+        span = self.snapshot.shown(finding.span)
+        lines = [finding.message, *(f"help: {line}" for line in finding.help.splitlines())]
+        diagnostic = self.diagnostic(span, "\n".join(lines), SEVERITIES[finding.severity], finding.rule)
+        diagnostic.related_information = list(self.related(finding)) or None
+        return diagnostic
+
+    def half_typed(self) -> Iterator[tuple[Span, types.Diagnostic]]:
+        """What cannot be read of texts for which others stand in."""
+        for stand_in in self.snapshot.stand_ins.values():
+            message = f"Cannot read this: {stand_in.problem.message}\nUntil then the last readable text is checked"
+            span = stand_in.problem.span
+            yield span, self.diagnostic(span, message, types.DiagnosticSeverity.Error, _UNREADABLE)
+
+    def not_judged(self) -> Iterator[tuple[Span, types.Diagnostic]]:
+        """The clusters that were not judged, and the inputs that checks wait for."""
+        judged = self.snapshot.result.judged
+        for one in judged.not_judged:
+            text = f"Cluster {one.cluster.address} was not checked: {input_text(one.input)}"
+            span = self.snapshot.shown(one.cluster.place)
+            yield span, self.diagnostic(span, text, types.DiagnosticSeverity.Information, _UNDECIDED)
+        for missing in judged.inputs:
+            if missing.place is not None and not missing.place.source.bundled:
+                span = self.snapshot.shown(missing.place)
+                yield span, self.diagnostic(span, input_text(missing), types.DiagnosticSeverity.Hint, _UNDECIDED)
+
+    def diagnostic(self, span: Span, text: str, severity: types.DiagnosticSeverity, code: str) -> types.Diagnostic:
+        """One diagnostic; the name of a rule leads to its page."""
+        rule = self.rules.get(code)
+        page = url(rule) if rule is not None else ""
+        tag = _TAGS.get(rule.tag) if rule is not None else None
+        return types.Diagnostic(
+            range=self.positions.first_line(span),
+            message="\n".join(map(visible, text.split("\n"))),
+            severity=severity,
+            code=code,
+            code_description=types.CodeDescription(page) if page else None,
+            source="kcheck",
+            tags=[tag] if tag is not None else None,
+        )
+
+    def related(self, finding: Finding) -> Iterator[types.DiagnosticRelatedInformation]:
+        """The details, which are about the place itself, and the other places."""
+        for detail in finding.details:
+            yield self.information(finding.span, detail)
+        for related in finding.related[:_MOST_RELATED]:
+            is_object = related.message.startswith(ALSO)
+            yield self.information(related.span, related.message if is_object else related_text(related))
+
+    def information(self, span: Span, text: str) -> types.DiagnosticRelatedInformation:
+        """A place with a text."""
+        span = self.snapshot.shown(span)
+        location = types.Location(self.snapshot.address(span.source.path), self.positions.first_line(span))
+        return types.DiagnosticRelatedInformation(location, visible(text))

@@ -1,0 +1,315 @@
+"""Requests of an editor that change the code: actions at a place, and what can stand where somebody types."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import wait
+from typing import TYPE_CHECKING
+
+import msgspec
+from lsprotocol import types
+
+from kcheck.addons.editor import actions
+from kcheck.addons.editor.actions import Plan, Request
+from kcheck.addons.editor.completion import completions
+from kcheck.addons.editor.positions import path, uri
+from kcheck.addons.editor.prover import OutdatedError, Prover
+from kcheck.addons.editor.text_edits import UneditableError
+from kcheck.addons.editor.workspace_edits import Client, Cursor, Edited, client, workspace_edit
+from kcheck.report.places import by_name
+from kcheck.report.rule import url
+from kcheck.text.files import system
+from kcheck.text.files.tree import display_path
+from kcheck.text.text import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kcheck.addons.editor.actions import Offer
+    from kcheck.addons.editor.completion import Completion
+    from kcheck.addons.editor.server import Server
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.text.findings import Finding
+
+APPLY = "kcheck.applyAction"
+GO_TO = "kcheck.goToReason"
+EXPLAIN = "kcheck.explainRule"
+_FEW = 5
+"""So many fixes are tried while the menu opens."""
+_BRIEF = 0.15
+"""Seconds that a menu waits to learn that a fix is refused."""
+
+
+def register(server: Server) -> None:
+    """Answer these requests."""
+    edits = EditRequests(server)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(
+            code_action_kinds=[types.CodeActionKind.QuickFix, actions.FILE, actions.WORKSPACE, actions.COSTS],
+            resolve_provider=True,
+        ),
+    )
+    async def code_actions(params: types.CodeActionParams) -> Sequence[types.CodeAction | types.Command] | None:
+        return await edits.code_actions(params)
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    async def resolve(action: types.CodeAction) -> types.CodeAction:
+        return await edits.resolve(action)
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["[", ",", ":", " "]))
+    async def complete(params: types.CompletionParams) -> types.CompletionList | None:
+        return await edits.complete(params)
+
+    @server.command(APPLY)
+    async def apply(request: str) -> None:
+        await edits.apply(msgspec.json.decode(request, type=Request))
+
+    @server.command(GO_TO)
+    async def go_to(document: str, line: int, character: int) -> None:
+        await edits.go_to(Cursor(document, types.Position(line, character)))
+
+    @server.command(EXPLAIN)
+    async def explain(request: str) -> None:
+        await edits.explain(msgspec.json.decode(request, type=Request))
+
+
+class EditRequests:
+    """Answers requests about what an editor can change."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._prover = Prover()
+
+    # --- the menu
+
+    async def code_actions(self, params: types.CodeActionParams) -> Sequence[types.CodeAction | types.Command] | None:
+        """The actions at a place; none while the text is another one than was checked."""
+        found = await self._current(params.text_document.uri)
+        if found is None:
+            return None
+        snapshot, source = found
+        offers, findings = await asyncio.to_thread(self._offers, snapshot, source, params)
+        able = client(self._server.client_capabilities)
+        if params.context.trigger_kind != types.CodeActionTriggerKind.Automatic:
+            await self._try(snapshot, [offer for offer in offers if offer.request.what == "fix"][:_FEW])
+        shown = self._diagnostics(findings, params.context.diagnostics)
+        made = (self._action(offer, snapshot, able, shown) for offer in offers)
+        return [action for action in made if action is not None]
+
+    def _offers(
+        self, snapshot: Snapshot, source: Source, params: types.CodeActionParams
+    ) -> tuple[list[Offer], list[Finding]]:
+        """What is offered at a place, of the kinds that are asked for, and the findings there."""
+        positions = self._server.positions
+        start, end = (positions.offset(source, at) for at in (params.range.start, params.range.end))
+        findings = actions.findings_at(snapshot, source, start, end)
+        known = {id(finding) for finding in findings}
+        shown = [(one.code, one.range) for one in params.context.diagnostics]
+        findings += [  # an editor may ask for the findings of a line, wherever the cursor is in it
+            finding
+            for finding in (snapshot.result.findings if shown else ())
+            if finding.span.source.path == source.path
+            and id(finding) not in known
+            and (finding.rule, positions.first_line(finding.span)) in shown
+        ][: actions.MOST - len(findings)]
+        only, address = params.context.only, params.text_document.uri
+        offered: list[Offer] = []
+        if only is None or _is_of_kind(actions.QUICK_FIX, only):
+            offered += actions.offers(snapshot, source, address, findings)
+        if only is not None or findings:
+            offered += actions.offers_for_all(snapshot, source, address)
+        return [offer for offer in offered if only is None or _is_of_kind(offer.kind, only)], findings
+
+    async def _try(self, snapshot: Snapshot, offers: list[Offer]) -> None:
+        """Work out the first fixes, as many as a menu waits for: one that would be refused is not offered."""
+        futures = [self._prover.ask(snapshot, offer.request, self._is_current()) for offer in offers]
+        if futures:
+            await asyncio.to_thread(wait, futures, _BRIEF)
+
+    def _diagnostics(
+        self, findings: list[Finding], shown: Sequence[types.Diagnostic]
+    ) -> dict[int, list[types.Diagnostic]]:
+        """The diagnostics that an editor shows, by the findings that they are of."""
+        return {
+            id(finding): [
+                one
+                for one in shown
+                if one.code == finding.rule and one.range == self._server.positions.first_line(finding.span)
+            ]
+            for finding in findings
+        }
+
+    def _action(
+        self, offer: Offer, snapshot: Snapshot, able: Client, shown: dict[int, list[types.Diagnostic]]
+    ) -> types.CodeAction | types.Command | None:
+        """An offer as an editor takes it; None if it would be refused, and the editor cannot show that."""
+        argument = msgspec.json.encode(offer.request).decode()
+        if offer.request.what == "explain":
+            command = types.Command(offer.title, EXPLAIN, arguments=[argument])
+        elif not able.literals or "edit" not in able.resolved:
+            command = types.Command(offer.title, APPLY, arguments=[argument])
+        else:
+            command = None
+        if not able.literals:
+            return command
+        action = types.CodeAction(
+            offer.title,
+            kind=offer.kind,
+            diagnostics=shown.get(id(offer.finding)) or None,
+            is_preferred=offer.preferred or None,
+            command=command,
+            data=msgspec.to_builtins(offer.request) if command is None else None,
+        )
+        plan = self._prover.known(snapshot, offer.request)
+        if plan is not None and plan.refusal:
+            if not able.disabled:
+                return None
+            action.disabled = types.CodeActionDisabled(_sentence(plan))
+            action.is_preferred = None
+        return action
+
+    # --- what was chosen
+
+    async def resolve(self, action: types.CodeAction) -> types.CodeAction:
+        """The action with its edit; without one, and with a message, if it is refused."""
+        request = msgspec.convert(action.data, Request)
+        edited = await self._edited(request)
+        if edited is not None:
+            action.edit = edited.edit
+            if edited.cursor is not None and client(self._server.client_capabilities).shows:
+                at = edited.cursor.position
+                action.command = types.Command(
+                    action.title, GO_TO, arguments=[edited.cursor.uri, at.line, at.character]
+                )
+        return action
+
+    async def apply(self, request: Request) -> None:
+        """Make an edit on behalf of an editor that does not resolve actions."""
+        edited = await self._edited(request)
+        if edited is None:
+            return
+        params = types.ApplyWorkspaceEditParams(edited.edit, label="kcheck")
+        done = await self._server.workspace_apply_edit_async(params)
+        if done.applied and edited.cursor is not None:
+            await self.go_to(edited.cursor)
+
+    async def go_to(self, cursor: Cursor) -> None:
+        """Put the cursor where the user goes on to write, where the editor can."""
+        if client(self._server.client_capabilities).shows:
+            selection = types.Range(cursor.position, cursor.position)
+            params = types.ShowDocumentParams(cursor.uri, external=False, take_focus=True, selection=selection)
+            await self._server.window_show_document_async(params)
+
+    async def explain(self, request: Request) -> None:
+        """Open the page of a rule, or the file of one of the user's own."""
+        found = await self._server.snapshot_of(request.uri)
+        rule = by_name(found[0].world).get(request.rule) if found is not None else None
+        if rule is None:
+            self._say(f"there is no rule {request.rule} any more")
+            return
+        page = url(rule)
+        if client(self._server.client_capabilities).shows:
+            params = types.ShowDocumentParams(
+                page or uri(system.real_path(rule.path)), external=bool(page), take_focus=True
+            )
+            await self._server.window_show_document_async(params)
+        else:
+            self._say(f"{rule.summary}. {page or rule.path}", types.MessageType.Info)
+
+    # --- what can be typed
+
+    async def complete(self, params: types.CompletionParams) -> types.CompletionList | None:
+        """What can stand at a place of the text as it is, whatever the last check was of."""
+        address = params.text_document.uri
+        document = self._server.workspace.text_documents.get(address)
+        if document is None:
+            return None
+        name, positions = display_path(path(address)), self._server.positions
+        source = Source(name, document.source.encode("utf-8", "surrogatepass"))
+        before = source.data[: positions.offset(source, params.position)].decode("utf-8", "replace")
+        snapshot = self._server.newest(address)
+        found = await asyncio.to_thread(completions, document.source, name, len(before), snapshot)
+        if found is None:
+            return None
+        start, end = (len(document.source[:at].encode("utf-8", "surrogatepass")) for at in (found.start, found.end))
+        place = positions.range(source.span(start, end))
+        return types.CompletionList(is_incomplete=False, items=[_item(one, place) for one in found.items])
+
+    # --- what both need
+
+    async def _edited(self, request: Request) -> Edited | None:
+        """The edit of an action; None if it is refused, which the user is told."""
+        found = await self._current(request.uri)
+        if found is None:
+            self._say("The text has changed since it was checked; ask again.")
+            return None
+        server = self._server
+        able = client(server.client_capabilities)
+        try:
+            future = self._prover.ask(found[0], request, self._is_current(), chosen=True)
+            plan = await asyncio.shield(asyncio.wrap_future(future))  # another request may wait for it, too
+            if plan.refusal:
+                self._say(f"Not changed: {_sentence(plan)}")
+                return None
+            documents = server.workspace.text_documents
+            return workspace_edit(plan, able, server.positions, documents, request.uri, address_of=found[0].address)
+        except OutdatedError:
+            self._say("The text has changed since it was checked; ask again.")
+        except UneditableError as error:
+            self._say(f"Not changed: {error}.")
+        return None
+
+    async def _current(self, document: str) -> tuple[Snapshot, Source] | None:
+        """The newest state of the folder of a file, if it is that of the text in the editor."""
+        found = await self._server.snapshot_of(document)
+        if found is None:
+            return None
+        snapshot, source = found
+        real = system.real_path(path(document))
+        text = self._server.texts().get(real)
+        is_same = real not in snapshot.stand_ins and (text is None or text == source.data)
+        return found if is_same else None
+
+    def _is_current(self) -> Callable[[], bool]:
+        """Whether all open texts are still those of now."""
+        documents = self._server.workspace.text_documents
+        versions = {address: document.version for address, document in list(documents.items())}
+        return lambda: versions == {address: document.version for address, document in list(documents.items())}
+
+    def _say(self, text: str, kind: types.MessageType = types.MessageType.Warning) -> None:
+        self._server.window_show_message(types.ShowMessageParams(kind, text))
+
+
+_KINDS = {
+    "key": types.CompletionItemKind.Property,
+    "group": types.CompletionItemKind.Module,
+    "rule": types.CompletionItemKind.Constant,
+    "word": types.CompletionItemKind.EnumMember,
+    "file": types.CompletionItemKind.File,
+}
+
+
+def _item(one: Completion, place: types.Range) -> types.CompletionItem:
+    """A text that can stand at a place as an editor takes it."""
+    return types.CompletionItem(
+        one.label,
+        kind=_KINDS.get(one.kind, types.CompletionItemKind.Value),
+        detail=one.detail or None,
+        documentation=one.documentation or None,
+        sort_text=f"{one.rank}{one.label}",
+        filter_text=one.filter,
+        text_edit=types.TextEdit(place, one.text),
+        commit_characters=[",", "]"] if one.kind in ("rule", "group") else None,
+    )
+
+
+def _is_of_kind(kind: str, wanted: Sequence[types.CodeActionKind | str]) -> bool:
+    """Whether a kind of actions is among those that are asked for, which stand for all below them."""
+    names = [str(getattr(one, "value", one)) for one in wanted]
+    return any(not name or kind == name or kind.startswith(f"{name}.") for name in names)
+
+
+def _sentence(plan: Plan) -> str:
+    return plan.refusal if plan.refusal.endswith(".") else f"{plan.refusal}."

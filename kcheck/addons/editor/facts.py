@@ -1,0 +1,217 @@
+"""What kcheck knows of a place: fields of the model that are written there, limits that they enter, findings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from kcheck.addons.editor.values_at import code_of
+from kcheck.engine.words.subjects import PARTS, SUBJECTS, things
+from kcheck.scale.walls import find_walls
+from kcheck.scale.walls.inputs import ADDRESSES, inputs
+from kcheck.scale.walls.model import WallFinder
+from kcheck.terraform.evaluator import evaluate
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.values import Unset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.engine.words.tables.field import Field
+    from kcheck.model import Thing
+    from kcheck.scale.walls.model import Wall
+    from kcheck.text.findings import Finding
+    from kcheck.text.interval import Interval
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import Origin, Value
+
+_MEASURED = frozenset({"request", "gpu_usage", "fragment", "wall", "object", "resource", "input"})
+"""Subjects that no code writes, or that kcheck has no words of its own for."""
+_DECLARED = ("cluster", "pool", "karpenter_pool", "subnet", "pod_range")
+_CALLED = ("name", "namespace")
+"""Words that repeat what stands in the code."""
+_MOST_STEPS = 200
+"""Expressions behind one limit that are followed to the values they are made of."""
+
+
+class Fact(NamedTuple):
+    """A field of a thing of the model, and its value."""
+
+    subject: str
+    field: Field
+    thing: Thing
+    value: Value[object]
+
+
+class Facts:
+    """What is known of the places of a snapshot, worked out when it is asked for."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    # --- fields
+
+    def fields(self, span: Span) -> list[Fact]:
+        """The fields of the model whose values were written, or used, exactly there."""
+        return self._fields.get(span.source, {}).get((span.start, span.end), [])
+
+    def between(self, source: Source, start: int, end: int) -> list[tuple[Span, list[Fact]]]:
+        """The fields that are written, or used, between two bytes of a file."""
+        found = self._fields.get(source, {})
+        return [(source.span(*at), fields) for at, fields in sorted(found.items()) if at[0] < end and start < at[1]]
+
+    def around(self, source: Source, offset: int) -> list[Span]:
+        """The places of fields that hold a byte, the smallest first."""
+        found = [source.span(start, end) for start, end in self._fields.get(source, {}) if start <= offset < end]
+        return sorted(found, key=lambda span: span.end - span.start)
+
+    @cached_property
+    def _fields(self) -> dict[Source, dict[tuple[int, int], list[Fact]]]:
+        found: dict[Source, dict[tuple[int, int], list[Fact]]] = defaultdict(lambda: defaultdict(list))
+        world = self._snapshot.world
+        for subject, words in SUBJECTS.items():
+            if subject in PARTS | _MEASURED:
+                continue
+            direct = [word for word in words if word.direct and word.name not in _CALLED]
+            for thing in things(subject, world) if direct else ():
+                for word in direct:
+                    value = word.read(thing, world)
+                    if not isinstance(value, list):
+                        for span in _written(value, thing):
+                            found[span.source][span.start, span.end].append(Fact(subject, word, thing, value))
+        return found
+
+    def declared(self, span: Span) -> list[tuple[str, Thing]]:
+        """The things of the model that a block is, each with its subject."""
+        return self._declared.get(span, [])
+
+    @cached_property
+    def _declared(self) -> dict[Span, list[tuple[str, Thing]]]:
+        found: dict[Span, list[tuple[str, Thing]]] = defaultdict(list)
+        for subject in _DECLARED:
+            for thing in things(subject, self._snapshot.world):
+                found[thing.place].append((subject, thing))
+        return found
+
+    # --- limits
+
+    def walls(self, spans: Iterable[Span]) -> list[Wall]:
+        """The limits that values at some places enter: those that are met before the target first."""
+        every = dict.fromkeys(wall for span in spans for wall in self._walls.get(span, ()))
+        return sorted(every, key=lambda wall: (wall.short is not True, wall.number is None, wall.number or 0))
+
+    def full(self, place: Thing) -> Wall | None:
+        """The limit that a subnet or a range is: the first one, if several clusters use it."""
+        own = (wall for wall in self._all_walls if wall.mechanism in ADDRESSES and wall.id.endswith(f"/{place.id}"))
+        return min(own, key=lambda wall: (wall.number is None, wall.number or 0), default=None)
+
+    @cached_property
+    def _all_walls(self) -> list[Wall]:
+        world = self._snapshot.world
+        return [wall for cluster in world.inventory.clusters for wall in find_walls(cluster, world)]
+
+    @cached_property
+    def _walls(self) -> dict[Span, list[Wall]]:
+        found: dict[Span, list[Wall]] = defaultdict(list)
+        for wall in self._all_walls:
+            origins = (value.origin for value in inputs(wall) if value.origin is not None)
+            for span in self._behind(origins):
+                found[span].append(wall)
+        return found
+
+    def _behind(self, origins: Iterable[Origin]) -> set[Span]:
+        """The places of some values, and of all that they are computed from."""
+        todo = [span for origin in origins if origin.missing is None for span in _own(origin)]
+        seen: set[Span] = set()
+        while todo and len(seen) < _MOST_STEPS:
+            span = todo.pop()
+            if span not in seen:
+                seen.add(span)
+                todo += self._made_of(span)
+        return seen
+
+    def _made_of(self, span: Span) -> tuple[Span, ...]:
+        """The places of the values in an expression."""
+        if span not in self._parts:
+            self._parts[span] = tuple(self._references(span))
+        return self._parts[span]
+
+    @cached_property
+    def _parts(self) -> dict[Span, tuple[Span, ...]]:
+        return {}
+
+    def _references(self, span: Span) -> Iterator[Span]:
+        code = code_of(self._snapshot)
+        place = code.place(span.source, span.start)
+        whole = next((one for one in place.path if one.span == span), None) if place is not None else None
+        if whole is None or place is None or isinstance(whole, nodes.Literal):
+            return
+        for module in code.modules_of(span.source)[:2]:
+            for record in list(code.records(module, place))[:2]:
+                for reference in references(whole):
+                    value = evaluate(reference, record.scope)
+                    yield reference.span
+                    if value.origin is not None:
+                        yield from _own(value.origin)
+
+    def aim(self, wall: Wall) -> Interval:
+        """The nodes that a limit is compared with."""
+        return WallFinder(wall.cluster, self._snapshot.world).aim(wall.mechanism)
+
+    # --- findings
+
+    def findings(self, span: Span) -> list[Finding]:
+        """The findings about a place: those that begin on its first line, or have it among their causes."""
+        line = self._findings.get(span.source, {}).get(span.source.line_number(span.start), ())
+        found = {id(finding): finding for finding, own in line if own.start < span.end and span.start < own.end}
+        return sorted(found.values(), key=lambda finding: -finding.severity)
+
+    @cached_property
+    def _findings(self) -> dict[Source, dict[int, list[tuple[Finding, Span]]]]:
+        """By the line where each place of a finding begins."""
+        found: dict[Source, dict[int, list[tuple[Finding, Span]]]] = defaultdict(lambda: defaultdict(list))
+        for finding in self._snapshot.result.findings:
+            written = (change.origin.written for change in finding.changes if change.origin.spans)
+            for span in dict.fromkeys((finding.span, *(related.span for related in finding.related), *written)):
+                found[span.source][span.source.line_number(span.start)].append((finding, span))
+        return found
+
+
+def _own(origin: Origin) -> list[Span]:
+    """The places of an origin that are in the code of the user."""
+    return [span for span in origin.spans if not span.source.bundled]
+
+
+def _written(value: Value[object], thing: Thing) -> list[Span]:
+    """Where a value is written and used; nothing of a default, and of what follows from the thing being there."""
+    if isinstance(value, Unset) or value.origin is None or value.origin.missing is not None:
+        return []
+    return [span for span in _own(value.origin) if span != thing.place]
+
+
+def references(expression: nodes.Expression) -> Iterator[nodes.Expression]:
+    """The longest references in an expression: `var.x.y` and not `var.x`."""
+    node: nodes.Expression = expression
+    while isinstance(node, nodes.GetAttr | nodes.Index | nodes.Splat):
+        if isinstance(node, nodes.Index):
+            yield from references(node.key)
+        node = node.target
+    if isinstance(node, nodes.Variable):
+        yield expression
+        return
+    for child in nodes.children(node):
+        yield from references(child)
+
+
+_FACTS: WeakKeyDictionary[Snapshot, Facts] = WeakKeyDictionary()
+
+
+def facts_of(snapshot: Snapshot) -> Facts:
+    """What is known of the places of a snapshot; made once."""
+    found = _FACTS.get(snapshot)
+    if found is None:
+        found = _FACTS[snapshot] = Facts(snapshot)
+    return found

@@ -1,0 +1,230 @@
+"""What is computed, shown behind the code: ranges, numbers, nodes of pools, and where a range is full."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.addons.editor.described import thing_name, wall_line
+from kcheck.addons.editor.facts import facts_of, references
+from kcheck.addons.editor.value_text import inline, link, plain
+from kcheck.addons.editor.values_at import UNVALUED, Place, code_of
+from kcheck.model import NodePool, PodRange, PodTemplate, Subnet
+from kcheck.scale import addresses
+from kcheck.text.control_characters import visible
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.units import as_text, counted
+from kcheck.text.values import Known, Unknown, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.addons.editor.facts import Fact, Facts
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.addons.editor.values_at import Code, Evaluated
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import Value
+
+MOST = 200
+"""Hints of one answer."""
+_SHOWN = 3
+_WIDE = 48
+_FUNCTIONS = frozenset({"cidrsubnet", "cidrsubnets", "cidrhost", "cidrnetmask"})
+
+
+class Hint(NamedTuple):
+    """A text behind the code that ends at an offset, and in Markdown how it is worked out."""
+
+    offset: int
+    label: str
+    tooltip: str
+
+
+def hints(snapshot: Snapshot, source: Source, start: int, end: int) -> list[Hint]:
+    """The hints between two bytes of a file, in its order; at most `MOST`."""
+    code, facts = code_of(snapshot), facts_of(snapshot)
+    outline = code.outline(source)
+    found: list[Hint] = []
+    for place in _attributes(outline.body, (), start, end) if outline is not None else ():
+        found += _of_attribute(code, source, place)
+        if len(found) >= MOST:
+            break
+    computed = {source.line_number(hint.offset): hint.offset for hint in found}
+    for hint in _of_fields(facts, snapshot, source, (start, end)):
+        behind = computed.get(source.line_number(hint.offset), 0)  # of a line with both, the value comes first
+        found.append(hint._replace(offset=max(hint.offset, behind)))
+    return sorted(dict.fromkeys(found), key=lambda hint: hint.offset)[:MOST]
+
+
+def _attributes(body: nodes.Body, blocks: tuple[nodes.Block, ...], start: int, end: int) -> Iterator[Place]:
+    for attribute in body.attributes.values():
+        if attribute.span.start < end and start < attribute.span.end and attribute.name not in UNVALUED:
+            yield Place(blocks, attribute)
+    for block in body.blocks:
+        if block.span.start < end and start < block.span.end:
+            yield from _attributes(block.body, (*blocks, block), start, end)
+
+
+# --- computed values
+
+
+def _of_attribute(code: Code, source: Source, place: Place) -> Iterator[Hint]:
+    """Ranges and numbers that an attribute computes, those in a map or a list too."""
+    attribute = place.attribute
+    if attribute is None or place.top is None or place.top.type in ("variable", "terraform"):
+        return
+    if attribute.name not in ("count", "for_each") and code.is_left_out(place, source):
+        return
+    for path in _computed((attribute.expression,)):
+        expression = path[-1]
+        values = code.values(place._replace(path=path), source)
+        label = _label(values, _is_of_ranges(expression))
+        if label:
+            yield Hint(expression.span.end, f"= {label}", _arithmetic(code, source, place._replace(path=path), values))
+
+
+def _computed(path: tuple[nodes.Expression, ...]) -> Iterator[tuple[nodes.Expression, ...]]:
+    """The expressions in lists and maps that are not written as values; each with those around it."""
+    last = path[-1]
+    if isinstance(last, nodes.Object):
+        for _, value in last.entries:
+            yield from _computed((*path, value))
+    elif isinstance(last, nodes.Tuple):
+        for item in last.items:
+            yield from _computed((*path, item))
+    elif not isinstance(last, nodes.Literal | nodes.Invalid):
+        yield path
+
+
+def _is_of_ranges(expression: nodes.Expression) -> bool:
+    """Whether a range is computed in an expression, and not only handed on."""
+    return any(isinstance(one, nodes.Call) and one.name in _FUNCTIONS for one in nodes.walk(expression))
+
+
+def _label(values: list[Evaluated], ranges: bool) -> str:
+    """The values in short; empty where they are not such as a hint shows."""
+    texts: list[str] = []
+    for one in values:
+        found = list(_texts(one.value, ranges))
+        if not found:
+            return ""
+        texts += found
+    different = list(dict.fromkeys(texts))
+    shown = ", ".join(different[:_SHOWN])
+    more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
+    return visible(f"{shown if len(shown) <= _WIDE * _SHOWN else f'{shown[:_WIDE]}...'}{more}")
+
+
+def _texts(value: Value[object], ranges: bool) -> Iterator[str]:
+    """A number, a range, or the ranges of a list; nothing of another value."""
+    inner = known(value) if isinstance(value, Known) else None
+    if isinstance(inner, int | Fraction) and not isinstance(inner, bool):
+        yield as_text(inner)
+    elif ranges and isinstance(inner, str):
+        yield str(inner)
+    elif ranges and isinstance(inner, tuple | dict):
+        parts = inner.values() if isinstance(inner, dict) else inner
+        for part in parts:
+            own = list(_texts(part, ranges)) if isinstance(part, Known) else []
+            if not own:
+                return
+            yield from own
+
+
+def _arithmetic(code: Code, source: Source, place: Place, values: list[Evaluated]) -> str:
+    """What a value is computed of: the expression, and the values of what it refers to."""
+    expression = place.path[-1]
+    rows = [inline(" ".join(expression.span.text.split())[:_LONG])]
+    for reference in list(references(expression))[:_MOST_PARTS]:
+        if not _is_inside_loop(expression, reference):
+            found = code.values(place._replace(path=(*place.path, reference)), source)
+            texts = list(dict.fromkeys(plain(one.value) for one in found))[:_SHOWN]
+            origins = (one.value.origin for one in found)
+            written = dict.fromkeys(one.written for one in origins if one is not None and one.spans)
+            places = ", ".join(link(span, code.snapshot) for span in list(written)[:_SHOWN] if not span.source.bundled)
+            rows.append(f"- {inline(reference.span.text)} = {inline(', '.join(texts))} {places}".rstrip())
+    if len(values) > 1:
+        rows += [f"- {inline(one.where)}: {inline(plain(one.value))}" for one in values[:_MOST_PARTS] if one.where]
+    return "\n".join(rows)
+
+
+_LONG = 200
+_MOST_PARTS = 8
+
+
+def _is_inside_loop(whole: nodes.Expression, part: nodes.Expression) -> bool:
+    """Whether a part is evaluated in the rounds of a loop, not once."""
+    loops = (one for one in nodes.walk(whole) if isinstance(one, nodes.For | nodes.TemplateFor))
+    return any(loop.span.start <= part.span.start < loop.span.end and part is not loop.collection for loop in loops)
+
+
+# --- what the model says of a place
+
+
+def _of_fields(facts: Facts, snapshot: Snapshot, source: Source, between: tuple[int, int]) -> Iterator[Hint]:
+    for span, fields in facts.between(source, *between):
+        sizes = _pool_size(_of_pools(fields, "max_nodes"), span)
+        blocks = _pods_of_node(_of_pools(fields, "max_pods"), span, snapshot)
+        pods = [fact.thing for fact in fields if fact.field.name == "count" and isinstance(fact.thing, PodTemplate)]
+        yield from (hint for hint in (sizes, blocks, _nodes_of_pods(pods, span, snapshot)) if hint is not None)
+        if any(fact.subject in ("subnet", "pod_range") and fact.field.name == "cidr" for fact in fields):
+            yield from _full(facts, fields, span, snapshot)
+
+
+def _of_pools(fields: list[Fact], name: str) -> list[NodePool]:
+    """The pools with a field."""
+    return [fact.thing for fact in fields if fact.field.name == name and isinstance(fact.thing, NodePool)]
+
+
+def _pool_size(pools: list[NodePool], span: Span) -> Hint | None:
+    """The nodes of a pool whose size is written for each of several zones."""
+    most = known(pools[0].size.max_nodes) if len(pools) == 1 else None
+    if most is None or pools[0].size.times < 2:
+        return None
+    times = pools[0].size.times
+    tooltip = f"{inline(thing_name(pools[0]))}: {most // times:,} in each of {counted(times, 'zone')} = {most:,}"
+    return Hint(span.end, f"up to {counted(most, 'node')}", tooltip)
+
+
+def _pods_of_node(pools: list[NodePool], span: Span, snapshot: Snapshot) -> Hint | None:
+    """What a node takes of a pod range for so many pods."""
+    ranged = [pool for pool in pools if known(pool.addresses.pod_range) is not None]
+    sizes = {addresses.block_size(pool, snapshot.world).bounds.exact for pool in ranged}
+    size = sizes.pop() if len(sizes) == 1 else None
+    if not size:
+        return None
+    tooltip = f"each node takes {counted(size, 'address', 'addresses')} of the pod range for its pods"
+    return Hint(span.end, f"/{33 - size.bit_length()} per node", tooltip)
+
+
+def _nodes_of_pods(templates: list[PodTemplate], span: Span, snapshot: Snapshot) -> Hint | None:
+    """The nodes that the pods of a job with GPUs take, where they fit one pool only."""
+    if len(templates) != 1 or not (known(templates[0].gpus) or 0) or (known(templates[0].count) or 0) < 2:
+        return None
+    template, pools = templates[0], snapshot.world.pools
+    fitting = pools.candidates(template)
+    pool = fitting[0][0] if not isinstance(fitting, Unknown) and len(fitting) == 1 else None
+    each = pools.per_node(template, pool) if pool is not None else None
+    if pool is None or each is None:
+        return None
+    wanted, most = pools.nodes_for(template, pool), known(snapshot.world.sizes.of_pool(pool))
+    name, fits = thing_name(pool), max(1, each.low)
+    few = f", which has {most:,}" if most is not None and most < wanted else ""
+    tooltip = f"{known(template.count):,} pods, {fits:,} on each node of pool {inline(name)}"
+    return Hint(span.end, visible(f"{counted(wanted, 'node')} of {name}{few}"), tooltip)
+
+
+def _full(facts: Facts, fields: list[Fact], span: Span, snapshot: Snapshot) -> Iterator[Hint]:
+    """The nodes at which a subnet or a range is full."""
+    places = dict.fromkeys(fact.thing for fact in fields if isinstance(fact.thing, Subnet | PodRange))
+    found = [wall for place in reversed(places) if (wall := facts.full(place)) is not None]
+    walls = {
+        wall.nodes.exact: wall for wall in found if wall.nodes is not None
+    }  # of equal ones that of the first place
+    numbers = sorted(number for number in walls if number is not None)
+    if numbers:
+        first = walls[numbers[0]]
+        aim = facts.aim(first).exact
+        of = f" of {aim:,}" if first.short and aim is not None else ""
+        last = f" to {numbers[-1]:,}" if len(numbers) > 1 else ""
+        yield Hint(span.end, f"full at {numbers[0]:,}{last}{of} nodes", wall_line(first, snapshot))

@@ -1,0 +1,240 @@
+"""What a value is: shown where the mouse rests on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.addons.editor.comments import comment
+from kcheck.addons.editor.described import Subject, described, knows
+from kcheck.addons.editor.facts import facts_of
+from kcheck.addons.editor.hover_yaml import of_yaml
+from kcheck.addons.editor.settings_hover import of_settings
+from kcheck.addons.editor.values_at import MOST, NOT_MADE, UNVALUED, Evaluated, code_of
+from kcheck.text.findings import last_key
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.units import counted
+from kcheck.text.values import Known, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.addons.editor.values_at import Place
+    from kcheck.text.text import Source, Span
+
+_BRACKETS = (b"{", b"}", b"[", b"]")
+_LONG_TITLE = 60
+_LONG_DESCRIPTION = 240
+
+
+class Hover(NamedTuple):
+    """Markdown about a place."""
+
+    text: str
+    span: Span
+
+
+def hover(snapshot: Snapshot, source: Source, offset: int) -> Hover | None:
+    """What kcheck knows of the value, the rule or the setting at a byte; None if that is nothing."""
+    found = comment(source, offset, snapshot) or of_settings(source, offset, snapshot)
+    if found is not None:
+        return Hover(*found)
+    if source.data[offset : offset + 1].isspace():
+        return None
+    place = code_of(snapshot).place(source, offset)
+    subject = _of_terraform(snapshot, source, place, offset) if place is not None else of_yaml(snapshot, source, offset)
+    text = described(subject, snapshot) if subject is not None else ""
+    if subject is None or not text:
+        return None
+    start, end = subject.span.start, subject.span.end  # of a name asked about at its `=`, both
+    return Hover(text, source.span(min(start, offset), max(end, offset + 1)))
+
+
+# --- Terraform
+
+
+def _of_terraform(snapshot: Snapshot, source: Source, place: Place, offset: int) -> Subject | None:
+    attribute = place.attribute
+    if attribute is None:
+        return _declared(snapshot, source, place)
+    if attribute.name in UNVALUED and place.top is not None and place.top.type != "locals":
+        return None
+    found = _used(snapshot, source, place, offset) if place.path else _assigned(snapshot, source, place)
+    if found is None:
+        return None
+    if code_of(snapshot).is_left_out(place, source):
+        return found._replace(note=f"{found.note}; {NOT_MADE}".removeprefix("; "))
+    if found.values:
+        return found
+    known_of = [fact for span in found.spans for fact in facts_of(snapshot).fields(span)]  # as in Terragrunt's units
+    return found._replace(values=[Evaluated("", fact.value, None) for fact in known_of[:1]])
+
+
+def _declared(snapshot: Snapshot, source: Source, place: Place) -> Subject | None:
+    """The header of a block: the value of a variable or output; what a resource is to kcheck."""
+    own = place.blocks[-1]
+    code = code_of(snapshot)
+    if len(place.blocks) == 1 and own.type in ("variable", "output") and own.labels:
+        return _named(snapshot, source, own, own.header)
+    if own.type not in ("resource", "data", "module"):
+        return None
+    modules = code.modules_of(source) if len(place.blocks) == 1 else []
+    copies = [one for module in modules for one in code.instances(module, own)]
+    many = f"{counted(len(copies), 'copy', 'copies')} by count or for_each" if len(copies) > 1 else ""
+    title = ".".join((*(() if own.type == "resource" else (own.type,)), *own.labels))
+    found = Subject(title, own.header, (), (), many)
+    return found if many or described(found, snapshot) else None
+
+
+def _named(snapshot: Snapshot, source: Source, own: nodes.Block, span: Span) -> Subject:
+    """A variable or an output, asked about where it is declared."""
+    name, values = own.labels[0], []
+    for module in code_of(snapshot).modules_of(source)[:MOST]:
+        value = module.variable(name) if own.type == "variable" else module.output(name)
+        if value is not None:
+            values.append(Evaluated(module.address or module.environment, value, module))
+    title = f"{'var' if own.type == 'variable' else 'output'}.{name}"
+    return Subject(title, span, values, _written(values), _description(own))
+
+
+def _assigned(snapshot: Snapshot, source: Source, place: Place) -> Subject | None:
+    """An attribute, asked about by its name."""
+    attribute = place.attribute
+    if attribute is None:
+        return None
+    code = code_of(snapshot)
+    end = min(attribute.span.end, attribute.span.start + len(attribute.name.encode()))
+    span = attribute.span.source.span(attribute.span.start, end)
+    top = place.top
+    if top is None:  # of a tfvars file
+        values = [
+            Evaluated(root.environment, value, root)
+            for root in code.roots_of(source)
+            if (value := root.variable(attribute.name)) is not None
+        ]
+        declared = (root.configuration.variables.get(attribute.name) for root in code.roots_of(source))
+        note = next((_description(one) for one in declared if one is not None), "")
+        note = note or ("" if values else _unused(snapshot, source))
+        return Subject(f"var.{attribute.name}", span, values, (attribute.value_span,), note)
+    if top.type == "variable" and attribute.name == "default" and top.labels:
+        return _named(snapshot, source, top, span)
+    if isinstance(attribute.expression, nodes.Literal):
+        return _literal(snapshot, source, place._replace(path=(attribute.expression,)), span)
+    title = f"local.{attribute.name}" if top.type == "locals" else attribute.name
+    return Subject(title, span, code.values(place, source), (attribute.value_span,))
+
+
+def _unused(snapshot: Snapshot, source: Source) -> str:
+    if code_of(snapshot).roots_of(source):
+        return "no root module declares it"
+    return f"no root module reads this file; --var-file {source.path} does"
+
+
+def _used(snapshot: Snapshot, source: Source, place: Place, offset: int) -> Subject | None:
+    """An expression; nothing between the parts of a list or a map, such as a comment."""
+    if isinstance(place.path[-1], nodes.Object | nodes.Tuple) and source.data[offset : offset + 1] not in _BRACKETS:
+        return None
+    keyed = _of_key(place)
+    if keyed is not None:
+        value = keyed.path[-1]
+        if isinstance(value, nodes.Literal):
+            return _literal(snapshot, source, keyed, place.path[-1].span)
+        title = _key_of(value, keyed)
+        return Subject(title, place.path[-1].span, code_of(snapshot).values(keyed, source), (value.span,))
+    chosen = chosen_expression(place)
+    at = place.upto(chosen)
+    if isinstance(chosen, nodes.Literal):
+        return _literal(snapshot, source, at, chosen.span)
+    values = code_of(snapshot).values(at, source)
+    return Subject(_title(chosen, at), chosen.span, values, (chosen.span,), _note_of(chosen, values))
+
+
+def _of_key(place: Place) -> Place | None:
+    """The value of a key of a map, where that is what the place is."""
+    outer, last = place.path[-2] if len(place.path) > 1 else None, place.path[-1]
+    entries = outer.entries if isinstance(outer, nodes.Object) and isinstance(last, nodes.Literal) else ()
+    return next((place._replace(path=(*place.path[:-1], value)) for key, value in entries if key is last), None)
+
+
+def _title(expression: nodes.Expression, place: Place) -> str:
+    """What an expression is called: its text, or where that is long its key."""
+    text = " ".join(expression.span.text.split())
+    if len(text) <= _LONG_TITLE and not isinstance(expression, nodes.Object | nodes.Tuple):
+        return text
+    return _key_of(expression, place)
+
+
+def _key_of(expression: nodes.Expression, place: Place) -> str:
+    """The key or the attribute whose value an expression is."""
+    return last_key(expression.span.keys) or (place.attribute.name if place.attribute is not None else "value")
+
+
+def _literal(snapshot: Snapshot, source: Source, place: Place, span: Span) -> Subject | None:
+    """A literal says itself what it is: only what kcheck knows of it beyond that is worth an answer."""
+    literal, top, attribute = place.path[-1], place.top, place.attribute
+    whole = attribute is not None and literal is attribute.expression
+    is_default = whole and top is not None and top.type == "variable" and _name_of(attribute) == "default"
+    if not isinstance(literal, nodes.Literal):
+        return None
+    if (top is None and whole) or is_default:
+        own = _assigned(snapshot, source, place._replace(path=()))
+        return own._replace(span=span) if own is not None else None
+    value = Evaluated("", Known(literal.value, Origin((literal.span,))), None)
+    found = Subject(_key_of(literal, place), span, [value], tuple(_around(place)))
+    return found if knows(found, snapshot) else None
+
+
+def _name_of(attribute: nodes.Attribute | None) -> str:
+    return attribute.name if attribute is not None else ""
+
+
+def _around(place: Place) -> Iterator[Span]:
+    """The expression, and the lists and templates that are hardly more than it."""
+    yield place.path[-1].span
+    for expression in reversed(place.path[:-1]):
+        if not isinstance(expression, nodes.Tuple | nodes.Template):
+            return
+        yield expression.span
+
+
+def chosen_expression(place: Place) -> nodes.Expression:
+    """The expression that is meant by the innermost one: `var.x` where the mouse is on `var`."""
+    path = place.path
+    while len(path) > 1 and isinstance(path[-1], nodes.TemplateIf | nodes.TemplateFor | nodes.Element):
+        path = path[:-1]  # parts that have no value of their own
+    if not isinstance(path[-1], nodes.Variable):
+        return path[-1]
+    name = path[-1].name
+    loops = (one for one in path if isinstance(one, nodes.For | nodes.TemplateFor))
+    steps = 0 if any(name in (loop.key, loop.name) for loop in loops) else 2 if name == "data" else 1
+    at = len(path) - 1
+    while steps and at and isinstance(outer := path[at - 1], nodes.GetAttr) and outer.target is path[at]:
+        at -= 1
+        steps -= 1
+    return path[at]
+
+
+def _note_of(expression: nodes.Expression, values: Sequence[Evaluated]) -> str:
+    """The description of the variable that an expression is."""
+    if not isinstance(expression, nodes.GetAttr) or not _is(expression.target, "var"):
+        return ""
+    modules = (one.module for one in values if one.module is not None)
+    found = (module.configuration.variables.get(expression.name) for module in modules)
+    return next((_description(one) for one in found if one is not None), "")
+
+
+def _is(expression: nodes.Expression, name: str) -> bool:
+    """Whether an expression is a first name, such as `var`."""
+    return isinstance(expression, nodes.Variable) and expression.name == name
+
+
+def _description(block_: nodes.Block) -> str:
+    entry = block_.body.attributes.get("description")
+    expression = entry.expression if entry is not None else None
+    return " ".join(str(expression.value).split())[:_LONG_DESCRIPTION] if isinstance(expression, nodes.Literal) else ""
+
+
+def _written(values: Iterable[Evaluated]) -> tuple[Span, ...]:
+    """Where values are written that are handed on as they are."""
+    origins = (one.value.origin for one in values)
+    return tuple(dict.fromkeys(origin.written for origin in origins if origin is not None and origin.spans))

@@ -1,0 +1,239 @@
+"""What the values of manifests name: the pools that a selector chooses, objects, files of a kustomization."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from kcheck.addons.editor.values_at import code_of
+from kcheck.addons.editor.yaml_places import steps_to
+from kcheck.model import Requirement, Toleration
+from kcheck.model.queues import KUEUE_PRIORITY
+from kcheck.scale import placement
+from kcheck.text.files.tree import KUSTOMIZATIONS, MANIFESTS
+from kcheck.text.syntax import yaml
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.text import leading
+from kcheck.text.values import Known, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.addons.editor.yaml_places import YamlPlace
+    from kcheck.model import KarpenterPool, NodePool
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import Value
+
+_BY_KEY: dict[str, tuple[str, ...]] = {
+    "priorityClassName": ("PriorityClass",), KUEUE_PRIORITY: ("WorkloadPriorityClass",),
+    "kueue.x-k8s.io/queue-name": ("LocalQueue",), "clusterQueue": ("ClusterQueue",), "cohort": ("Cohort",),
+    "cohortName": ("Cohort",), "queue": ("Queue", "LocalQueue"), "queueName": ("LocalQueue", "Queue"),
+    "scheduling.volcano.sh/queue-name": ("Queue",), "admissionChecks": ("AdmissionCheck",),
+    "topologyName": ("Topology",),
+    "serviceAccountName": ("ServiceAccount",), "serviceAccount": ("ServiceAccount",), "namespace": ("Namespace",),
+    "runtimeClassName": ("RuntimeClass",), "storageClassName": ("StorageClass",), "serviceName": ("Service",),
+    "claimName": ("PersistentVolumeClaim",), "volumeName": ("PersistentVolume",), "secretName": ("Secret",),
+    "resourceClaimTemplateName": ("ResourceClaimTemplate",), "resourceClaimName": ("ResourceClaim",),
+    "deviceClassName": ("DeviceClass",), "ingressClassName": ("IngressClass",), "schedulerConfig": ("ConfigMap",),
+}  # fmt: skip
+"""The kinds of the objects that a key names."""
+_BY_PARENT = {
+    "flavors": "ResourceFlavor", "configMap": "ConfigMap", "configMapRef": "ConfigMap", "configMapKeyRef": "ConfigMap",
+    "secretRef": "Secret", "secretKeyRef": "Secret", "imagePullSecrets": "Secret", "localQueueRef": "LocalQueue",
+}  # fmt: skip
+"""The kinds of the objects that a `name` below a key names."""
+_LABELS = ("nodeSelector", "nodeLabels")
+"""Keys of maps of node labels: of a pod, and of a flavor of Kueue."""
+_INSTANCE = "instance-type"
+
+
+def of_yaml(snapshot: Snapshot, source: Source, offset: int) -> Iterator[Span]:
+    """The places of what is named at a byte."""
+    is_kustomization = os.path.basename(source.path) in KUSTOMIZATIONS
+    place = steps_to(source, offset) if is_kustomization or source.path.endswith(MANIFESTS) else None
+    if place is None or not place.steps:
+        return
+    value = place.nodes[-1]
+    if isinstance(value, yaml.Alias) and not place.on_key:
+        yield value.target.span
+        return
+    if is_kustomization:
+        yield from _files(snapshot, source, yaml.resolve(value))
+    yield from _pools(snapshot, source, place)
+    scalar = place.value
+    if isinstance(scalar, yaml.Scalar) and scalar.text:
+        yield from _objects(snapshot, place, scalar.text)
+
+
+# --- files
+
+
+def _files(snapshot: Snapshot, source: Source, value: yaml.Target) -> Iterator[Span]:
+    """The file that a kustomization names, or the kustomization of the folder."""
+    if not isinstance(value, yaml.Scalar) or not value.text or "\0" in value.text:
+        return
+    folder = os.path.dirname(snapshot.real_path(source))
+    real = os.path.normpath(os.path.join(folder, value.text.rpartition("=")[2]))
+    for path in (real, *(os.path.join(real, name) for name in KUSTOMIZATIONS)):
+        found = snapshot.source(path)
+        if found is not None:
+            yield found.span(0, 0)
+            return
+
+
+# --- pools
+
+
+def _pools(snapshot: Snapshot, source: Source, place: YamlPlace) -> Iterator[Span]:
+    """Where the pools carry the label or the taint that pods choose or tolerate."""
+    wanted = _requirement(place)
+    tolerated = _toleration(place)
+    if wanted is None and tolerated is None:
+        return
+    inventory = snapshot.world.inventory
+    homes = {cluster for thing, cluster in inventory.cluster_of.items() if thing.place.source is source}
+    found: list[Span] = []
+    for pool in inventory.pools:
+        if homes and known(pool.cluster) not in homes:
+            continue
+        if wanted is not None and placement.meets(wanted, pool):
+            found.append(_label_place(snapshot, pool, wanted.key))
+        elif tolerated is not None and any(placement.tolerates(tolerated, taint) for taint in placement.taints(pool)):
+            found.append(_written(pool.scheduling.taints) or pool.place)
+    found += [pool.place for pool in inventory.karpenter if _of_karpenter(pool, wanted, tolerated)]
+    yield from _nearest(found, source)
+
+
+def _of_karpenter(pool: KarpenterPool, wanted: Requirement | None, tolerated: Toleration | None) -> bool:
+    labels = known(pool.labels) or {}
+    if wanted is not None:
+        return wanted.key in labels and (not wanted.values or labels[wanted.key] in wanted.values)
+    return tolerated is not None and any(placement.tolerates(tolerated, taint) for taint in known(pool.taints) or ())
+
+
+def _requirement(place: YamlPlace) -> Requirement | None:
+    """The requirement on labels that a place is part of."""
+    keys = place.keys
+    value = place.value
+    if keys[-2:-1] and keys[-2] in _LABELS and isinstance(value, yaml.Scalar):
+        return Requirement(keys[-1], "In", (value.text,))
+    if "matchExpressions" not in keys or not {"nodeSelectorTerms", "preference", "nodeAffinity"} & set(keys):
+        return None
+    item = next((node for node in reversed(place.nodes) if isinstance(node, yaml.Mapping)), None)
+    key, operator, values = (yaml.get(item, name) for name in ("key", "operator", "values"))
+    if not isinstance(key, yaml.Scalar):
+        return None
+    texts = values.items if isinstance(values, yaml.Sequence) else ()
+    own = tuple(one.text for one in map(yaml.resolve, texts) if isinstance(one, yaml.Scalar))
+    return Requirement(key.text, operator.text if isinstance(operator, yaml.Scalar) else "In", own)
+
+
+def _toleration(place: YamlPlace) -> Toleration | None:
+    """The toleration that a place is part of."""
+    if not {"tolerations", "nodeTaints"} & set(place.keys):
+        return None
+    item = next((node for node in reversed(place.nodes) if isinstance(node, yaml.Mapping)), None)
+    parts = [yaml.get(item, name) for name in ("key", "operator", "value", "effect")]
+    key, operator, value, effect = (part.text if isinstance(part, yaml.Scalar) else "" for part in parts)
+    return Toleration(key, operator or "Equal", value, effect) if key else None
+
+
+def _label_place(snapshot: Snapshot, pool: NodePool, key: str) -> Span:
+    """Where the code gives a pool a label."""
+    if key in (known(pool.scheduling.labels) or {}):
+        written = _written(pool.scheduling.labels)
+        return (_member(snapshot, written, key) or written or pool.place) if written is not None else pool.place
+    if key.endswith(_INSTANCE):
+        return _written(pool.machine.instance_types) or pool.place
+    return pool.place
+
+
+def _written(value: Value[object]) -> Span | None:
+    """Where a value is written in the code of the user."""
+    if not isinstance(value, Known) or value.origin.missing is not None or not value.origin.spans:
+        return None
+    span = value.origin.written
+    return None if span.source.bundled else span
+
+
+def _member(snapshot: Snapshot, span: Span, key: str) -> Span | None:
+    """The entry of a map of HCL."""
+    place = code_of(snapshot).place(span.source, span.start)
+    for expression in place.path if place is not None else ():
+        if isinstance(expression, nodes.Object) and expression.span == span:
+            for name, value in expression.entries:
+                if isinstance(name, nodes.Literal) and name.value == key:
+                    return span.source.span(name.span.start, value.span.end)
+    return None
+
+
+# --- objects
+
+
+def _objects(snapshot: Snapshot, place: YamlPlace, name: str) -> Iterator[Span]:
+    """The objects that a text names by its key."""
+    kinds = _kinds(place)
+    if not kinds:
+        return
+    namespace = place.text("metadata", "namespace")
+    found: list[Span] = []
+    for source in snapshot.tree.manifests:
+        found += _declared(source, kinds, name, namespace)
+    yield from _nearest(found, place.root.source) or _in_model(snapshot, kinds, name)
+
+
+def _nearest(found: list[Span], source: Source) -> list[Span]:
+    """Of places in several trees, those that share most folders with a file: each cluster has its own objects."""
+    shared = [leading(source.path.split("/")[:-1], span.source.path.split("/")[:-1]) for span in found]
+    return [span for span, number in zip(found, shared, strict=True) if number == max(shared)]
+
+
+def _in_model(snapshot: Snapshot, kinds: tuple[str, ...], name: str) -> Iterator[Span]:
+    """The queues and priority classes that other code than manifests makes."""
+    inventory = snapshot.world.inventory
+    for queue in inventory.queues:
+        if queue.kind in kinds and known(queue.name) == name:
+            yield queue.place
+    for one in inventory.classes:
+        if ("WorkloadPriorityClass" if one.kueue else "PriorityClass") in kinds and known(one.name) == name:
+            yield one.place
+
+
+def _kinds(place: YamlPlace) -> tuple[str, ...]:
+    """The kinds of what is named at a place."""
+    keys = place.keys
+    if keys[:1] == ("metadata",) and keys != ("metadata", "namespace") and "labels" not in keys:
+        return ()
+    if keys[-1] in _BY_KEY:
+        return _BY_KEY[keys[-1]]
+    if keys[-1] != "name":
+        return ()
+    if len(keys) > 1 and keys[-2] in _BY_PARENT:
+        return (_BY_PARENT[keys[-2]],)
+    item = next((node for node in reversed(place.nodes[1:-1]) if isinstance(node, yaml.Mapping)), None)
+    kind = yaml.get(item, "kind") if item is not None else None
+    return (kind.text,) if isinstance(kind, yaml.Scalar) else ()
+
+
+def _declared(source: Source, kinds: tuple[str, ...], name: str, namespace: str) -> Iterator[Span]:
+    """The names of the objects of some kinds that are called so."""
+
+    def may_hold(data: bytes) -> bool:
+        return name.encode() in data and any(kind.encode() in data for kind in kinds)
+
+    for document in yaml.documents(source, may_hold) if may_hold(source.data) else ():
+        for item in _items(document.root):
+            kind, own = yaml.get(item, "kind"), yaml.get(item, "metadata", "name")
+            if not isinstance(kind, yaml.Scalar) or kind.text not in kinds:
+                continue
+            where = yaml.get(item, "metadata", "namespace")
+            elsewhere = isinstance(where, yaml.Scalar) and namespace and where.text != namespace
+            if isinstance(own, yaml.Scalar) and own.text == name and not elsewhere:
+                yield own.span
+
+
+def _items(root: yaml.Target | None) -> Iterator[yaml.Node]:
+    """The objects of a document: those of a list, or the one that it is."""
+    found = yaml.get(root, "items") if root is not None and yaml.get(root, "kind") is not None else None
+    yield from found.items if isinstance(found, yaml.Sequence) else (root,) if root is not None else ()

@@ -1,0 +1,208 @@
+"""Values and places as an editor shows them: plain text of bounded length, and Markdown."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from kcheck.addons.editor.values_at import code_of
+from kcheck.report.escape import markdown
+from kcheck.report.text import line_text, place_text
+from kcheck.terraform.resource import BlockRecord
+from kcheck.text.control_characters import visible, visible_lines
+from kcheck.text.regex import regex
+from kcheck.text.units import as_text
+from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import Symbol, Value
+
+HIDDEN = "(sensitive, not shown)"
+_UNKNOWN = "(unknown)"
+WIDE = 72
+"""Characters of a value on one line."""
+_MOST_LINES = 14
+_LONGEST_LINE = 200
+_DEEPEST = 4
+_FENCES = regex("`{3,}")
+_NAME = regex(r"[A-Za-z_][\w-]*")
+
+
+def plain(value: Value[object], room: int = WIDE) -> str:
+    """A value on one line, as HCL writes it; the end is cut off where it is long."""
+    text = _line(value, room, 0)
+    return text if len(text) <= room else f"{text[: room - 3]}..."
+
+
+def is_known(value: Value[object]) -> bool:
+    """Whether a value, or a part of it, is known and may be shown."""
+    if isinstance(value, Either):
+        return any(map(is_known, value.branches))
+    return isinstance(value, Known | Partial)
+
+
+def is_whole(value: Value[object]) -> bool:
+    """Whether a value is a resource or a module, or all that a block makes, of which only attributes are values."""
+    inner = value.value if isinstance(value, Known) else None
+    if isinstance(inner, tuple | dict):
+        parts = inner.values() if isinstance(inner, dict) else inner
+        return bool(inner) and all(isinstance(one, Known) and hasattr(one.value, "attribute") for one in parts)
+    return hasattr(inner, "attribute")
+
+
+def unknown_parts(value: Value[object]) -> Unknown | None:
+    """Why nothing is known of the parts of a list or a map; None where something is, or it has none."""
+    inner = value.value if isinstance(value, Known) else None
+    parts = list(inner.values() if isinstance(inner, dict) else inner) if isinstance(inner, dict | tuple) else []
+    first = parts[0] if parts else None
+    nothing = all(isinstance(one, Unknown) and _line(one, WIDE, 0) == _UNKNOWN for one in parts)
+    return first if nothing and isinstance(first, Unknown) else None
+
+
+def _line(value: Value[object], room: int, depth: int) -> str:
+    if isinstance(value, Secret):
+        return HIDDEN
+    if isinstance(value, Either):
+        return " or ".join(dict.fromkeys(_line(branch, room, depth) for branch in value.branches[:_MOST_LINES]))
+    if isinstance(value, Partial):
+        return _joined(value.part, room, depth, more=True)
+    if isinstance(value, Unknown):
+        symbol = value.symbol
+        return f"{symbol.address}.{symbol.attribute}" if symbol and _is_named(symbol) else _UNKNOWN
+    return "null" if isinstance(value, Unset) else _known(value.value, room, depth)
+
+
+def _is_named(symbol: Symbol) -> bool:
+    """Whether what is only known after apply has a name: an attribute of a resource."""
+    return symbol.attribute not in ("", "?", "text")
+
+
+def _known(value: object, room: int, depth: int) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        text = str(value)
+        return json.dumps(text if len(text) <= room else f"{text[:room]}...", ensure_ascii=False)
+    if isinstance(value, bool | int | Fraction):
+        return as_text(value)
+    if isinstance(value, tuple | dict):
+        return _joined(value, room, depth, more=False)
+    return f"({record_name(value)})"
+
+
+def record_name(value: object) -> str:
+    """What stands for a whole resource or module."""
+    if isinstance(value, BlockRecord):
+        return value.address or value.block.type
+    return "an object"
+
+
+def _joined(items: Sequence[object] | Mapping[str, object], room: int, depth: int, *, more: bool) -> str:
+    """A list or a map on one line."""
+    left, right = "{}" if isinstance(items, dict) else "[]"
+    if depth > _DEEPEST:
+        return f"{left}...{right}"
+    parts: list[str] = []
+    for part in _parts(items, room, depth):
+        parts.append(part)
+        if sum(map(len, parts)) > room:
+            break
+    if more:
+        parts.append("perhaps more")
+    inner = ", ".join(parts)
+    return f"{left} {inner} {right}" if isinstance(items, dict) and inner else f"{left}{inner}{right}"
+
+
+def _parts(items: Sequence[object] | Mapping[str, object], room: int, depth: int) -> Iterator[str]:
+    if isinstance(items, dict):
+        for key, item in items.items():
+            yield f"{_key(key)} = {_item(item, room, depth)}"
+    else:
+        for item in items:
+            yield _item(item, room, depth)
+
+
+def _key(key: str) -> str:
+    text = str(key)
+    return text if _NAME.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _item(item: object, room: int, depth: int) -> str:
+    return _line(item, room, depth + 1) if isinstance(item, Known | Unknown) else _known(item, room, depth + 1)
+
+
+def _rows(value: object, indent: str) -> Iterator[str]:
+    """A large value on several lines, one part on each."""
+    inner = value.part if isinstance(value, Partial) else value.value if isinstance(value, Known) else None
+    if isinstance(inner, str):
+        yield from inner.splitlines()
+    elif isinstance(inner, dict | tuple):
+        left, right = "{}" if isinstance(inner, dict) else "[]"
+        yield left
+        for part in _parts(inner, _LONGEST_LINE, 0):
+            yield f"{indent}{part}"
+        if isinstance(value, Partial):
+            yield f"{indent}# perhaps more"
+        yield right
+
+
+# --- Markdown
+
+
+def inline(text: str) -> str:
+    """Text as code within a line."""
+    text = visible(text)
+    fence = "`"
+    while fence in text:
+        fence += "`"
+    if not text.strip():
+        return markdown(text)
+    return f"{fence} {text} {fence}" if len(fence) > 1 else f"`{text}`"
+
+
+def block(value: Value[object]) -> str:
+    """A value that takes several lines, as a block of code; empty where one line has room for it."""
+    if isinstance(value, Secret) or is_whole(value) or unknown_parts(value) is not None:
+        return ""
+    if isinstance(value, Unknown) or len(_line(value, WIDE, 0)) <= WIDE:
+        inner = value.value if isinstance(value, Known) else None
+        if not (isinstance(inner, str) and "\n" in inner):
+            return ""
+    rows: list[str] = []
+    for row in _rows(value, "  "):
+        if len(rows) == _MOST_LINES:
+            rows.append("...")
+            break
+        rows.append(row if len(row) <= _LONGEST_LINE else f"{row[:_LONGEST_LINE]}...")
+    if not rows:
+        return ""
+    text = visible_lines("\n".join(rows))
+    fence = "`" * max((len(found) + 1 for found in _FENCES.findall(text)), default=3)
+    return f"{fence}terraform\n{text}\n{fence}"
+
+
+def link(span: Span, snapshot: Snapshot, text: str = "") -> str:
+    """A place as a link that an editor opens; its text alone where it is in no file."""
+    shown = markdown(text or place_text(span))
+    address = file_address(span.source, snapshot)
+    return f"[{shown}]({address}#L{span.begin.line})" if address else shown
+
+
+def file_address(source: Source, snapshot: Snapshot) -> str:
+    """The URI of a file that was read; empty for what is in no file of its own."""
+    real = "" if source.bundled or source.derived else snapshot.real_path(source)
+    return snapshot.address(real).replace("(", "%28").replace(")", "%29") if real else ""
+
+
+def chain(spans: Iterable[Span], snapshot: Snapshot, *, secret: bool = False) -> Iterator[str]:
+    """The places that set a value, each with its line of code: from where it is written to its last use."""
+    for span in spans:
+        hidden = secret or span.source.private or span.source.derived or code_of(snapshot).holds_secret(span)
+        code = "" if hidden else line_text(span)
+        shown = f"  {inline(code if len(code) <= WIDE else f'{code[:WIDE]}...')}" if code else ""
+        yield f"{link(span, snapshot)}{shown}"

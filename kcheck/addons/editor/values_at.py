@@ -1,0 +1,317 @@
+"""Which value of Terraform is at a place, and what it is: once for each module, copy of a block and round of a loop."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from kcheck.terraform.budget import Budget, BudgetError
+from kcheck.terraform.evaluator import evaluate, rounds, value_of
+from kcheck.terraform.module import Module, instances_in
+from kcheck.terraform.partial_collections import entries_of
+from kcheck.terraform.resource import BlockRecord, expand, iterator_name
+from kcheck.terraform.roots import Loader
+from kcheck.terraform.scope import Scope
+from kcheck.text.files import system
+from kcheck.text.files.tree import HCL, TERRAFORM, VARIABLES
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.names import Outline, inner
+from kcheck.text.values import Known, Secret, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import Value
+
+MOST = 24
+"""Values of one expression that are looked at: copies of its block, rounds of its loops, callers of its module."""
+
+NOT_MADE = "not made: count is 0, or for_each is empty"
+_OUTSIDE = frozenset({"count", "for_each", "provider", "providers", "depends_on", "source", "version"})
+"""Arguments of a block that do not belong to one copy of it."""
+_COPIED = ("resource", "data", "module")
+UNVALUED = frozenset({
+    "description", "type", "depends_on", "providers", "provider", "ignore_changes", "replace_triggered_by",
+    "error_message", "source", "version", "required_version",
+})  # fmt: skip
+"""Arguments that say something of the code itself: nobody asks what their values are."""
+
+
+class Place(NamedTuple):
+    """What is at a byte of a file: the blocks around it and the expressions that hold it, the outermost first.
+
+    Without expressions it is the name of the `attribute`; without that, the header of the innermost block.
+    """
+
+    blocks: tuple[nodes.Block, ...]
+    attribute: nodes.Attribute | None = None
+    path: tuple[nodes.Expression, ...] = ()
+
+    def upto(self, expression: nodes.Expression) -> Place:
+        """The place of an expression on the path."""
+        at = next(i for i, one in enumerate(self.path) if one is expression)
+        return self._replace(path=self.path[: at + 1])
+
+    @property
+    def top(self) -> nodes.Block | None:
+        """The outermost block."""
+        return self.blocks[0] if self.blocks else None
+
+
+class Evaluated(NamedTuple):
+    """A value, and of which module, copy of a block and round of a loop it is one; no module has those of YAML."""
+
+    where: str
+    value: Value[object]
+    module: Module | None
+
+
+class Code:
+    """The Terraform of a snapshot by places."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._outlines: dict[Source, Outline] = {}
+        self._records: dict[tuple[int, int], list[BlockRecord]] = {}
+
+    # --- files and modules
+
+    @cached_property
+    def modules(self) -> list[Module]:
+        """All modules whose code is in the tree, the roots first."""
+        every = (module for root in self.snapshot.reading.roots for module in root.all())
+        return [module for module in every if not module.configuration.published]
+
+    @cached_property
+    def _by_folder(self) -> dict[str, list[Module]]:
+        """The modules by the real paths of their folders."""
+        shown: dict[str, list[Module]] = {}
+        for module in self.modules:
+            shown.setdefault(module.configuration.folder, []).append(module)
+        found: dict[str, list[Module]] = {}
+        for folder, own in shown.items():
+            found.setdefault(system.real_path(folder), []).extend(own)
+        return found
+
+    @cached_property
+    def _loader(self) -> Loader | None:
+        hosts = (root.host for root in self.snapshot.reading.roots)
+        return next((host for host in hosts if isinstance(host, Loader)), None)
+
+    def modules_of(self, source: Source) -> list[Module]:
+        """The modules that a file of Terraform is part of: several if it is called several times."""
+        if not source.path.endswith(TERRAFORM):
+            return []
+        folder = os.path.dirname(self.snapshot.real_path(source))
+        if folder not in self._by_folder:
+            self._by_folder[folder] = [own] if (own := self._alone(source)) is not None else []
+        return self._by_folder[folder]
+
+    def _alone(self, source: Source) -> Module | None:
+        """The module of a file that nothing calls as far as is read, with the defaults of its variables."""
+        folder = self.snapshot.tree.folder(os.path.dirname(source.path) or ".")
+        if self._loader is None or folder is None or source not in folder.terraform:
+            return None
+        configuration = self._loader.configuration(folder)
+        return Module(configuration, self._loader.variables.values_for(configuration), self._loader)
+
+    def roots_of(self, variables: Source) -> list[Module]:
+        """The root modules that get values from a tfvars file."""
+        return [root for root in self.snapshot.reading.roots if variables in _sources(root)]
+
+    def outline(self, source: Source) -> Outline | None:
+        """The parts of a file of Terraform or of its variables; None of other files."""
+        if source not in self._outlines:
+            if self._loader is None or not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
+                return None
+            if source.path.endswith(".tfvars.json"):
+                return None
+            self._outlines[source] = Outline(self._loader.parse(source).body)
+        return self._outlines[source]
+
+    def place(self, source: Source, offset: int) -> Place | None:
+        """What is at a byte; None between blocks and attributes, and in other files."""
+        outline = self.outline(source)
+        if outline is None:
+            return None
+        blocks: list[nodes.Block] = []
+        body = outline.body
+        while True:
+            part = outline.part(body, offset)
+            if part is None or not part.span.start <= offset < part.span.end:
+                return None
+            if isinstance(part, nodes.Attribute):
+                return Place(tuple(blocks), part, tuple(_path(part, offset)))
+            blocks.append(part)
+            if offset < part.body.span.start:
+                return Place(tuple(blocks))
+            body = part.body
+
+    def holds_secret(self, span: Span) -> bool:
+        """Whether the line of a place has the value of a sensitive variable."""
+        return (span.source, span.begin.line) in self._secret_lines
+
+    @cached_property
+    def _secret_lines(self) -> set[tuple[Source, int]]:
+        found: set[tuple[Source, int]] = set()
+        for module in self.modules:
+            for name, block in module.configuration.variables.items():
+                value = module.variable(name) if "sensitive" in block.body.attributes else None
+                if isinstance(value, Secret) and value.origin is not None:
+                    found |= {(span.source, span.begin.line) for span in value.origin.spans}
+        return found
+
+    # --- values
+
+    def values(self, place: Place, source: Source) -> list[Evaluated]:
+        """The values of the expression, or the attribute, at a place; at most `MOST`."""
+        found = self._values(place, source)
+        return list(islice(found, MOST))
+
+    def _values(self, place: Place, source: Source) -> Iterator[Evaluated]:
+        attribute = place.attribute
+        if attribute is None:
+            return
+        wanted = place.path[-1] if place.path else attribute.expression
+        if source.path.endswith(VARIABLES):
+            for root in self.roots_of(source):
+                yield Evaluated(_name(root), evaluate(wanted, Scope({})), root)
+            return
+        for module in self.modules_of(source):
+            for record in self.records(module, place):
+                for label, scope in _loops(place.path, _afresh(record.scope)):
+                    where = ", ".join(filter(None, (_name(module, record), label)))
+                    yield Evaluated(where, evaluate(wanted, scope), module)
+
+    def is_left_out(self, place: Place, source: Source) -> bool:
+        """Whether `count` or `for_each` makes no copy of the block around a place."""
+        top, modules = place.top, self.modules_of(source)
+        if top is None or top.type not in _COPIED or not {"count", "for_each"} & top.body.attributes.keys():
+            return False
+        return bool(modules) and not any(self.instances(module, top) for module in modules)
+
+    def records(self, module: Module, place: Place) -> Iterator[BlockRecord]:
+        """The copies of the innermost block around a place, in one module."""
+        blocks = place.blocks
+        if not blocks:
+            return
+        outside = len(blocks) == 1 and place.attribute is not None and place.attribute.name in _OUTSIDE
+        if outside or blocks[0].type not in _COPIED:
+            yield from _nested(BlockRecord(blocks[0], module.scope), blocks[1:])
+            return
+        for own in self.instances(module, blocks[0]) or [_unmade(blocks[0], module)]:
+            yield from _nested(own, blocks[1:])
+
+    def instances(self, module: Module, block: nodes.Block) -> list[BlockRecord]:
+        """The copies of a resource, a data source or a call of a module."""
+        key = (id(module), id(block))
+        if key not in self._records:
+            scope = _afresh(module.scope)
+            name = ".".join((*(() if block.type == "resource" else (block.type,)), *block.labels))
+            self._records[key] = list(instances_in(expand(block, module.prefixed(name), scope)))
+        return self._records[key]
+
+
+def _unmade(block: nodes.Block, module: Module) -> BlockRecord:
+    """A block of which there is no copy: what depends on the copy is not known."""
+    nothing = Unknown(NOT_MADE)
+    return BlockRecord(block, module.scope.with_names(None, each=nothing, count=nothing))
+
+
+def _sources(root: Module) -> set[Source]:
+    """The files from which a root module gets values."""
+    values = root.inputs.values() if isinstance(root.inputs, dict) else ()
+    return {one.origin.written.source for one in values if one.origin is not None and one.origin.spans}
+
+
+def _afresh(scope: Scope) -> Scope:
+    """The same names with a budget of their own: what an editor asks takes nothing from the check."""
+    own = Scope({}, scope)
+    own.budget = Budget()
+    return own
+
+
+def _path(attribute: nodes.Attribute, offset: int) -> Iterator[nodes.Expression]:
+    """The expressions that hold a byte, the outermost first; none where it is not in the value."""
+    span = attribute.value_span
+    if not span.start <= offset < span.end:
+        return
+    found: nodes.Expression | None = attribute.expression
+    here = span.source.span(offset, offset + 1)
+    while found is not None and found.span.start <= offset < found.span.end:
+        yield found
+        found = None if isinstance(found, nodes.Splat) and offset >= found.target.span.end else inner(found, here)
+
+
+def _name(module: Module, record: BlockRecord | None = None) -> str:
+    """What tells the copies of a block from each other: environment, address."""
+    address = record.address if record is not None and record.address else module.address
+    return ": ".join(filter(None, (module.root.environment, address)))
+
+
+def _nested(record: BlockRecord, rest: tuple[nodes.Block, ...]) -> Iterator[BlockRecord]:
+    """The copies of a nested block."""
+    if not rest:
+        yield record
+        return
+    first, *others = rest
+    if first.type != "dynamic" or not others or not first.labels:
+        yield from _nested(BlockRecord(first, record.scope, record.address), tuple(others))
+        return
+    content, kind = others[0], first.labels[0]
+    made = record.blocks(kind)
+    copies = made if isinstance(made, tuple) else ()
+    own = [one for one in copies if isinstance(one, BlockRecord) and one.block.span == content.span]
+    if not own:
+        why = made.reason if isinstance(made, Unknown) else f"{kind} is made for no element"
+        own = [BlockRecord(content, record.scope.with_names(**{iterator_name(first, kind): Unknown(why)}))]
+    for one in own:
+        one.address = one.address or record.address
+        yield from _nested(one, tuple(others[1:]))
+
+
+def _loops(path: tuple[nodes.Expression, ...], scope: Scope) -> Iterator[tuple[str, Scope]]:
+    """The scopes of an expression: one for each round of the loops around it, with what the round is called."""
+    for at, (outer, inside) in enumerate(pairwise(path)):
+        if not isinstance(outer, nodes.For | nodes.TemplateFor) or inside is outer.collection:
+            continue
+        for label, own in _rounds(outer, scope):
+            for more, innermost in _loops(path[at + 1 :], own):
+                yield ", ".join(filter(None, (label, more))), innermost
+        return
+    yield "", scope
+
+
+def _rounds(loop: nodes.For | nodes.TemplateFor, scope: Scope) -> Iterator[tuple[str, Scope]]:
+    try:
+        if isinstance(loop, nodes.For):
+            found = (own for own, _ in rounds(loop, scope))
+        else:
+            entries = entries_of(value_of(loop.collection, scope))
+            found = (
+                scope.with_names(None, **{loop.name: one.item, **({loop.key: one.key} if loop.key else {})})
+                for one in entries
+            )
+        for own in islice(found, MOST):
+            key = own.names.get(loop.key or loop.name)
+            plain = key.value if isinstance(key, Known) else None
+            yield f"{loop.key or loop.name} = {plain}" if isinstance(plain, str | int) else "", own
+    except (EvaluationError, BudgetError, RecursionError):
+        return
+
+
+_CODES: WeakKeyDictionary[Snapshot, Code] = WeakKeyDictionary()
+
+
+def code_of(snapshot: Snapshot) -> Code:
+    """The Terraform of a snapshot by places; made once."""
+    found = _CODES.get(snapshot)
+    if found is None:
+        found = _CODES[snapshot] = Code(snapshot)
+    return found

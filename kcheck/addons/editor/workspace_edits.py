@@ -1,0 +1,150 @@
+"""Planned files as edits of a workspace, in the words that an editor knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsprotocol import types
+
+from kcheck.addons.editor.actions import REASON
+from kcheck.addons.editor.positions import path, uri
+from kcheck.addons.editor.text_edits import UneditableError, text_edits
+from kcheck.text.files import system
+from kcheck.text.text import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pygls.workspace import TextDocument
+
+    from kcheck.addons.editor.actions import Plan
+    from kcheck.addons.editor.positions import Positions
+    from kcheck.text.files.save import File
+
+    Edit = types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit
+    DocumentChange = types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile
+
+_CONFIRM = "kcheck"
+"""The annotation of edits that are to be confirmed."""
+
+
+class Client(NamedTuple):
+    """What an editor can do: with edits of the workspace, with actions, and with documents."""
+
+    versioned: bool = False
+    annotated: bool = False
+    snippets: bool = False
+    creates: bool = False
+    literals: bool = False
+    resolved: frozenset[str] = frozenset()
+    disabled: bool = False
+    shows: bool = False
+
+
+def client(given: types.ClientCapabilities) -> Client:
+    """What the capabilities of an editor say."""
+    edit = (given.workspace and given.workspace.workspace_edit) or types.WorkspaceEditClientCapabilities()
+    action = (given.text_document and given.text_document.code_action) or types.CodeActionClientCapabilities()
+    shown = given.window and given.window.show_document
+    return Client(
+        versioned=bool(edit.document_changes),
+        annotated=bool(edit.document_changes and edit.change_annotation_support),
+        snippets=bool(edit.document_changes and edit.snippet_edit_support),
+        creates=bool(edit.document_changes and types.ResourceOperationKind.Create in (edit.resource_operations or ())),
+        literals=action.code_action_literal_support is not None,
+        resolved=frozenset(action.resolve_support.properties if action.resolve_support else ()),
+        disabled=bool(action.disabled_support),
+        shows=bool(shown and shown.support),
+    )
+
+
+class Cursor(NamedTuple):
+    """Where the user goes on to write."""
+
+    uri: str
+    position: types.Position
+
+
+class Edited(NamedTuple):
+    """An edit of the workspace, and where the user goes on, unless a snippet leads there."""
+
+    edit: types.WorkspaceEdit
+    cursor: Cursor | None = None
+
+
+def workspace_edit(
+    plan: Plan, able: Client, positions: Positions, documents: Mapping[str, TextDocument], asked: str = "",
+    address_of: Callable[[str], str] = uri,
+) -> Edited:  # fmt: skip
+    """The edit of a plan; `documents` are those that are open, and `asked` is the one that the user is in.
+
+    `address_of` gives the URI of a file that is not open.
+
+    Raises:
+        UneditableError: a file is another than the one that was checked, or the editor cannot change it.
+    """
+    by_path = {system.real_path(path(document.uri)): document for document in documents.values()}
+    changes: list[DocumentChange] = []
+    cursor = None
+    for file in plan.files:
+        document = by_path.get(file.real)
+        address = document.uri if document is not None else address_of(file.real)
+        _check_unchanged(file, document)
+        if file.fresh:
+            if not able.creates:
+                raise UneditableError(f"this editor does not create {file.path}")
+            changes.append(types.CreateFile(uri=address, options=types.CreateFileOptions(ignore_if_exists=True)))
+        edits = text_edits(Source(file.path, file.old), file.new, positions)
+        snippets = able.snippets and address == asked
+        made = [_edit(one, snippets=snippets, confirmed=able.annotated and plan.safety != "safe") for one in edits]
+        version = document.version if document is not None else None
+        changes.append(types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(address, version), made))
+        at = file.new.find(REASON.encode())
+        if at >= 0 and not snippets and cursor is None:
+            after = Source(file.path, file.new.replace(REASON.encode(), b""))
+            cursor = Cursor(address, positions.position(after, at))
+    return Edited(_whole(changes, plan, able), cursor)
+
+
+def _whole(changes: list[DocumentChange], plan: Plan, able: Client) -> types.WorkspaceEdit:
+    if not able.versioned:
+        plain = [change for change in changes if isinstance(change, types.TextDocumentEdit)]
+        edits = {
+            change.text_document.uri: [one for one in change.edits if isinstance(one, types.TextEdit)]
+            for change in plain
+        }
+        return types.WorkspaceEdit(changes=edits)
+    annotations = None
+    if able.annotated and plan.safety != "safe":
+        annotation = types.ChangeAnnotation(f"kcheck ({plan.safety})", needs_confirmation=True, description=plan.title)
+        annotations = {_CONFIRM: annotation}
+    return types.WorkspaceEdit(document_changes=changes, change_annotations=annotations)
+
+
+def _check_unchanged(file: File, document: TextDocument | None) -> None:
+    """Refuse a file that is not what was checked.
+
+    Raises:
+        UneditableError: that is so.
+    """
+    try:
+        if document is not None:
+            now = document.source.encode("utf-8", "surrogatepass")
+        else:
+            now = b"" if file.fresh and not system.exists(file.real) else system.read(file.real)
+    except OSError as error:
+        raise UneditableError(f"{file.path}: {error.strerror}") from error
+    if now != file.old:
+        raise UneditableError(f"{file.path} has changed since it was checked; ask again")
+
+
+def _edit(one: types.TextEdit, *, snippets: bool, confirmed: bool) -> Edit:
+    """An edit as an editor takes it: with a place for the reason, or to be confirmed."""
+    if REASON in one.new_text:
+        if snippets:
+            escaped = one.new_text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
+            return types.SnippetTextEdit(
+                one.range, types.StringValue(escaped.replace(REASON, "$0", 1).replace(REASON, ""))
+            )
+        return types.TextEdit(one.range, one.new_text.replace(REASON, ""))
+    return types.AnnotatedTextEdit(_CONFIRM, one.range, one.new_text) if confirmed else one

@@ -1,0 +1,99 @@
+"""What a report on a fleet is made of, for every format: sentences and tables of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.text.units import between, counted, money, node_hours, readable, rough
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcheck.addons.fleet.report.overview import Point
+    from kcheck.report.html.document import Number
+
+
+class Column(NamedTuple):
+    """A column of a table. Where a line is short, what `is_below` stands on lines of its own below the row."""
+
+    title: str
+    is_number: bool = False
+    is_below: bool = False
+
+
+class Table(NamedTuple):
+    """Rows of cells; `left` more are listed by a query of `kcheck fleet query`."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    left: int = 0
+    query: str = ""
+
+    @property
+    def more(self) -> str:
+        """How many rows there are beside these."""
+        return f"{self.left:,} more" if self.left > 0 else ""
+
+
+class Part(NamedTuple):
+    """A part of a report; `name` is what a link to it ends in, `points` are drawn where pictures can be."""
+
+    title: str
+    name: str
+    lines: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    points: Sequence[Point] = ()
+
+
+class Report(NamedTuple):
+    """The answer in one sentence, what it is about, what one must know of it, and the parts."""
+
+    title: str
+    about: str
+    lines: Sequence[str]
+    numbers: Sequence[Number]
+    parts: Sequence[Part]
+
+
+class Rows(NamedTuple):
+    """The first rows of a table, and how many there are in all."""
+
+    cells: Iterable[Sequence[str]]
+    total: int
+
+
+def table(title: str, columns: Sequence[Column], rows: Rows, most: int, query: str) -> Table:
+    """A table of the first rows, without columns that are empty in all of them."""
+    shown = list(rows.cells)[:most]
+    filled = [at for at in range(len(columns)) if any(row[at] for row in shown)]
+    cells = [[row[at] for at in filled] for row in shown]
+    return Table(title, [columns[at] for at in filled], cells, rows.total - len(shown), query)
+
+
+# --- words for numbers
+
+
+def repositories(number: int) -> str:
+    """1 repository, 3 repositories."""
+    return counted(number, "repository", "repositories")
+
+
+def number(count: int) -> str:
+    """A number in a cell, which stays empty for none."""
+    return f"{count:,}" if count else ""
+
+
+def dollars(least: float, most: float) -> str:
+    """A sum of estimates as a range, in three digits: that is all that is known of it."""
+    return between(*(money(1000 * rough(one) if one >= 100 else round(1000 * one)) for one in (least, most)))
+
+
+def hours(least: float, most: float) -> str:
+    """Node-hours as a range, likewise."""
+    return between(*(node_hours(3600 * rough(one) if one >= 100 else round(3600 * one)) for one in (least, most)))
+
+
+def time(seconds: float) -> str:
+    """How long something took."""
+    return f"{seconds:.1f} s" if seconds < 10 else readable(round(seconds))

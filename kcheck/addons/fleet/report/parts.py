@@ -1,0 +1,279 @@
+"""The parts of a report on a fleet, each with its sentences and tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.addons.fleet.report.layout import (
+    Column,
+    Part,
+    Rows,
+    Table,
+    dollars,
+    hours,
+    number,
+    repositories,
+    table,
+    time,
+)
+from kcheck.config.numbers import profiles
+from kcheck.text.units import counted, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kcheck.addons.fleet.report.overview import Check, Missing, Money, Overview, Point, RuleCount, Shared, Stop
+
+_MOST_SLOW = 5
+_MOST_NOTES = 5
+_KINDS = 5
+"""Kinds of limits that a sentence names."""
+
+
+# --- clusters and limits
+
+_STOPS = (
+    Column("reached", is_number=True), Column("nodes"), Column("clusters", is_number=True), Column("cluster"),
+    Column("owner"), Column("first limit", is_below=True), Column("to move it", is_below=True),
+    Column("declared at", is_below=True),
+)  # fmt: skip
+
+
+def stops(found: Overview, most: int) -> Part:
+    """The clusters that stop before their target, the worst first."""
+    now, rows = found.now, found.stops
+    if now.stops:
+        kinds = [f"{_called(one.mechanism)} ({one.clusters:,})" for one in found.first_limits[:_KINDS]]
+        lines = [f"What stops them first: {', '.join(kinds)}."] if kinds else []
+    else:
+        rest = f"; how far {now.unknown:,} get is not known" if now.unknown else ""
+        lines = [f"No cluster is known to stop before its target{rest}."]
+    shown = table("Clusters", _STOPS, Rows(map(_stop, rows.rows), rows.total), most, "reach")
+    return Part("Clusters that break first", "first", lines, [shown])
+
+
+def _called(mechanism: str) -> str:
+    """What people call a kind of limit; one of another kcheck is called as that does."""
+    found = profiles.mechanisms().get(mechanism)
+    return found["what"] if found is not None else mechanism
+
+
+def _stop(one: Stop) -> Sequence[str]:
+    share = "?" if one.share is None else f"{int(100 * one.share)} %"
+    name = f"{one.cluster} in {one.environment}" if one.environment else one.cluster
+    place = f"{one.repository}: {one.place}{f' and {one.clusters - 1:,} more like it' if one.clusters > 1 else ''}"
+    count = number(one.clusters) if one.clusters > 1 else ""
+    return share, one.reach, count, name, one.owner, one.first_limit, one.move, place
+
+
+_SHARED = (
+    Column("of there is", is_number=True), Column("limit"), Column("account"), Column("region"),
+    Column("needed", is_number=True), Column("there is", is_number=True), Column("clusters", is_number=True),
+    Column("who takes most", is_below=True), Column("note", is_below=True),
+)  # fmt: skip
+_NOTES = (Column("limits", is_number=True), Column("what would decide them"))
+
+
+def shared(found: Overview, most: int) -> Part:
+    """The limits that clusters share, and that are exceeded when all reach their targets."""
+    rows, unknown, notes = found.shared, found.shared_unknown, found.shared_notes
+    if rows.total:
+        lines = [f"{counted(rows.total, 'limit')} would be exceeded if all clusters reached their targets."]
+    else:
+        lines = ["No limit that clusters share is known to be exceeded."]
+    if unknown:
+        lines.append(f"Whether {counted(unknown, 'shared limit')} would be is not known.")
+    shown = table("Exceeded", _SHARED, Rows(map(_over, rows.rows), rows.total), most, "shared")
+    cells = [(f"{one.limits:,}", one.note) for one in notes.rows]
+    decide = table("What would decide the others", _NOTES, Rows(cells, notes.total), min(most, _MOST_NOTES), "shared")
+    return Part("Shared limits that are exceeded", "shared", lines, [shown, decide])
+
+
+def _over(one: Shared) -> Sequence[str]:
+    percent = "" if one.percent is None else f"{one.percent:,.0f} %"
+    needed = "?" if one.needed is None else f"{'' if one.needed_is_exact else 'at least '}{one.needed:,} {one.unit}"
+    available = "" if one.available is None else f"{one.available:,}"
+    count = f"{one.clusters:,}"
+    return percent, one.name or one.kind, one.account, one.region, needed, available, count, one.takes_most, one.note
+
+
+# --- money, and what is not known
+
+
+def money(found: Overview, most: int) -> Part:
+    """What runs waste by owner; by repository where there are no owners."""
+    by, rows = "owner" if found.is_by_owner else "repository", found.money
+    columns = (
+        Column(by), Column("clusters", is_number=True), Column("wasted per run", is_number=True),
+        Column("without a price", is_number=True), Column("clusters not known", is_number=True),
+        Column("perhaps counted twice", is_number=True),
+    )  # fmt: skip
+    if rows.total:
+        lines = ["Sums of one simulated run on each cluster; a cluster whose waste is not known is in no sum."]
+    else:
+        lines = ["No waste was found in any cluster."] if found.now.clusters else ["There are no clusters."]
+    if found.now.unpriced:
+        lines.append("Where node-hours have no price, give one: price: in the list, or in kcheck.yaml.")
+    if any(one.clusters_perhaps_counted_twice for one in rows.rows):
+        lines.append("Clusters of one account, region and name in several places may be one, counted more than once.")
+    shown = table("Money", columns, Rows(map(_money, rows.rows), rows.total), most, "money")
+    return Part(f"Money by {by}", "money", lines, [shown])
+
+
+def _money(one: Money) -> Sequence[str]:
+    amount = dollars(one.wasted_dollars_at_least or 0, one.wasted_dollars_at_most or 0)
+    unpriced = hours(one.unpriced_node_hours_at_least or 0, one.unpriced_node_hours_at_most or 0)
+    return (
+        one.owner or "(no owner)", f"{one.clusters:,}", amount if one.clusters_with_dollars else "not known",
+        unpriced if one.clusters_without_price else "", number(one.clusters_unknown),
+        number(one.clusters_perhaps_counted_twice),
+    )  # fmt: skip
+
+
+_MISSING = (
+    Column("clusters", is_number=True), Column("checks", is_number=True), Column("repositories", is_number=True),
+    Column("input"), Column("how to give it", is_below=True), Column("where", is_below=True),
+)  # fmt: skip
+
+
+def unknown(found: Overview, most: int) -> Part:
+    """The inputs that would decide most clusters and checks."""
+    now, rows = found.now, found.missing
+    lines = []
+    if now.unknown:
+        verb = "gets" if now.unknown == 1 else "get"
+        lines.append(f"How far {now.unknown:,} of {counted(now.clusters, 'cluster')} {verb} is not known.")
+    elif now.clusters:
+        lines.append("How far each cluster gets is known.")
+    if now.undecided:
+        lines.append(f"{counted(now.undecided, 'check')} {'waits' if now.undecided == 1 else 'wait'} for an input.")
+    if now.unexplained:
+        lines.append(f"No input is named for {counted(now.unexplained, 'cluster')}: kcheck capacity there says why.")
+    shown = table("Inputs", _MISSING, Rows(map(_missing, rows.rows), rows.total), most, "undecided")
+    return Part("Inputs that would decide most", "unknown", lines, [shown])
+
+
+def _missing(one: Missing) -> Sequence[str]:
+    more = f" and {repositories(one.repositories - 1)} more" if one.repositories > 1 else ""
+    counts = (number(one.clusters), number(one.checks), f"{one.repositories:,}")
+    return *counts, one.missing, one.remedy, f"{one.example}{more}"
+
+
+# --- rules, and runs over time
+
+_RULES = (
+    Column("rule"), Column("severity"), Column("findings", is_number=True), Column("repositories", is_number=True),
+    Column("with a fix", is_number=True), Column("days there (median)", is_number=True), Column("oldest seen first"),
+)  # fmt: skip
+
+
+def rules(found: Overview, most: int) -> Part:
+    """The rules with most errors and warnings, and how long these have been there."""
+    now, rows = found.now, found.rules
+    if not now.errors and not now.warnings:
+        lines = ["No errors and no warnings."]
+    else:
+        infos = f"; {counted(now.infos, 'info')} not counted here" if now.infos else ""
+        lines = [f"{counted(now.errors, 'error')} and {counted(now.warnings, 'warning')}{infos}."]
+    if found.fixable:
+        total = sum(one.findings for one in found.fixable)
+        classes = listed([f"{one.findings:,} ({one.fix})" for one in found.fixable])
+        lines.append(f"kcheck fix has fixes for {counted(total, 'finding')} of all severities: {classes}.")
+    has_past = found.changes is not None
+    shown = table("Rules", _RULES, Rows((_rule(one, has_past) for one in rows.rows), rows.total), most, "rules")
+    return Part("Rules", "rules", lines, [shown])
+
+
+def _rule(one: RuleCount, has_past: bool) -> Sequence[str]:
+    counts = (f"{one.findings:,}", f"{one.repositories:,}", number(one.with_fix))
+    return one.rule, one.worst_severity, *counts, *((f"{one.median_days:,}", one.oldest) if has_past else ("", ""))
+
+
+_TREND = (
+    Column("run (UTC)"), Column("repos", is_number=True),
+    Column("clusters", is_number=True), Column("not seen", is_number=True), Column("stop", is_number=True),
+    Column("not known", is_number=True), Column("errors", is_number=True), Column("warnings", is_number=True),
+    Column("wasted per run", is_number=True), Column("waste not known", is_number=True),
+)  # fmt: skip
+
+
+def trend(found: Overview) -> Iterator[Part]:
+    """The last runs, if there are several."""
+    points, first, last = found.trend
+    if len(points) == 1:
+        return
+    lines = []
+    if first is not None and last is not None:
+        pairs = (
+            ("clusters that stop", first.stops, last.stops), ("clusters not known", first.unknown, last.unknown),
+            ("errors", first.errors, last.errors), ("warnings", first.warnings, last.warnings),
+        )  # fmt: skip
+        each = ", ".join(f"{name} {before:,} then and {now:,} now" for name, before, now in pairs if before != now)
+        same = f"{repositories(last.repositories)} checked on {points[0].started} and now"
+        lines.append(f"In {same}: {each or 'as many clusters stop, and as many errors and warnings'}.")
+    if any(one.clusters_not_seen for one in points):
+        lines.append("Not seen: clusters of repositories that the run could not check, as of their last check.")
+    cells = [(day, *_point(one)) for day, one in zip(days(points), points, strict=True)]
+    shown = table("Runs", _TREND, Rows(cells, len(cells)), len(cells), "trend")
+    yield Part("Trend", "trend", lines, [shown], points)
+
+
+def days(points: Sequence[Point]) -> list[str]:
+    """When runs were: the days, with times where two were on one day."""
+    found = [one.started[:10] for one in points]
+    return found if len(set(found)) == len(found) else [one.started for one in points]
+
+
+def _point(one: Point) -> Sequence[str]:
+    least, most = one.wasted_dollars_at_least or 0, one.wasted_dollars_at_most or 0
+    is_known = most or not one.clusters_with_unknown_waste
+    return (
+        f"{one.repositories:,}", f"{one.clusters:,}", number(one.clusters_not_seen),
+        f"{one.clusters_that_stop:,}", f"{one.clusters_unknown:,}", f"{one.errors:,}", f"{one.warnings:,}",
+        dollars(least, most) if is_known else "not known", number(one.clusters_with_unknown_waste),
+    )  # fmt: skip
+
+
+# --- the run
+
+_UNCHECKED = (
+    Column("repository"), Column("owner"), Column("status"), Column("last checked"), Column("reason", is_below=True),
+)  # fmt: skip
+_SLOW = (Column("repository"), *(Column(title, is_number=True) for title in ("time", "memory", "files")))
+
+
+def unchecked(found: Overview, most: int) -> Part:
+    """The repositories that could not be checked, or in part, and why."""
+    rows, total = found.unchecked, found.now.repositories
+    every = "The repository was" if total == 1 else f"All {total:,} repositories were"
+    lines = [] if rows.total else [f"{every} checked."]
+    shown = table("Repositories", _UNCHECKED, Rows(map(_unchecked, rows.rows), rows.total), most, "repositories")
+    return Part("Repositories that could not be checked", "unchecked", lines, [shown])
+
+
+def _unchecked(one: Check) -> Sequence[str]:
+    status = "in part" if one.status == "partly" else one.status
+    reason = f"{one.reason}{f' (tried {one.attempts} times)' if one.attempts > 1 else ''}"
+    return one.repository, one.owner, status, _day(one.last_checked), reason
+
+
+def _day(run: str) -> str:
+    """The day of a run: 2026-11-23; other words as they are."""
+    return f"{run[:4]}-{run[4:6]}-{run[6:8]}" if run[:8].isdecimal() else run
+
+
+def run(found: Overview) -> Part:
+    """How long the run took, and what took longest."""
+    now = found.now
+    by = f"{counted(now.workers, 'worker')} ({now.engine})"
+    lines = [f"The run took {time(now.seconds)} with {by}, kcheck {now.version}."]
+    if now.unchanged:
+        of = f"{repositories(now.repositories)}{f' of {found.owner}' if found.owner else ''}"
+        lines.append(f"Taken over from an earlier run, as nothing there has changed: {now.unchanged:,} of {of}.")
+    slow = [one for one in found.slow.rows if one.seconds is not None][:_MOST_SLOW]
+    shown = Table("Slowest when last checked", _SLOW, [_slow(one) for one in slow])
+    return Part("How the run went", "run", lines, [shown])
+
+
+def _slow(one: Check) -> Sequence[str]:
+    return one.repository, time(one.seconds or 0), f"{one.mebibytes or 0:,} MiB", f"{one.files:,}"

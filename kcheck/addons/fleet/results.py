@@ -1,0 +1,301 @@
+"""The tables of all runs of a fleet, as Parquet files and as one DuckDB file.
+
+A run is a Parquet file in each table's folder; it counts from when that of `runs` is there, which is the last one to be
+moved to its place. The DuckDB file follows them: a copy is brought up to date, and takes the place of the old one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcheck.addons.fleet.columns import columns
+from kcheck.addons.fleet.database import DATABASE, ResultsError, connected, failures, quoted, require
+from kcheck.addons.fleet.shared import placed
+from kcheck.addons.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
+from kcheck.addons.fleet.task import FAILED, escaped
+from kcheck.text.files import save, system
+from kcheck.text.files.lock import LockedError, locked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import BinaryIO
+
+    from duckdb import DuckDBPyConnection
+
+    from kcheck.addons.fleet.outcomes import Kept
+    from kcheck.addons.fleet.run import Ended
+
+KEEP = 100
+"""How many runs stay, unless the user says otherwise."""
+
+_PARQUET, _WORK = "parquet", "unfinished"
+_ID = "%Y%m%dT%H%M%SZ"
+_STORAGE = "v1.3.0"
+"""The oldest DuckDB that can read the file."""
+_MEMORY, _COPIES = 512 * 1024**2, 32
+"""Bytes that DuckDB may take to write, and how many of the longest line it must have room for, as threads read it."""
+_LEAST_LINE = 16 * 1024**2
+"""Bytes of a line of JSON for which DuckDB has room in any case."""
+
+
+@contextlib.contextmanager
+def of_one_run(folder: str) -> Iterator[str]:
+    """Keep a folder, made where it is missing, for one run until the end; its id is that of no other.
+
+    Raises:
+        ResultsError: another run is going on there, or there can be no tables.
+    """
+    require(folder)
+    with contextlib.ExitStack() as stack:
+        with failures(folder):
+            save.make_folder(folder)
+            try:
+                stack.enter_context(locked(folder))
+            except LockedError as error:
+                raise ResultsError(
+                    f"{folder}: another `kcheck fleet` writes its results there; wait for its end"
+                ) from error
+            run = run_id(folder, datetime.now(UTC))
+        yield run
+
+
+def run_id(folder: str, begin: datetime) -> str:
+    """An id for a run that begins now, later than those of all runs in a folder: what is last is the greatest."""
+    there = runs(folder)
+    now = begin.strftime(_ID)
+    if not there or there[-1] < now:
+        return now
+    last = datetime.strptime(there[-1], _ID).replace(tzinfo=UTC)
+    return (last + timedelta(seconds=1)).strftime(_ID)
+
+
+def runs(folder: str) -> list[str]:
+    """The ids of the runs in a folder, the oldest first."""
+    return _stored(os.path.join(folder, _PARQUET, "runs"))
+
+
+def write(
+    folder: str, run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow] = (), *, keep: int = KEEP
+) -> None:
+    """Add a run to the tables in a folder, and remove all but the last ones: readers see all of it, or nothing.
+
+    Raises:
+        ResultsError: the tables cannot be written.
+    """
+    system.cannot_repeat()
+    with failures("the tables cannot be written"):
+        _remove_unfinished(folder)
+        work = os.path.join(folder, _WORK)
+        os.makedirs(work)
+        with contextlib.ExitStack() as stack:
+            lines = {name: stack.enter_context(_Lines.in_folder(work, name)) for name in TABLES}
+            _write_lines(lines, run, ended, kept, shared)
+        longest = max(one.longest for one in lines.values())
+        with contextlib.chdir(folder), connected(_WORK, max(_MEMORY, _COPIES * longest)) as database:
+            for name in TABLES:
+                _write_parquet(database, name, longest)
+            for name in reversed(TABLES):  # `runs` comes last
+                _move(os.path.join(_WORK, f"{name}.parquet"), _file(name, run.run))
+            for old in runs(".")[: -max(1, keep)]:
+                _remove(old)
+            _write_database(database)
+        shutil.rmtree(work)
+
+
+# --- rows as lines of JSON
+
+
+class _Start(Struct):
+    """What comes before the columns of a row."""
+
+    run: str
+    repository: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Lines:
+    """The rows of a table, as lines of JSON."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.longest = 0
+        self._file = file
+
+    @classmethod
+    @contextlib.contextmanager
+    def in_folder(cls, folder: str, name: str) -> Iterator[_Lines]:
+        """Those of a table, in a file of their own."""
+        with open(os.path.join(folder, f"{name}.ndjson"), "wb") as file:
+            yield cls(file)
+
+    def add(self, start: bytes, rows: Iterable[Struct]) -> None:
+        """Add rows, all of which begin with the same columns."""
+        for row in rows:
+            line = start + _json(row)[1:] + b"\n"
+            self.longest = max(self.longest, len(line))
+            self._file.write(line)
+
+
+def _write_lines(
+    lines: dict[str, _Lines], run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow]
+) -> None:
+    """Write the rows of a run, those of one repository after those of another."""
+    lines["runs"].add(b"{", [run])
+    lines["shared_limits"].add(_start(_Start(run.run)), shared)
+    for one in ended:
+        start = _start(_Start(run.run, one.repository.name))
+        row, rows = _repository(one, kept)
+        lines["repositories"].add(start, [row])
+        for name, table in TABLES.items():
+            if table.of_repository and name != "repositories":
+                lines[name].add(start, getattr(rows, name))
+
+
+def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
+    """The row of a repository, and those of what was found in it."""
+    outcome = one.outcome
+    last = kept.outcome(one.repository.name) if outcome.status != FAILED else None
+    rows = last.rows if last is not None else None
+    if rows is not None:
+        rows = replace(rows, clusters=[placed(cluster, one.repository) for cluster in rows.clusters])
+    is_lost = rows is None and outcome.status != FAILED
+    found = rows or Rows()
+    severities = [finding.severity for finding in found.findings]
+    row = RepositoryRow(
+        owner=one.repository.owner,
+        path=one.repository.folder,
+        status=FAILED if is_lost else outcome.status,
+        reason="what was found can no longer be read" if is_lost else outcome.reason,
+        is_unchanged=outcome.is_unchanged,
+        revision=outcome.revision,
+        seconds=outcome.seconds,
+        cpu_seconds=outcome.cpu_seconds,
+        memory=outcome.memory,
+        files=last.files if last is not None else outcome.files,
+        attempts=one.attempts,
+        errors=severities.count("error"),
+        warnings=severities.count("warning"),
+        infos=severities.count("info"),
+        undecided=len({(row.rule, row.object, row.path, row.line) for row in found.undecided}),
+        suppressed=found.suppressed,
+    )
+    return row, found
+
+
+def _start(columns: _Start) -> bytes:
+    return _json(columns)[:-1] + b","
+
+
+def _json(row: Struct) -> bytes:
+    try:
+        return msgspec.json.encode(row)
+    except UnicodeEncodeError:  # a name of a folder that is not Unicode
+        return msgspec.json.encode(escaped(msgspec.to_builtins(row)))
+
+
+# --- files of the tables, in the current folder
+
+
+def _write_parquet(database: DuckDBPyConnection, table: str, longest: int) -> None:
+    """Make the Parquet file of a table from its lines. A number of more than 64 bits is null."""
+    wide = {"BIGINT": "HUGEINT"}
+    read = ", ".join(f"{quoted(one.name)}: '{wide.get(one.type, one.type)}'" for one in columns(table))
+    cast = ", ".join(f"TRY_CAST({quoted(one.name)} AS {one.type}) AS {quoted(one.name)}" for one in columns(table))
+    options = f"format = 'newline_delimited', maximum_object_size = {max(_LEAST_LINE, longest + 1)}"
+    lines, file = f"{_WORK}/{table}.ndjson", f"{_WORK}/{table}.parquet"
+    source = f"FROM read_json('{lines}', {options}, columns = {{{read}}})"
+    database.execute(f"COPY ({source} SELECT {cast}) TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
+    os.unlink(lines)
+
+
+def _write_database(database: DuckDBPyConnection) -> None:
+    """Make the DuckDB file of all Parquet files that count, from the one that is there where it is of use."""
+    new = f"{_WORK}/{DATABASE}"
+    if not _is_copied(database, new):
+        database.execute(f"ATTACH '{new}' AS new (STORAGE_VERSION '{_STORAGE}')")
+        for table in TABLES:
+            own = ", ".join(f"{quoted(one.name)} {one.type}" for one in columns(table))
+            database.execute(f"CREATE TABLE new.{table} ({own})")
+    there = {str(run) for (run,) in database.execute("FROM new.runs SELECT run").fetchall()}
+    wanted = runs(".")
+    for table in TABLES:
+        for run in there.difference(wanted):
+            database.execute(f"DELETE FROM new.{table} WHERE run = '{run}'")  # noqa: S608 - ids are digits
+        for run in wanted:
+            if run not in there and system.is_file(_file(table, run)):
+                _add(database, table, run)
+        database.execute("CHECKPOINT new")
+    database.execute("DETACH new")
+    _move(new, DATABASE)
+
+
+def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
+    """Copy the DuckDB file of the run before; one that cannot be read, or is of other columns, is of no use."""
+    import duckdb
+
+    if not system.is_file(DATABASE):
+        return False
+    shutil.copyfile(DATABASE, new)
+    wanted = {(table, one.name, one.type) for table in TABLES for one in columns(table)}
+    names = "FROM duckdb_columns() SELECT table_name, column_name, data_type WHERE database_name = 'new'"
+    with contextlib.suppress(duckdb.Error):
+        database.execute(f"ATTACH '{new}' AS new")
+        if set(database.execute(names).fetchall()) == wanted:
+            return True
+        database.execute("DETACH new")
+    save.remove(new)
+    return False
+
+
+def _add(database: DuckDBPyConnection, table: str, run: str) -> None:
+    """Add the rows of a run to a table: columns that the kcheck of that run did not have are null."""
+    source = f"FROM '{_file(table, run)}'"
+    there = {str(name) for name, *_ in database.execute(f"DESCRIBE {source}").fetchall()}
+    wanted = ", ".join(quoted(one.name) for one in columns(table) if one.name in there)
+    database.execute(f"INSERT INTO new.{table} BY NAME {source} SELECT {wanted}")
+
+
+def _move(file: str, place: str) -> None:
+    """Move a file that is on disk, name and content, to its place."""
+    save.make_folder(os.path.dirname(place) or ".")
+    save.replace(file, place)
+
+
+def _stored(folder: str) -> list[str]:
+    """The runs that have a Parquet file in the folder of a table."""
+    names = [os.path.splitext(name) for name, is_folder in system.entries(folder) if not is_folder] if (
+        system.is_folder(folder)
+    ) else []  # fmt: skip
+    return sorted(run for run, ending in names if ending == ".parquet" and _is_id(run))
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return datetime.strptime(text, _ID).strftime(_ID) == text
+    except ValueError:
+        return False
+
+
+def _file(table: str, run: str) -> str:
+    return f"{_PARQUET}/{table}/{run}.parquet"
+
+
+def _remove(run: str, folder: str = ".") -> None:
+    """Remove a run: from when the file of `runs` is gone, it does not count."""
+    for table in TABLES:
+        save.remove(os.path.join(folder, _file(table, run)))
+
+
+def _remove_unfinished(folder: str) -> None:
+    """Remove what a killed run has left."""
+    if system.is_folder(os.path.join(folder, _WORK)):
+        shutil.rmtree(os.path.join(folder, _WORK))
+    known = set(runs(folder))
+    for run in {run for table in TABLES for run in _stored(os.path.join(folder, _PARQUET, table))} - known:
+        _remove(run, folder)

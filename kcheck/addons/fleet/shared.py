@@ -1,0 +1,231 @@
+"""Limits that clusters of a whole fleet share: what all of them take at their targets, and how much there is."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from kcheck.addons.fleet.listing import Surroundings
+from kcheck.addons.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY, SharedRow
+from kcheck.text.units import counted, singular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kcheck.addons.fleet.declared_limits import Stated
+    from kcheck.addons.fleet.listing import Repository
+    from kcheck.addons.fleet.outcomes import Kept
+    from kcheck.addons.fleet.run import Ended
+    from kcheck.addons.fleet.tables import ClusterRow, UseRow
+
+OVER, FITS, UNKNOWN = "over", "fits", "unknown"
+_ORDER = {OVER: 0, UNKNOWN: 1, FITS: 2}
+_IDS = frozenset({"address-units", "reservation"})
+"""Kinds whose keys, where they mean the same everywhere, are of one account and region."""
+_NOUNS = {"address-units": "network", "docker-hub": "way out", "reservation": "reservation"}
+_MISSING = {
+    "address-units": "network: of its repository or environment into the list",
+    "docker-hub": "egress: of its repository or environment into the list",
+    "reservation": "the id of its reservation into its code",
+}
+_MOST_NAMES = 3
+_LISTS = {"address-units": "networks", "docker-hub": "egress", "reservation": "reservations"}
+"""Where the list of a fleet says how much there is."""
+
+
+class _Share(NamedTuple):
+    """What a cluster takes of a shared limit. `identity` is empty where the cluster may not be told from others."""
+
+    repository: str
+    place: Surroundings
+    identity: str
+    use: UseRow
+
+    @property
+    def who(self) -> str:
+        """The cluster, among those of all repositories."""
+        return f"{self.repository}:{self.use.cluster}"
+
+
+class _Group(NamedTuple):
+    """What tells a shared limit from all others; `alone` is a cluster of which it is not known with whom it shares."""
+
+    kind: str
+    account: str
+    region: str
+    key: str
+    alone: str
+
+
+def of_run(ended: Iterable[Ended], kept: Kept, stated: Stated) -> list[SharedRow]:
+    """The shared limits of the clusters of all repositories of a run, one outcome after the other."""
+    return shared(
+        (
+            (one.repository, found.clusters, found.uses)
+            for one in ended
+            if one.outcome.status != "failed" and (found := kept.uses(one.repository.name)) is not None
+        ),
+        stated,
+    )
+
+
+def shared(
+    found: Iterable[tuple[Repository, Sequence[ClusterRow], Sequence[UseRow]]], stated: Stated
+) -> list[SharedRow]:
+    """The shared limits of clusters: those that they are over first, then those of which this is not known."""
+    groups: dict[_Group, list[_Share]] = defaultdict(list)
+    for repository, clusters, uses in found:
+        by_id = {one.cluster: placed(one, repository) for one in clusters}
+        for use in uses:
+            share = _share(use, by_id[use.cluster], repository)
+            groups[_group(share)].append(share)
+    outside = Counter((group.kind, group.key) for group in groups if group.kind == "quota" and group.alone)
+    rows = [_row(group, shares, stated, outside) for group, shares in groups.items()]
+    return sorted(rows, key=lambda row: (_ORDER[row.state], row.kind, row.account, row.region, row.key, row.clusters))
+
+
+def placed(row: ClusterRow, repository: Repository) -> ClusterRow:
+    """A cluster with the account and region that the list of the fleet says, in place of those of the code."""
+    around = repository.around(row.root, row.environment)
+    return replace(row, account=around.account or row.account, region=around.region or row.region)
+
+
+def sentence(row: SharedRow) -> str:
+    """What a limit is about that clusters are over."""
+    where = ", ".join(text for text in (f"account {row.account or 'unknown'}", row.region) if text)
+    quota = f"{where}: {row.key} ({row.name})"
+    what = quota if row.kind == "quota" else f"{_NOUNS[row.kind]} {row.key or 'unknown'}"
+    least = "" if row.is_exact else "at least "
+    amount = singular(f" {row.unit}") if row.needed == 1 else f" {row.unit}"
+    pulls = " from Docker Hub at once" if row.kind == "docker-hub" else ""
+    limit = "quota" if row.kind in ("quota", "address-units") else "limit"
+    return (
+        f"{what} needs {least}{row.needed:,}{amount}{pulls} for {counted(len(row.clusters), 'cluster')}; "
+        f"the {limit} is {row.available:,}."
+    )
+
+
+def _share(use: UseRow, cluster: ClusterRow, repository: Repository) -> _Share:
+    """A use with what the list says of its cluster."""
+    said = repository.around(cluster.root, cluster.environment)
+    if use.kind == "address-units" and said.network:
+        use = replace(use, key=said.network, scope=EVERYWHERE)
+    if use.kind == "docker-hub" and said.egress:
+        use = replace(use, key=said.egress, scope=EVERYWHERE, available=None)
+    is_id = use.scope == EVERYWHERE and use.kind in _IDS
+    is_one = cluster.is_named and (is_id or (cluster.account and cluster.region))
+    identity = (
+        "/".join((cluster.cloud, cluster.account, cluster.region, cluster.resource_group, cluster.name))
+        if is_one
+        else ""
+    )
+    place = Surroundings(cluster.account, cluster.region, said.network, said.egress)
+    return _Share(repository.name, place, identity, use)
+
+
+def _group(share: _Share) -> _Group:
+    use, account = share.use, share.place.account
+    region = share.place.region if use.scope != IN_ACCOUNT else ""
+    if not use.key or _gaps(share):
+        return _Group(use.kind, account, region, use.key, share.who)
+    if use.scope in (IN_ACCOUNT, IN_REGION):
+        return _Group(use.kind, account, region, use.key, "")
+    return _Group(use.kind, "", "", f"{share.repository}:{use.key}" if use.scope == IN_REPOSITORY else use.key, "")
+
+
+def _gaps(share: _Share) -> list[str]:
+    """What the list would have to say, so that a use can be added to others."""
+    needed = {IN_ACCOUNT: ("account",), IN_REGION: ("account", "region")}.get(share.use.scope, ())
+    return [f"{name}:" for name in needed if not getattr(share.place, name)]
+
+
+def _row(group: _Group, shares: list[_Share], stated: Stated, outside: Counter[tuple[str, str]]) -> SharedRow:
+    counting, copies = _distinct(shares)
+    needed = sum(share.use.needed for share in counting)
+    is_exact = all(share.use.is_exact for share in shares)
+    least, most = _limits(group, shares, stated)
+    state = OVER if most is not None and needed > most else UNKNOWN
+    if state != OVER and least is not None and needed <= least and is_exact and not group.alone:
+        state = FITS
+    others = outside[group.kind, group.key] if not group.alone else 0
+    doubts = _doubts(counting[0], group.key, (least, most), is_exact=is_exact) if state == UNKNOWN else ()
+    first = counting[0].use
+    return SharedRow(
+        kind=group.kind,
+        account=group.account or _common(share.place.account for share in shares),
+        region=group.region or ("" if first.scope == IN_ACCOUNT else _common(one.place.region for one in shares)),
+        key=group.key,
+        name=first.name,
+        unit=first.unit,
+        needed=needed,
+        is_exact=is_exact,
+        available=most if state == OVER else least,
+        state=state,
+        clusters=tuple(share.who for share in counting),
+        note="; ".join((*doubts, *_remarks(copies, others))),
+    )
+
+
+def _distinct(shares: list[_Share]) -> tuple[list[_Share], list[_Share]]:
+    """The shares that count, the largest first, and those of the same clusters in copies, which do not."""
+    ordered = sorted(shares, key=lambda one: (-one.use.needed, one.repository, one.use.cluster, one.use.is_exact))
+    counting: list[_Share] = []
+    copies: list[_Share] = []
+    seen: set[str] = set()
+    for share in ordered:
+        (copies if share.identity and share.identity in seen else counting).append(share)
+        seen.add(share.identity)
+    return counting, copies
+
+
+def _limits(group: _Group, shares: list[_Share], stated: Stated) -> tuple[int | None, int | None]:
+    """How much there is at least and at most: as the list says, else as the repositories do."""
+    said = stated.of_key(group.kind, group.key)
+    if said is not None:
+        return said, said
+    found = [stated.of_account(one.place.account, one.place.region, one.use) for one in shares]
+    numbers = [number for number in found if number is not None]
+    numbers = numbers or [share.use.available for share in shares if share.use.available is not None]
+    return (min(numbers), max(numbers)) if numbers else (None, None)
+
+
+def _common(texts: Iterable[str]) -> str:
+    """The text that all are; empty if they differ."""
+    found = set(texts)
+    return found.pop() if len(found) == 1 else ""
+
+
+def _doubts(share: _Share, key: str, limits: tuple[int | None, int | None], *, is_exact: bool) -> Iterator[str]:
+    """What would decide whether a limit holds, by its largest share."""
+    (least, most), where = limits, _where(share, key)
+    if not share.use.key:
+        yield f"not added to others: write {_MISSING[share.use.kind]}"
+    elif gaps := _gaps(share):
+        yield f"not added to others: write {' and '.join(gaps)} of its repository or environment into the list"
+    if least is None:
+        yield f"the limit is not known: write {where} into the list"
+    elif least != most:
+        yield f"repositories give limits from {least:,} to {most:,}: write {where} into the list"
+    if not is_exact:
+        yield "some clusters may need more, as parts of their code are not known"
+
+
+def _remarks(copies: list[_Share], others: int) -> Iterator[str]:
+    """What a sum leaves out: the same clusters in copies, and those that are not known to be of it."""
+    if copies:
+        more = f" and {len(copies) - _MOST_NAMES:,} more" if len(copies) > _MOST_NAMES else ""
+        names = ", ".join(share.who for share in copies[:_MOST_NAMES])
+        yield f"the same cluster in copies counts once: {names}{more}"
+    if others:
+        yield f"{counted(others, 'cluster')} of an unknown account or region may take of it, too"
+
+
+def _where(share: _Share, key: str) -> str:
+    """What the list says a limit by."""
+    use, place = share.use, share.place
+    if use.kind != "quota":
+        return f"{_LISTS[use.kind]}: {{{key or 'NAME'}: N}}"
+    region = f" region: {place.region or '...'}," if use.scope == IN_REGION else ""
+    return f'accounts: [{{account: "{place.account or "..."}",{region} limits: {{{use.key}: N}}}}]'

@@ -1,0 +1,1 @@
+"""What a cluster did: recordings of Prometheus in, bills and pages out."""

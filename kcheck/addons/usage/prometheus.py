@@ -1,0 +1,195 @@
+"""Queries to a Prometheus, or to what speaks like one: Thanos, Mimir, managed services."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from kcheck.addons.usage.http import HttpError, Server, SlowError, advice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kcheck.addons.usage.http import Access, Answer
+
+T = TypeVar("T")
+SAMPLES = 250_000
+"""Samples of an answer: 30 MB while it is read."""
+
+POINTS = 10_000
+"""Steps of an answer; Prometheus refuses more than 11,000."""
+
+LONGEST = 86_400
+"""Seconds that one question is about."""
+
+_SHORTEST = 300
+_TOO_MUCH = (
+    "too many samples",
+    "exceeded maximum resolution",
+    "timed out",
+    "timeout",
+    "limit",
+    "too large",
+    "canceled",
+)
+"""What servers say of questions that are too large."""
+
+
+class Series(Struct):
+    """A series of an answer: its labels, and its samples as (time, value)."""
+
+    metric: dict[str, str]
+    values: list[tuple[float, float]]
+
+
+class Sample(Struct):
+    """A series of an answer with one sample."""
+
+    metric: dict[str, str]
+    value: tuple[float, float]
+
+
+class _Matrix(Struct):
+    result: list[Series]
+
+
+class _Vector(Struct):
+    result: list[Sample]
+
+
+class _Range(Struct):
+    data: _Matrix
+    warnings: list[str] = []
+
+
+class _Instant(Struct):
+    data: _Vector
+    warnings: list[str] = []
+
+
+class _Failure(Struct):
+    error: str = ""
+    errorType: str = ""  # noqa: N815 - Prometheus' name
+
+
+_RANGE = msgspec.json.Decoder(_Range, strict=False)  # numbers are texts in these answers
+_INSTANT = msgspec.json.Decoder(_Instant, strict=False)
+_FAILURE = msgspec.json.Decoder(_Failure)
+
+
+class Prometheus:
+    """A Prometheus that is asked. `warnings` has what it said of its answers, such as that a part is missing."""
+
+    def __init__(self, access: Access, server: Server | None = None) -> None:
+        self.url = access.url
+        self._server = server or Server(access)
+        self.warnings: dict[str, None] = {}
+        self._samples = SAMPLES
+        self._longest = LONGEST
+
+    def instant(self, query: str, at: int) -> list[Sample]:
+        """The answer to a query at one time.
+
+        Raises:
+            SlowError: the question is too large.
+            HttpError: there is no answer.
+        """
+        found = self._decoded(self._asked("query", {"query": query, "time": str(at)}), _INSTANT)
+        self._note(found.warnings)
+        return found.data.result
+
+    def number(self, query: str, at: int) -> float | None:
+        """The one number that a query gives at a time; None if there is none."""
+        found = self.instant(query, at)
+        return found[0].value[1] if found else None
+
+    def matrix(self, query: str, begin: int, end: int, step: int) -> list[Series]:
+        """The answer to a query at all steps from `begin` to `end`, both included.
+
+        Raises:
+            SlowError: the question is too large.
+            HttpError: there is no answer.
+        """
+        fields = {"query": query, "start": str(begin), "end": str(end), "step": str(step)}
+        found = self._decoded(self._asked("query_range", fields), _RANGE)
+        self._note(found.warnings)
+        for one in found.data.result:  # VictoriaMetrics may answer from a little earlier on
+            if one.values and not begin <= one.values[0][0] <= one.values[-1][0] <= end:
+                one.values = [pair for pair in one.values if begin <= pair[0] <= end]
+        return [one for one in found.data.result if one.values]
+
+    def pieces(
+        self, query: str, begin: int, end: int, step: int, series: int
+    ) -> Iterator[tuple[int, int, list[Series]]]:
+        """The answers to a query from `begin` up to before `end`, in pieces small enough for both sides.
+
+        `series` is how many there may be. A piece that the server finds too large is halved. Yields where a piece
+        begins and the next one does, and its series.
+        """
+        size = max(1, min(self._samples // max(1, series), POINTS))
+        while begin < end:
+            last = min(begin + (size - 1) * step, end - step)
+            try:
+                found = self.matrix(query, begin, last, step)
+            except SlowError:
+                if last == begin:
+                    raise
+                size = max(1, ((last - begin) // step + 1) // 2)
+                self._samples = max(1, min(self._samples, size * series))  # the next ones are no smaller
+                continue
+            yield begin, last + step, found
+            begin = last + step
+
+    def span(self, query: Callable[[int], str], begin: int, end: int) -> list[Sample]:
+        """The answer to a query about the time from `begin` to `end`; halves of it where that is too large.
+
+        `query` takes a number of seconds. Samples of later halves come last.
+        """
+        if end - begin <= self._longest:
+            try:
+                return self.instant(query(end - begin), end)
+            except SlowError:
+                self._longest = (end - begin) // 2
+                if self._longest < _SHORTEST:
+                    raise
+        middle = begin + (end - begin) // 2
+        return [*self.span(query, begin, middle), *self.span(query, middle, end)]
+
+    def _asked(self, what: str, fields: dict[str, str]) -> bytes:
+        answer = self._server.post(f"/api/v1/{what}", fields)
+        if answer.status == 200:
+            return answer.body
+        raise self._refused(answer)
+
+    def _refused(self, answer: Answer) -> HttpError:
+        """Why there is no answer, in the words of the server and in ours."""
+        try:
+            failure = _FAILURE.decode(answer.body)
+        except (msgspec.DecodeError, RecursionError):
+            failure = _Failure()
+        said = self._server.without_secrets(failure.error)[:300]
+        text = f"{self.url} answers {answer.status}"
+        todo = advice(self._server.access, answer.status)
+        text = "; ".join(filter(None, (f"{text}: {said}" if said else text, todo)))
+        if failure.errorType == "timeout" or (
+            answer.status in (400, 422, 500, 503) and any(sign in said.lower() for sign in _TOO_MUCH)
+        ):
+            return SlowError(f"{text}; narrow it with --matcher" if not todo else text)
+        return HttpError(text)
+
+    def _decoded(self, body: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+        try:
+            try:
+                return decoder.decode(body)
+            except msgspec.ValidationError:  # a number that only JSON of Go's knows
+                return decoder.decode(body.replace(b'"+Inf"', b'"inf"'))
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            what = "HTML, a login page perhaps" if body.lstrip()[:1] == b"<" else f"no answer of Prometheus ({error})"
+            raise HttpError(f"{self.url} answers with {what}; check the URL") from error
+
+    def _note(self, warnings: list[str]) -> None:
+        for text in warnings[:10]:
+            if len(self.warnings) < 20:
+                self.warnings.setdefault(self._server.without_secrets(text)[:200])

@@ -1,0 +1,1 @@
+"""Bills in; text of one format out."""

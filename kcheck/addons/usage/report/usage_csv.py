@@ -1,0 +1,33 @@
+"""A bill for spreadsheets: CSV (RFC 4180), a line a row, all numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from kcheck.addons.usage.report.usage_numbers import plain, sums
+from kcheck.report.escape import defused
+from kcheck.scale.usage.accounting import Amounts
+
+if TYPE_CHECKING:
+    from kcheck.addons.usage.bill import Bill, Row
+
+
+def render(bill: Bill) -> str:
+    """The report as CSV: lines of the kind `row`, and below them their sums."""
+    names = [name for name, _ in plain(Amounts())]
+    text = io.StringIO()
+    writer = csv.writer(text)
+    changes = [f"{time}_{name}" for time in ("recent", "before") for name in names] if bill.compared else []
+    writer.writerow(["kind", bill.by, *names, *changes])
+    for row in bill.rows:
+        writer.writerow(["row", defused(row.name), *_numbers(row)])
+    for name, row in sums(bill):
+        writer.writerow(["sum", name, *_numbers(row)])
+    return text.getvalue()
+
+
+def _numbers(row: Row) -> list[float | int | None]:
+    times = (row.amounts, row.recent, row.before)
+    return [value for one in times if one is not None for _, value in plain(one)]

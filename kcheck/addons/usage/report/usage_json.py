@@ -1,0 +1,85 @@
+"""A bill for programs. The contract is docs/usage.schema.json; changes that add keep version 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.addons.usage.report.usage_numbers import places, plain
+from kcheck.report.escape import json_text
+from kcheck.text.values import known
+
+if TYPE_CHECKING:
+    from kcheck.addons.usage.bill import Bill, Row
+    from kcheck.model import Workload
+    from kcheck.scale.usage.accounting import Span
+
+VERSION = 1
+
+
+def render(bill: Bill) -> str:
+    """The report as JSON; times are seconds since 1970, hours are hours, money is US dollars."""
+    joined, recording = bill.joined, bill.joined.recording
+    compared = bill.compared
+    data = {
+        "version": VERSION,
+        "by": bill.by,
+        "time": _time(bill.span) | {"asked": recording.asked, "step": recording.step},
+        "source": recording.source,
+        "labels": bill.labels,
+        "order": bill.order if bill.order != "idle" or bill.by_money else "gpu_idle",
+        "rows": [{"name": row.name, **_numbers(row), "code": _code(row)} for row in bill.rows],
+        "requested": _numbers(bill.requested),
+        "not_requested": _numbers(bill.spare),
+        "total": _numbers(bill.total),
+        "compared": None if compared is None else {
+            "recent": _time(compared.recent), "before": _time(compared.before), "factor": round(compared.factor, 6)
+        },
+        "nodes": len(bill.nodes),
+        "pools": [
+            {"name": one.name, "machines": one.machines, "nodes": one.nodes, "paid": round(one.whole.paid, 6),
+             "gpu_hours": round(one.whole.gpu_hours, 6), "core_hours": round(one.whole.cpu_requested, 6),
+             "not_requested": {"paid": round(one.spare.paid, 6), "gpu_hours": round(one.spare.gpu_hours, 6),
+                               "core_hours": round(one.spare.cpu_requested, 6)}}
+            for one in bill.pools
+        ],
+        "unpriced": [
+            {"machine": one.machine or None, "nodes": one.nodes, "node_hours": round(one.hours, 6)}
+            for one in bill.unpriced
+        ],
+        "queues": [
+            {"system": one.system, "queue": one.queue, "what": one.what, "count": one.count, "mean": one.mean,
+             "high": one.high}
+            for one in recording.waits
+        ],
+        "lacks": [{"what": one.what, "why": one.why} for one in recording.lacks],
+        "not_in_code": [
+            {"namespace": space, "kind": kind, "name": name, "pods": pods}
+            for space, (kind, name), pods in joined.strangers
+        ],
+        "never_ran": [_workload(one) for one in joined.unseen],
+        "doubts": [{"what": one.what, "why": one.why} for one in joined.doubts],
+    }  # fmt: skip
+    return json_text(data, indent=2)
+
+
+def _code(row: Row) -> list[dict[str, object]]:
+    return [{"path": path, "line": line} for path, line in places(row)]
+
+
+def _time(span: Span) -> dict[str, int]:
+    return {"begin": span.begin, "end": span.end}
+
+
+def _numbers(row: Row) -> dict[str, object]:
+    return {
+        **dict(plain(row.amounts)),
+        "recent": None if row.recent is None else dict(plain(row.recent)),
+        "before": None if row.before is None else dict(plain(row.before)),
+    }
+
+
+def _workload(one: Workload) -> dict[str, object]:
+    return {
+        "kind": one.kind, "namespace": known(one.namespace), "name": known(one.name),
+        "path": one.place.source.path, "line": one.place.begin.line,
+    }  # fmt: skip

@@ -1,0 +1,107 @@
+"""The job in CI: a workflow of GitHub, or a job of GitLab."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from kcheck import __version__
+from kcheck.commands.setup.addition import apply_checked, root_of
+from kcheck.fix.gate.relevance import NAMES, SUFFIXES
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.syntax.members import edits_to_add_last
+from kcheck.text.syntax.style import PLAIN
+from kcheck.text.syntax.yaml_scan import has_word
+
+if TYPE_CHECKING:
+    from kcheck.text.text import Source
+    from kcheck.text.values import Data
+
+WORKFLOWS = ".github/workflows"
+WORKFLOW = f"{WORKFLOWS}/kcheck.yml"
+GITLAB = ".gitlab-ci.yml"
+CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
+_PATTERNS = (*(f"*{suffix}" for suffix in SUFFIXES), *NAMES)
+_CHECKS = regex(r"test|lint|check|valid|verify|quality", re.IGNORECASE)
+
+
+def workflow(below: str) -> str:
+    """A workflow of GitHub; `below` is the folder that is checked, empty for all."""
+    paths = [f"{below}/**"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
+    own = f"          paths: {yaml.literal(below)}\n" if below else ""
+    listed = "".join(f"      - {yaml.literal(path, 'double')}\n" for path in paths)
+    return f"""\
+name: kcheck
+
+on:
+  pull_request:
+    paths:
+{listed}
+permissions:
+  contents: read
+  security-events: write # for the results under Security
+
+jobs:
+  kcheck:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: {CHECKOUT}
+        with:
+          fetch-depth: 0 # the history tells what a pull request changes
+          persist-credentials: false
+      - uses: kcheck/kcheck@v{__version__}
+        with:
+{own}          diff-base: origin/${{{{ github.base_ref }}}} # what was there before and is not touched fails nothing
+          sarif: true
+"""
+
+
+def _job(below: str, stage: str | None) -> dict[str, Data]:
+    """A job of GitLab: it runs for merge requests, and shows what it finds there."""
+    paths: list[Data] = [f"{below}/**/*"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
+    check = (
+        'kcheck check --diff-base "$CI_MERGE_REQUEST_DIFF_BASE_SHA"'
+        " --output-file gitlab=kcheck-quality.json --output-file junit=kcheck-junit.xml"
+        f"{f' -- {shlex.quote(below)}' if below else ''}"
+    )
+    return {
+        **({"stage": stage} if stage else {}),
+        "image": "python:3.12",
+        "rules": [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"', "changes": paths}],
+        "variables": {"GIT_DEPTH": "0"},
+        "before_script": [f"pip install kcheck=={__version__}"],
+        "script": [check],
+        "artifacts": {
+            "when": "always",
+            "reports": {"codequality": "kcheck-quality.json", "junit": "kcheck-junit.xml"},
+        },
+    }
+
+
+def pipeline(below: str) -> str:
+    """A new .gitlab-ci.yml."""
+    return "".join(f"{line}\n" for line in PLAIN.lines({"kcheck": _job(below, None)}))
+
+
+def with_job(source: Source, below: str) -> bytes | None:
+    """A .gitlab-ci.yml with the job as its last one; None if it runs kcheck.
+
+    Raises:
+        AdditionError: it is no pipeline, or written so that nothing can be added.
+    """
+    root = root_of(source)
+    if has_word(source.data, "kcheck"):
+        return None
+    job = _job(below, _stage(yaml.get(root, "stages")))
+    return apply_checked(source, edits_to_add_last(root, {"kcheck": job}), lambda before: before | {"kcheck": job})
+
+
+def _stage(stages: yaml.Target | None) -> str | None:
+    """The stage of a job that checks; GitLab's default is `test`."""
+    items = map(yaml.resolve, stages.items) if isinstance(stages, yaml.Sequence) else ()
+    names = [item.text for item in items if isinstance(item, yaml.Scalar)]
+    if not names or "test" in names:
+        return None
+    return next(filter(_CHECKS.search, names), names[0])

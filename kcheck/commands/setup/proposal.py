@@ -1,0 +1,190 @@
+"""Everything that `kcheck init` would write into a repository, and why it leaves alone what it does."""
+
+from __future__ import annotations
+
+import os
+from contextlib import chdir
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcheck.commands.setup import ci, clusters, hook
+from kcheck.commands.setup import settings as own
+from kcheck.commands.setup.addition import AdditionError
+from kcheck.config import locations, settings
+from kcheck.config.config import Config
+from kcheck.engine import linter, rules
+from kcheck.fix.gate import baseline
+from kcheck.fix.gate.comparison import Comparison, without_known
+from kcheck.inventory import reader
+from kcheck.text.files.boundary import around, contains_path
+from kcheck.text.files.disk import Disk
+from kcheck.text.files.save import File
+from kcheck.text.files.tree import Tree, display_path
+from kcheck.text.syntax.yaml_scan import has_word
+from kcheck.text.text import Source
+from kcheck.text.values import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine.linter import Result
+
+
+class Proposal(Struct):
+    """New and changed files, a sentence for each and for those left alone, and what a check finds then.
+
+    Paths are as seen from `base`: the working directory, or the top of the repository where that is not below it.
+    `result` is None if there is nothing to check.
+    """
+
+    folder: str
+    base: str
+    files: list[File] = []
+    notes: list[str] = []
+    result: Result | None = None
+    has_baseline: bool = False
+
+    def display_path(self, real: str) -> str:
+        """A path as it is printed."""
+        with chdir(self.base):
+            return display_path(real)
+
+
+def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
+    """What to write for a folder; `systems` are those of CI, None for what is there.
+
+    Raises:
+        ConfigError: its settings make no sense.
+        PathError: it does not exist.
+    """
+    real = os.path.realpath(folder)
+    top = os.path.realpath(Tree([folder]).repository(folder))
+    proposal = Proposal(folder, os.path.realpath(".") if contains_path(".", top) else top)
+    with chdir(folder):  # paths in settings are relative to their file
+        present = locations.find_file(["."], Disk())
+        config, text = (settings.load(["."]), None) if present else _with_settings(Config())
+        result = _new_only(linter.run(Tree(["."], None, config.exclude, config.boundary), config), config)
+    if not (result.relevant or result.findings):
+        return proposal
+    proposal.result, proposal.has_baseline = result, bool(config.baseline)
+    if present:
+        path = proposal.display_path(os.path.join(real, present))
+        proposal.notes.append(f"{path}: has settings of kcheck, left as it is")
+    elif text is not None:
+        _add_file(proposal, os.path.join(real, locations.NAME), text(result), "new")
+    below = os.path.relpath(real, top).replace(os.sep, "/").removeprefix(".")
+    _add_or_change(proposal, os.path.join(top, hook.NAME), below, hook.new_config, hook.with_hook, "the hook")
+    if systems is None:
+        there = {"github": ".github", "gitlab": ci.GITLAB}
+        systems = tuple(name for name, path in there.items() if os.path.exists(os.path.join(top, path)))
+    if "github" in systems:
+        _workflow(proposal, top, below)
+    if "gitlab" in systems:
+        _add_or_change(proposal, os.path.join(top, ci.GITLAB), below, ci.pipeline, ci.with_job, "a job")
+    return proposal
+
+
+def _new_only(result: Result, config: Config) -> Result:
+    """A result without what the baseline of the settings knows."""
+    if not config.baseline:
+        return result
+    comparison = Comparison(
+        ["."], config, lambda _: config, baseline.load(config.baseline, rules.not_ignorable(config))
+    )
+    return without_known(result, comparison.find_known(result.findings).contains)
+
+
+# --- kcheck.yaml
+
+
+def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
+    """The settings for the working directory, and how they are written once it is known what they lead to."""
+    tree = Tree(["."])
+    reading = reader.read(tree, nothing)
+    roots = {cluster.root for cluster in reading.inventory.clusters}
+    exclude = clusters.folders_to_exclude(cluster.root for cluster in reading.inventory.clusters)
+    if exclude:
+        rest = Tree(["."], exclude=tuple(exclude))
+        other = reader.read(rest, nothing)
+        if {cluster.root for cluster in other.inventory.clusters} <= roots:
+            tree, reading = rest, other
+        else:  # a module that only examples call would be judged as if somebody applied it
+            exclude = []
+    entries = clusters.environments(reading, tree)
+    config = Config(environments=tuple(entries), exclude=tuple(exclude))
+    if any(entry.var_files for entry in entries):
+        reading = reader.read(tree, config)
+        made = {(cluster.root, cluster.environment) for cluster in reading.inventory.clusters}
+        entries = [entry for entry in entries if (entry.root, entry.name) in made]
+    entries, left = clusters.with_manifests(entries, reading.inventory)
+    config = replace(config, environments=tuple(entries))
+
+    def text(result: Result) -> str:
+        most: dict[tuple[str, str], list[int]] = {}
+        for cluster in result.world.inventory.clusters:
+            target = result.world.sizes.target(cluster)
+            number = target.value if isinstance(target, Known) else 0
+            most.setdefault((cluster.root, cluster.environment), []).append(number)
+        single = {key: numbers[0] if len(numbers) == 1 else 0 for key, numbers in most.items()}
+        return own.settings_file(entries, exclude, left, single)
+
+    return config, text
+
+
+# --- files
+
+
+def _add_file(proposal: Proposal, real: str, text: str, what: str) -> None:
+    path = proposal.display_path(real)
+    if _leads_out(proposal, real):
+        return
+    proposal.files.append(File(real, path, b"", text.encode(), fresh=True))
+    proposal.notes.append(f"{path}: {what}")
+
+
+def _leads_out(proposal: Proposal, real: str) -> bool:
+    """Whether a file would be written elsewhere through a link, which is noted then."""
+    if around([proposal.base]).holds(os.path.realpath(real)):
+        return False
+    proposal.notes.append(f"{proposal.display_path(real)}: left as it is: it leads out of the repository")
+    return True
+
+
+def _add_or_change(
+    proposal: Proposal, real: str, below: str, text: Callable[[str], str],
+    added: Callable[[Source, str], bytes | None], what: str,
+) -> None:  # fmt: skip
+    """A file with something added, or a new one."""
+    if not os.path.lexists(real):
+        _add_file(proposal, real, text(below), "new")
+        return
+    path = proposal.display_path(real)
+    if _leads_out(proposal, real):
+        return
+    try:
+        with open(real, "rb") as file:
+            old = file.read()
+        new = added(Source(path, old), below)
+    except OSError as error:
+        proposal.notes.append(f"{path}: left as it is: {error.strerror}")
+    except AdditionError as error:
+        proposal.notes.append(f"{path}: left as it is: {error}")
+    else:
+        if new is not None:
+            proposal.files.append(File(real, path, old, new))
+        proposal.notes.append(f"{path}: {'has kcheck, left as it is' if new is None else f'{what} added'}")
+
+
+def _workflow(proposal: Proposal, top: str, below: str) -> None:
+    """A workflow of its own, unless one runs kcheck."""
+    folder, disk = os.path.join(top, ci.WORKFLOWS), Disk(boundary=around([top]))
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    for name in names:
+        if name.endswith((".yml", ".yaml")):
+            real = os.path.join(folder, name)
+            if f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW or has_word(disk.read(real) or b"", "kcheck"):
+                proposal.notes.append(f"{proposal.display_path(real)}: has kcheck, left as it is")
+                return
+    _add_file(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")

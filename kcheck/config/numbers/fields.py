@@ -1,0 +1,298 @@
+"""Read the fields of a resource by the table of its cloud."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ParamSpec, TypeGuard, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcheck.config.numbers import profiles
+from kcheck.text import scalars
+from kcheck.text.partly_known import choices, distinct
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.units import seconds
+from kcheck.text.values import (
+    Datum,
+    Either,
+    Known,
+    Origin,
+    Subnetwork,
+    Unknown,
+    Unset,
+    Value,
+    agreed,
+    candidates,
+    mapped,
+    plain,
+    with_origin,
+)
+from kcheck.text.versions import ANY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcheck.config.numbers.profiles import FieldEntry
+    from kcheck.text.values import DatumValue, Record
+    from kcheck.text.versions import Range
+
+
+T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R", bound=Struct)
+
+_LARGEST = 10**9
+_MODEL_TYPES: dict[object, type[object]] = {
+    "Value[str]": str, "Value[int]": int, "Value[bool]": bool, "Value[tuple[str, ...]]": tuple,
+    "Value[dict[str, str]]": dict,
+}  # fmt: skip
+"""What is read for a field of the model, by its annotation."""
+
+
+class _Path(Struct, frozen=True):
+    """The path of a field: nested blocks, an attribute, and whether to take its first element."""
+
+    outer: tuple[str, ...]
+    written: str
+    name: str
+    first: bool
+
+
+@cache
+def _paths(text: str) -> tuple[_Path, ...]:
+    """The spellings of a field."""
+    result = []
+    for path in text.split(" | "):
+        *outer, last = path.split(".")
+        result.append(_Path(tuple(outer), last, last.removesuffix("[0]"), last.endswith("[0]")))
+    return tuple(result)
+
+
+class Fields:
+    """The fields of one record, read when they are asked for."""
+
+    def __init__(
+        self, cloud: str, resource: str, record: Record, pins: Mapping[str, Range] = MappingProxyType({})
+    ) -> None:
+        self.resource = resource
+        self.record = record
+        self._cloud = cloud
+        self._provider = resource.partition("_")[0]
+        self._pin = pins.get(self._provider, ANY)
+        self._table = profiles.table(cloud)[resource]
+        self._settings = profiles.settings(cloud)
+
+    def has(self, name: str) -> bool:
+        """Whether the resource has such a field."""
+        return name in self._table
+
+    def text(self, name: str) -> Value[str]:
+        """The value of a field that is a text."""
+        return self._checked(name, str)
+
+    def number(self, name: str) -> Value[int]:
+        """The value of a field that is a whole number, of seconds or bytes too."""
+        return self._checked(name, int)
+
+    def flag(self, name: str) -> Value[bool]:
+        """The value of a field that is true or false."""
+        return self._checked(name, bool)
+
+    def texts(self, name: str) -> Value[tuple[str, ...]]:
+        """The value of a field that is a list of texts."""
+        return self._checked(name, tuple)
+
+    def count(self, name: str) -> Value[int]:
+        """Number of distinct elements in a field's list, even if some are unknown."""
+        datum = self.raw(name)
+        lists = datum.branches if type(datum) is Either else (datum,)
+        items = [one.value for one in lists if isinstance(one, Known) and isinstance(one.value, tuple)]
+        numbers = [number for number in map(distinct, items) if number is not None]
+        if datum is None or len(numbers) < len(lists):
+            return mapped(self.texts(name), lambda texts: len(set(texts)))
+        found = [Known(number, Origin(())) for number in numbers]
+        place = (datum.origin or Origin(())).outside(self.record.span)
+        return agreed(datum, found) if type(datum) is Either else with_origin(found[0], place)
+
+    def mapping(self, name: str) -> Value[dict[str, str]]:
+        """The value of a field that is a map of texts."""
+        return self._checked(name, dict)
+
+    def record_of(self, kind: Callable[P, R], *given: P.args, **computed: P.kwargs) -> R:
+        """A record of the model: the given fields, and all others by name from the table."""
+        made = kind(*given, **computed)
+        types = {name: _MODEL_TYPES.get(text) for name, text in type(made).__annotations__.items()}
+        found = {
+            name: self._checked(name, kept)
+            for name in made.__struct_fields__[len(given) :]
+            if (kept := types.get(name)) is not None and name in self._table and name not in computed
+        }
+        return replace(made, **found)
+
+    def _checked(self, name: str, kind: type[T]) -> Value[T]:
+        value = self.read(name)
+        if _is_of(value, kind):
+            return value
+        raise TypeError(f"{name} of {self.resource} is no {kind.__name__}")
+
+    def read(self, name: str) -> Value[object]:
+        """The field's value, converted to its type; the default if it is absent or null."""
+        value = self._value(name)
+        origin = value.origin
+        if origin is not None and origin.spans and origin.spans[0].source.bundled:
+            value = with_origin(value, origin.outside(self.record.span))
+        elif origin is not None and origin.missing and self.resource.startswith("azapi_"):
+            keys = tuple(self._table[name]["path"].partition(" | ")[0].split("."))
+            value = with_origin(value, Origin((self.record.span,), within=keys))  # a body is not set in parts
+        return value
+
+    def _value(self, name: str) -> Value[object]:
+        entry = self._table[name]
+        kind = entry.get("type", "string")
+        found: Value[object] | None = None
+        for path in _paths(entry["path"]):
+            value = self._read(path, entry.get("since", {}))
+            if name.endswith("cidr") and isinstance(value, Known) and value.value == "":  # providers take it for none
+                value = Unset(value.origin)
+            if not isinstance(value, Unset):
+                found = value
+                break
+            # the first spelling that the provider knows is where it would be written, unless another is there and null
+            if found is None or value.origin.literal or (_refused(found) and not _refused(value)):
+                found = value
+        if found is not None and found.origin and self._pin is not ANY and "values_since" in entry:
+            since = entry["values_since"]
+            why = (
+                "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
+            )
+            found = with_origin(found, replace(found.origin, why=found.origin.why or why))
+        origin = found.origin if found is not None else None
+        place = origin.missing if origin else None
+        if found is not None and origin and place and place.path and entry.keys() & {"conflicts", "needs"}:
+            found = with_origin(found, replace(origin, why=origin.why or self._obstacle(entry, place.path[-1])))
+        if isinstance(found, Unset) and "unset" in entry:
+            default = self._settings[entry["unset"]].value
+            return Known(_TYPES[kind](default), found.origin)
+        if isinstance(found, Either):
+            return self._typed_either(found, kind, entry.get("unset", ""))
+        if isinstance(found, Known):
+            choice = choices(cast("Datum", found))
+            if choice is not None:
+                return agreed(choice, [_typed(branch, kind) for branch in choice.branches if isinstance(branch, Known)])
+            return _typed(found, kind)
+        return found if found is not None else Unset(self.record.absent((name,)))
+
+    def _typed_either(self, value: Either, kind: str, unset: str) -> Known[object] | Unknown:
+        """A choice of values, all converted; null stands for the default if there is one."""
+        options: tuple[Known[object], ...] = candidates(value)
+        found: list[Value[object]] = []
+        for one in options:
+            given = Known(self._settings[unset].value, one.origin) if one.value is None and unset else one
+            found.append(given if given.value is None else _typed(given, kind))
+        typed = [cast("Datum", one) for one in found if isinstance(one, Known)]
+        if len(typed) < len(found):
+            return Unknown(value.reason, value.origin, value.symbol)
+        return replace(value, branches=tuple(typed)) if None in (one.value for one in options) else agreed(value, found)
+
+    def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
+        """An unset field; it cannot be set if the pinned provider may lack it."""
+        origin, name, oldest = record.absent(path), path[-1], profiles.oldest(self._cloud).get(self._provider)
+        first, why = since.get(name), ""
+        if first is not None and not self._pin.reaches(first):
+            why = f"{self._provider} is pinned below {first}, which does not have {name}"
+        elif oldest is not None and not self._pin.reaches(oldest):
+            why = f"{self._provider} is pinned below {oldest}, which may not have {name}"
+        return Unset(replace(origin, why=why) if why else origin)
+
+    def _obstacle(self, entry: FieldEntry, name: str) -> str:
+        """Why an attribute cannot be added: a conflicting one is set, or a required one is not."""
+        for path in (path for other in entry.get("conflicts", ()) for path in _paths(other)):
+            if not isinstance(self._read(path, {}), Unset):
+                return f"remove {path.written} first: it excludes {name}"
+        for path in _paths(entry["needs"]) if "needs" in entry else ():
+            if isinstance(self._read(path, {}), Unset):
+                return f"set {path.written} too: {name} needs it"
+        return ""
+
+    def raw(self, name: str) -> Datum | None:
+        """The field's evaluated datum with symbols; None if absent."""
+        values = (self._read(path, {}) for path in _paths(self._table[name]["path"]))
+        return next((value for value in values if not isinstance(value, Unset)), None)
+
+    def _read(self, path: _Path, since: Mapping[str, str]) -> Value[DatumValue]:
+        record = self.record
+        for i, step in enumerate(path.outer):
+            nested = record.blocks(step)
+            if isinstance(nested, Unknown):
+                return nested
+            if not nested:
+                return self._absent(record, (*path.outer[i:], path.written), since)
+            record = nested[0]
+        name = path.name
+        value = record.entry(name)
+        if value is None:
+            return self._absent(record, (name,), since)
+        if isinstance(value, Known) and value.value is None:
+            return Unset(value.origin)
+        if not path.first or isinstance(value, Unknown):
+            return value
+        items = value.value if isinstance(value.value, tuple) else ()
+        if len(items) != 1:
+            return Unknown(f"`{name}` has {len(items)} elements, kcheck reads one", value.origin)
+        item: Datum = items[0]
+        return item
+
+
+def _is_of(value: Value[object], kind: type[T]) -> TypeGuard[Value[T]]:
+    return not isinstance(value, Known) or isinstance(value.value, kind)
+
+
+def _refused(value: Value[object]) -> bool:
+    return bool(value.origin and value.origin.why)
+
+
+def _typed(value: Known[object], kind: str) -> Value[object]:
+    try:
+        return Known(_TYPES[kind](plain(value)), value.origin)
+    except ValueError as error:  # it does not convert, or part of it is unknown
+        return Unknown(str(error), value.origin)
+
+
+def _whole(value: object) -> int:
+    number = scalars.to_number(value)
+    if not isinstance(number, int):
+        raise EvaluationError(f"{value} is not a whole number")
+    if number < 0:
+        raise EvaluationError(f"{value} is negative, which no number of nodes, pods or seconds can be")
+    if number > _LARGEST:
+        raise EvaluationError("the number is too large to be one of nodes, pods or seconds")
+    return number
+
+
+def _bytes(value: object) -> int:
+    number = scalars.to_number(value)
+    if not isinstance(number, int):
+        raise EvaluationError(f"{value} is not a whole number")
+    return number
+
+
+def _list(value: object) -> tuple[str, ...]:
+    return tuple(scalars.to_string(item) for item in value) if isinstance(value, list) else ()
+
+
+def _map(value: object) -> dict[str, str]:
+    return {key: scalars.to_string(item) for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+_TYPES: dict[str, Callable[[object], object]] = {
+    "string": lambda value: value if isinstance(value, Subnetwork) else str(scalars.to_string(value)),
+    "int": _whole,
+    "bytes": _bytes,
+    "number": lambda value: int(scalars.to_number(value)),
+    "bool": scalars.to_bool,
+    "seconds": lambda value: seconds(scalars.to_string(value)),
+    "list": _list,
+    "map": _map,
+}

@@ -1,0 +1,159 @@
+"""The cluster autoscaler's flags by version, and the versions in its charts."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.config.numbers.profiles import ProfileValue
+from kcheck.text import bundled
+from kcheck.text.bundled import PROFILES
+from kcheck.text.regex import regex
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Flag(TypedDict, total=False):
+        """A flag; `flags.yaml` explains the keys."""
+
+        type: str
+        default: int | str | bool
+        before: dict[int, int | str | bool]
+        first: str | list[str]
+        removed: str
+        successor: str
+
+    class _FlagFile(TypedDict):
+        sources: list[str]
+        checked: str
+        confidence: str
+        flags: dict[str, Flag]
+
+    class _Charts(TypedDict):
+        """Charts of one major version: the first and the last chart of each minor version of what they run."""
+
+        major: int
+        minors: dict[int, tuple[int, int]]
+
+
+class Release(Struct, frozen=True):
+    """A version of the autoscaler: 1.minor.patch; no patch where only the minor version is known."""
+
+    minor: int
+    patch: int | None
+
+    def __str__(self) -> str:
+        return f"1.{self.minor}" if self.patch is None else f"1.{self.minor}.{self.patch}"
+
+
+@cache
+def _file() -> _FlagFile:
+    data: _FlagFile = bundled.load(os.path.join(PROFILES, "any", "flags.yaml"))
+    return data
+
+
+def flags() -> dict[str, Flag]:
+    """The flags by name: type, defaults, first version, removal, successor."""
+    return _file()["flags"]
+
+
+def default(name: str, minor: int | None) -> int | str | bool | None:
+    """The default of a flag in a minor version; None if it depends on an unknown version."""
+    found = flags()[name]
+    newest, before = found["default"], found.get("before", {})
+    if minor is None:
+        return None if before else newest
+    return next((value for until, value in sorted(before.items()) if minor < until), newest)
+
+
+_RELEASE = regex(r"v?1\.(\d{1,9})(?:\.(\d{1,9}))?(?:\D|$)")
+
+
+def release(text: str) -> Release | None:
+    """The version in `1.33`, `v1.33.2` or `1.33.5-custom.1`; None if it is none."""
+    match = _RELEASE.match(text)
+    return Release(int(match[1]), int(match[2]) if match[2] else None) if match else None
+
+
+def first_release(name: str, since: int) -> Release | None:
+    """The first release with a flag in a minor version or a later one; None if all from there on have it."""
+    given = flags().get(name, {}).get("first", [])
+    found = map(release, [given] if isinstance(given, str) else given)
+    return next((one for one in found if one is not None and one.minor >= since), None)
+
+
+def removed_release(name: str) -> Release | None:
+    """The first release without a flag that earlier ones had; None if it is still there."""
+    return release(flags().get(name, {}).get("removed", ""))
+
+
+def comes_later(name: str, own: Release) -> bool | None:
+    """Whether a flag is newer than a release; None if that depends on its patch."""
+    first = first_release(name, own.minor)
+    return first is not None and _before(own, first)
+
+
+def is_removed(name: str, own: Release) -> bool | None:
+    """Whether a flag is no longer in a release; None if that depends on its patch."""
+    gone = removed_release(name)
+    if gone is None:
+        return False
+    before = _before(own, gone)
+    return None if before is None else not before
+
+
+def _before(own: Release, other: Release) -> bool | None:
+    """Whether a release is older than another; None if that depends on its patch."""
+    if own.minor != other.minor:
+        return own.minor < other.minor
+    if own.patch is None:
+        return None if other.patch else False
+    return own.patch < (other.patch or 0)
+
+
+def known_to(name: str, own: Release | None) -> bool:
+    """Whether an autoscaler certainly knows a flag; of an unknown version, whether all do."""
+    if own is None:
+        return "first" not in flags()[name] and "removed" not in flags()[name]
+    return comes_later(name, own) is False and is_removed(name, own) is False
+
+
+def entry(name: str) -> ProfileValue | None:
+    """A flag with its newest default as an entry; None if there is no such flag."""
+    file = _file()
+    found = file["flags"].get(name)
+    if found is None:
+        return None
+    changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
+    sources, checked = tuple(file["sources"]), file["checked"]
+    return ProfileValue(
+        f"--{name}", found["default"], unit=found["type"], kind="default", sources=sources, checked=checked,
+        confidence=file["confidence"], note=changes,
+    )  # fmt: skip
+
+
+@cache
+def _charts() -> _Charts:
+    charts: dict[str, _Charts] = bundled.load(os.path.join(PROFILES, "any", "charts.yaml"))
+    return charts["cluster-autoscaler"]
+
+
+def chart_minor(version: str) -> int | None:
+    """The autoscaler's minor version in a version of its Helm chart; None if unknown."""
+    charts = _charts()
+    match = re.fullmatch(r"v?(\d{1,9})\.(\d{1,9})\.\d+", version)
+    if match is None or int(match[1]) != charts["major"]:
+        return None
+    chart = int(match[2])
+    return next((minor for minor, (first, last) in charts["minors"].items() if first <= chart <= last), None)
+
+
+def chart_of(minor: int) -> str | None:
+    """The newest chart version with a minor version of the autoscaler; None if unknown."""
+    charts = _charts()
+    found = charts["minors"].get(minor)
+    return f"{charts['major']}.{found[1]}.0" if found else None

@@ -1,0 +1,358 @@
+"""Limits and settings of each cloud, with unit, source, date and confidence."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcheck.config.numbers.clouds import folder, owners
+from kcheck.text import bundled
+from kcheck.text.bundled import PROFILES
+
+if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, and making one takes 0.1 ms
+    from typing import NotRequired, TypedDict
+
+    class FieldEntry(TypedDict):
+        """The place of a field: `path`, its spellings; `unset`, the setting used as default.
+
+        `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
+        `conflicts` are the attributes that it cannot be written beside, `needs` is one that it cannot be without.
+        """
+
+        path: str
+        type: NotRequired[str]
+        unset: NotRequired[str]
+        since: NotRequired[dict[str, str]]
+        values_since: NotRequired[str]
+        conflicts: NotRequired[list[str]]
+        needs: NotRequired[str]
+
+    class Growth(TypedDict, total=False):
+        """The largest number of pods of an elastic role: `to` and `when` are paths."""
+
+        to: str
+        when: str
+        role: str
+
+    class PodPlace(TypedDict, total=False):
+        """A place of pod templates, as `workloads.yaml` explains; each key but the last four is a path."""
+
+        at: str
+        count: str
+        most: str
+        each: str
+        list: str
+        name: str
+        times: str
+        beside: str
+        role: str
+        open: bool
+        shape: str
+        grows: Growth
+
+    class WorkloadKind(TypedDict):
+        """A kind that runs pods."""
+
+        pods: list[PodPlace]
+        makes: NotRequired[dict[str, str]]
+        per_node: NotRequired[bool]
+        batch: NotRequired[bool]
+        rigid: NotRequired[bool | str]
+
+    class Mechanism(TypedDict):
+        """A kind of wall: its name, its limits, and how to move it."""
+
+        what: str
+        limits: list[str]
+        move: str
+
+    class Quota(TypedDict):
+        """A quota of an account, as the head of `quotas.yaml` explains."""
+
+        code: str
+        name: str
+        counts: str
+        types: str
+        market: str
+        default: int | None
+        sources: list[str]
+        checked: str
+        confidence: str
+        note: NotRequired[str]
+        of: NotRequired[str]
+
+    class SkeletonEntry(TypedDict):
+        """The skeleton that stands for some versions of a published module."""
+
+        file: str
+        versions: str
+        providers: dict[str, str]
+        defaults: NotRequired[dict[str, object]]
+        lacks: NotRequired[list[str]]
+
+    class ModuleEntry(TypedDict):
+        """A published module in `modules.yaml`."""
+
+        repository: str
+        declares: list[str]
+        skeletons: list[SkeletonEntry]
+        whole: NotRequired[bool]
+
+    class KindEntry(TypedDict):
+        """The signs of a module that makes things of a kind."""
+
+        words: list[str]
+        arguments: list[str]
+
+    class StandInEntry(TypedDict):
+        """The stand-in of a module without code, from `unread.yaml`."""
+
+        file: str
+        provider: str
+        cloud: list[str]
+        words: list[str]
+        partial: bool
+        unlike: list[str]
+        needs: list[list[str]]
+        inputs: dict[str, list[str]]
+
+    class UnreadModules(TypedDict):
+        """How to recognise modules without code."""
+
+        ignored: list[str]
+        handed: list[str]
+        kinds: dict[str, KindEntry]
+        stand_ins: list[StandInEntry]
+
+
+class ProfileValue(Struct, frozen=True):
+    """A number of a profile: hard, quota, recommended or default. `value` is None if it depends on the account.
+
+    `code` is what one types into the provider's console to have a quota raised.
+    """
+
+    key: str
+    value: int | str | bool | None
+    unit: str
+    kind: str
+    sources: tuple[str, ...]
+    checked: str
+    confidence: str
+    scope: str = ""
+    note: str = ""
+    code: str = ""
+
+    @property
+    def number(self) -> int:
+        """The value, which must be a whole number."""
+        if not isinstance(self.value, int):
+            raise TypeError(f"{self.key} is {self.value!r}, no number")
+        return self.value
+
+    @property
+    def text(self) -> str:
+        """The value, which must be a text."""
+        if not isinstance(self.value, str):
+            raise TypeError(f"{self.key} is {self.value!r}, no text")
+        return self.value
+
+
+HEAD = ("sources", "checked", "confidence")
+"""What the head of a table says of its sources."""
+
+
+def load_table(path: str) -> Any:
+    """A bundled table by its own keys, without what its head says of its sources; empty if there is none."""
+    data = bundled.load(path) if os.path.exists(path) else {}
+    return {key: value for key, value in data.items() if key not in HEAD}
+
+
+@cache
+def limits(cloud: str) -> dict[str, ProfileValue]:
+    """The limits that hold on a cloud, those of every cloud included, by `group.name`."""
+    own = _entries(cloud, "limits") | _quotas(cloud) if cloud != "any" else {}
+    return _entries("any", "limits") | own
+
+
+def _quotas(cloud: str) -> dict[str, ProfileValue]:
+    """Account quotas as limits, `quota.<key>`; most values depend on the account."""
+    return {
+        f"quota.{key}": ProfileValue(
+            f"quota.{key}", entry["default"], unit=f"{entry['counts']} of {entry['code']}", kind="quota",
+            sources=tuple(entry["sources"]), checked=entry["checked"], confidence=entry["confidence"],
+            scope="account", note=entry.get("note", ""),
+        )
+        for key, entry in quotas(cloud).items()
+    }  # fmt: skip
+
+
+@cache
+def settings(cloud: str) -> dict[str, ProfileValue]:
+    """Defaults of a cloud or its provider, by `group.name`."""
+    return _entries(cloud, "settings")
+
+
+def recommended(cloud: str) -> dict[str, ProfileValue]:
+    """What `generate` writes, by `group.name`: the second document of the settings."""
+    return _entries(cloud, "settings", 1)
+
+
+def entries(name: str) -> dict[str, ProfileValue]:
+    """The numbers that `limits[.<cloud>].<group>.<name>` means, by full name: without a cloud, those of all clouds.
+
+    As well `settings[.<cloud>].<group>.<name>` and `flags.<name>`; the number of every cloud has the cloud `any`.
+    """
+    table, _, rest = name.partition(".")
+    if table == "flags":
+        from kcheck.config.numbers import flags  # whose entries are of this module's type
+
+        found = flags.entry(rest)
+        return {name: found} if found else {}
+    read = {"limits": limits, "settings": settings}.get(table)
+    if read is None:
+        return {}
+    cloud, _, key = rest.partition(".")
+    clouds, key = ((cloud,), key) if cloud in owners() else (owners(), rest)
+    shared = read("any")
+    return {
+        f"{table}.{'any' if shared.get(key) == entry else owner}.{key}": entry
+        for owner in clouds
+        if (entry := read(owner).get(key))
+    }
+
+
+@cache
+def charts() -> tuple[str, ...]:
+    """The names of the published charts that are known."""
+    return tuple(bundled.load(os.path.join(PROFILES, "any", "charts.yaml")))
+
+
+def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:
+    """The fields of resources and manifests: resource -> field -> place."""
+    return _tables(cloud)[0]
+
+
+def oldest(cloud: str) -> dict[str, str]:
+    """The oldest version of each provider that the tables are about."""
+    return _tables(cloud)[1]
+
+
+@cache
+def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str]]:
+    fields: dict[str, dict[str, FieldEntry]] = {}
+    oldest: dict[str, str] = {}
+    for name in ("terraform.yaml", "manifests.yaml"):
+        path = os.path.join(folder(cloud), name)
+        data = load_table(path)
+        oldest |= data.pop("providers", {})
+        fields |= data
+    return fields, oldest
+
+
+@cache
+def workloads() -> dict[str, WorkloadKind]:
+    """Where the pods of each kind are, by `group/Kind`."""
+    data: dict[str, WorkloadKind] = load_table(os.path.join(PROFILES, "workloads.yaml"))
+    return data
+
+
+@cache
+def mechanisms() -> dict[str, Mechanism]:
+    """Kinds of walls: names, and how to move them."""
+    data: dict[str, Mechanism] = bundled.load(os.path.join(PROFILES, "mechanisms.yaml"))
+    return data
+
+
+def move(mechanism: str, cloud: str) -> str:
+    """How a wall is moved on a cloud."""
+    return _moves(cloud).get(mechanism) or mechanisms()[mechanism]["move"]
+
+
+@cache
+def _moves(cloud: str) -> dict[str, str]:
+    data: dict[str, str] = load_table(os.path.join(folder(cloud), "moves.yaml"))
+    return data
+
+
+@cache
+def quotas(cloud: str) -> dict[str, Quota]:
+    """Account quotas of a cloud, with the resources they count and their codes."""
+    path = os.path.join(folder(cloud), "quotas.yaml")
+    data: dict[str, Quota] = bundled.load(path) if os.path.exists(path) else {}
+    return data
+
+
+class Prices(Struct, frozen=True):
+    """List prices of one region, in thousandths of a US dollar an hour: by group of machine types, then by type.
+
+    `accelerators` are those that are billed beside the machine. `elsewhere` has tables of other regions, of types that
+    this one does not sell. The list is in a `currency` of which `rate` is a dollar.
+    """
+
+    region: str
+    dated: str
+    checked: str
+    confidence: str
+    sources: tuple[str, ...]
+    on_demand: dict[str, dict[str, int]]
+    spot: dict[str, dict[str, int]]
+    accelerators: dict[str, int]
+    elsewhere: tuple[Prices, ...]
+    currency: str
+    rate: float
+
+
+@cache
+def prices(cloud: str) -> Prices | None:
+    """The list prices of a cloud; None if there is no table."""
+    path = os.path.join(folder(cloud), "prices.yaml")
+    if not os.path.exists(path):
+        return None
+    data, others = bundled.load(path), []
+    rate = data.get("rate", 1)
+    found = Prices(
+        region=data["region"], dated=data["dated"], checked=data["checked"], confidence=data["confidence"],
+        sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"], rate), elsewhere=(),
+        spot=_grouped(data.get("spot", {}), rate), accelerators=data.get("accelerators", {}),
+        currency=data.get("currency", "USD"), rate=rate,
+    )  # fmt: skip
+    for region, tables in data.get("elsewhere", {}).items():
+        on_demand, spot = (_grouped(tables.get(market, {}), rate) for market in ("on_demand", "spot"))
+        others.append(replace(found, region=region, on_demand=on_demand, spot=spot, accelerators={}))
+    return replace(found, elsewhere=tuple(others))
+
+
+def _grouped(lines: dict[str, str], rate: float) -> dict[str, dict[str, int]]:
+    """Lines of `type price`, separated by commas, in thousandths of a dollar."""
+    pairs = {group: [entry.split(" ") for entry in line.split(", ")] for group, line in lines.items()}
+    return {group: {name: round(int(price) / rate) for name, price in entries} for group, entries in pairs.items()}
+
+
+@cache
+def modules() -> dict[str, ModuleEntry]:
+    """The published modules that have skeletons, by their source in the registry."""
+    data: dict[str, ModuleEntry] = load_table(os.path.join(PROFILES, "modules.yaml"))
+    return data
+
+
+@cache
+def unread_modules() -> UnreadModules:
+    """The words and arguments that identify modules without code."""
+    data: UnreadModules = bundled.load(os.path.join(PROFILES, "unread.yaml"))
+    return data
+
+
+def _entries(cloud: str, name: str, document: int = 0) -> dict[str, ProfileValue]:
+    path = os.path.join(folder(cloud), f"{name}.yaml")
+    if not os.path.exists(path):
+        return {}
+    result = {}
+    for group, members in bundled.load(path, document).items():
+        for member, fields in members.items():
+            key = f"{group}.{member}"
+            result[key] = ProfileValue(key=key, **{**fields, "sources": tuple(fields["sources"])})
+    return result

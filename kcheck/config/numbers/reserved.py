@@ -1,0 +1,63 @@
+"""What a node keeps from pods: for the kubelet and the system, and as the kubelet's threshold of eviction."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import NamedTuple
+
+from kcheck.config.numbers import profiles
+from kcheck.text.interval import Interval
+from kcheck.text.regex import regex
+
+MI, GI = 2**20, 2**30
+_STEP = regex(r"([\d.]+)%(?: up to (\d+)| above)?")
+
+
+class Node(NamedTuple):
+    """A node by its machine: CPU in millicores, memory in bytes, the most pods it may run, the minor version."""
+
+    machine: str
+    cpu: int
+    memory: int
+    pods: int | None
+    minor: int | None
+
+
+class Reserved(NamedTuple):
+    """What is kept from pods, at least and at most: CPU in millicores, memory and the threshold in bytes."""
+
+    cpu: Interval
+    memory: Interval
+    eviction: Interval
+
+
+def exactly(number: int) -> Interval:
+    """Bounds that are one number."""
+    return Interval(number, number)
+
+
+def by_default() -> Reserved:
+    """What the kubelet keeps by itself."""
+    return Reserved(exactly(0), exactly(0), eviction())
+
+
+def eviction() -> Interval:
+    """The kubelet's default threshold."""
+    return exactly(profiles.limits("any")["reserved.eviction"].number * MI)
+
+
+def taken(steps: str, amount: int, unit: int) -> int:
+    """What steps take of an amount, each rounded down; their bounds are in units of it."""
+    result = reached = 0
+    for share, bound in _parsed(steps):
+        end = amount if bound is None else min(amount, bound * unit)
+        result += int(share * max(0, end - reached))
+        reached = max(reached, end)
+    return result
+
+
+@cache
+def _parsed(steps: str) -> tuple[tuple[Fraction, int | None], ...]:
+    found = [_STEP.fullmatch(step) for step in steps.split(", ")]
+    return tuple((Fraction(step[1]) / 100, int(step[2]) if step[2] else None) for step in found if step)

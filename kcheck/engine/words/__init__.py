@@ -1,0 +1,1 @@
+"""The vocabulary of rules: tables of words, and views of things as plain data."""

@@ -1,0 +1,144 @@
+"""Manifests and resources of Terraform as trees of parts, each with its place."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.kubernetes.objects import value_of
+from kcheck.model import Manifest, Resource
+from kcheck.text import placeholders
+from kcheck.text.files.tree import MANIFESTS, TERRAFORM, VARIABLES
+from kcheck.text.keys import Reference
+from kcheck.text.syntax import yaml
+from kcheck.text.units import decimal_number
+from kcheck.text.values import Missing, Origin, Unknown, Unset
+
+if TYPE_CHECKING:
+    from kcheck.model import Thing
+    from kcheck.text.text import Span
+    from kcheck.text.values import Datum, Record
+    from kcheck.text.yaml_nodes import Plain
+
+_META = frozenset({"count", "for_each", "depends_on", "provider", "lifecycle", "provisioner", "connection"})
+"""Arguments that are Terraform's, not the resource's."""
+
+_MOST = 100_000
+"""Values of one object: aliases can stand for more than anybody has written."""
+
+
+class Part(NamedTuple):
+    """A part of a tree: a plain value, a list or a dict of parts, or an Unknown.
+
+    `inside` is where an absent member would be written.
+    """
+
+    value: Plain | Unknown | list[Part] | dict[str, Part]
+    origin: Origin
+    inside: Missing | None = None
+
+
+def raw_tree(thing: Thing) -> Part:
+    """All of a manifest or a resource."""
+    return _Builder(thing.place).root(thing)
+
+
+class _Builder:
+    """Makes the parts of one thing, up to a number of them."""
+
+    def __init__(self, place: Span) -> None:
+        self.place = place
+        self.left = _MOST
+
+    def root(self, thing: Thing) -> Part:
+        """All of a thing."""
+        here = Origin((thing.place,))
+        if isinstance(thing, Manifest):
+            whole = self.node(thing.tree, thing.place)
+            names = {"apiVersion": thing.api_version, "kind": thing.kind}
+            own = {name: Part(value, here) for name, value in names.items()}
+            return whole._replace(value=own | whole.value) if isinstance(whole.value, dict) else Part(own, here)
+        assert isinstance(thing, Resource)  # noqa: S101 - for the type checker
+        names = {"type": thing.type, "address": thing.address, "module": thing.module}
+        parts = {name: Part(value, here) for name, value in names.items()}
+        return Part({**parts, "values": self.record(thing.record, _META)}, here)
+
+    def _full(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+    def node(self, node: yaml.Node, place: Span) -> Part:
+        """A node of YAML; `place` is its key."""
+        target, here = yaml.resolve(node), Origin((place,))
+        if self._full():
+            return Part(Unknown(f"it has more than {_MOST:,} values"), here)
+        if isinstance(target, yaml.Sequence):
+            items = [self.node(item, yaml.resolve(item).span) for item in target.items]
+            return Part(items, Origin((target.span,)))  # where another item goes
+        if isinstance(target, yaml.Scalar):
+            value = value_of(target)
+            if isinstance(value, Unset):
+                return Part(None, value.origin, Missing(target.span, ()) if value.origin.literal else None)
+            return self.datum(value)
+        entries = yaml.entries(target)
+        missing = next(filter(None, map(placeholders.first, entries)), "")
+        if missing:
+            return Part(Unknown(placeholders.reason(missing)), here)
+        members = {}
+        for name, entry in entries.items():
+            inner = yaml.resolve(entry.value)
+            members[name] = self.node(inner, inner.span if entry.key.span == target.span else entry.key.span)
+        return Part(members, here, Missing(target.span, ()) if _takes_members(target.span) else None)
+
+    def record(self, record: Record, without: frozenset[str] = frozenset()) -> Part:
+        """A block of Terraform."""
+        members = {}
+        for name in record.names():
+            if name not in without:
+                datum = record.entry(name)
+                members[name] = self._blocks(record, name) if datum is None else self.datum(datum)
+        return Part(members, Origin((record.span,)), record.absent(()).missing)
+
+    def _blocks(self, record: Record, kind: str) -> Part:
+        blocks = record.blocks(kind)
+        if isinstance(blocks, Unknown):
+            return self.datum(blocks)
+        place = blocks[0].span if blocks else record.span
+        return Part([self.record(block) for block in blocks], Origin((place,)))
+
+    def datum(self, datum: Datum) -> Part:
+        """A value of Terraform, or a single one of a manifest."""
+        origin = (datum.origin or Origin(())).outside(self.place)
+        origin = origin if origin.spans else Origin((self.place,))
+        if isinstance(datum, Unknown) or self._full():
+            reason = datum.reason if isinstance(datum, Unknown) else f"it has more than {_MOST:,} values"
+            return Part(Unknown(reason), Origin(origin.spans))
+        value = datum.value
+        if isinstance(value, dict):
+            unknown = next((key for key in value if isinstance(key, Reference)), None)
+            if unknown is not None:
+                return Part(Unknown(unknown.datum.reason), origin)
+            here = None if origin.missing or not _takes_members(origin.written) else Missing(origin.written, ())
+            return Part({str(key): self.datum(item) for key, item in value.items()}, origin, here)
+        if isinstance(value, tuple):
+            return Part([self.datum(item) for item in value], origin)
+        return Part(_scalar(value), origin)
+
+
+def _scalar(value: object) -> Plain | Unknown:
+    """A single value as CEL takes it."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Fraction):
+        value = decimal_number(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return Unknown("a number does not fit 64 bits")
+    return value if isinstance(value, bool | int | float | None) else Unknown("a whole resource is no single value")
+
+
+def _takes_members(span: Span) -> bool:
+    """Whether a fix can write into the map at a span: what stands there is a map as it is written."""
+    path = span.source.path
+    if path.endswith(".json"):
+        return not path.endswith((*TERRAFORM, *VARIABLES))
+    return path.endswith(MANIFESTS) or (path.endswith((".tf", ".hcl")) and span.text[:1] == "{")

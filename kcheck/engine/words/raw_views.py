@@ -1,0 +1,226 @@
+"""Raw subjects: a manifest or a resource of Terraform as it is written, for rules that no model has words for.
+
+Their trees are open: an absent key is absent, and so is null. What is not known is left out of the data too, so a view
+remembers where, and says of an expression whether it would take the one for the other.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kcheck.engine.words import views
+from kcheck.engine.words.subjects import things
+from kcheck.engine.words.views import ID, View
+from kcheck.text.findings import unknown_input
+from kcheck.text.values import Missing, Origin, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.engine.words.raw_tree import Part
+    from kcheck.engine.words.views import Wanted
+    from kcheck.model import Thing
+    from kcheck.scale.world import World
+    from kcheck.text.syntax.cel_usage import Usage
+    from kcheck.text.text import Span
+
+SUBJECTS: dict[str, dict[str, str]] = {
+    "object": {
+        "": "a Kubernetes object as it is written, as ValidatingAdmissionPolicy shows it: also those in Terraform code",
+    },
+    "resource": {
+        "type": "its type, such as aws_subnet",
+        "address": "its address, such as module.network.aws_subnet.nodes[0]",
+        "module": "address of the module that makes it; empty for the root",
+        "values": "its arguments as they are written, evaluated; nested blocks are lists, as in terraform show -json",
+    },
+}
+"""Subject -> its fixed words; what is below the last one of each is as it is written."""
+
+OPEN = ("object", "resource.values")
+"""Words below which any name may stand."""
+
+KINDS = {"object": "object.kind", "resource": "resource.type"}
+"""What tells one kind of a raw subject from others."""
+
+
+class RawView(View):
+    """The data of a manifest or a resource."""
+
+    open = True
+
+    def _read(self, fields: Wanted | None) -> dict[str, object]:  # noqa: ARG002 - all of it is there anyway
+        self._unknown: dict[str, str] = {}
+        self._unknown_within: dict[str, str] = {}
+        self._unknown_members: dict[str, str] = {}
+        self._root = import_module("kcheck.engine.words.raw_tree").raw_tree(self.thing)
+        self._parts: list[Part] | None = None
+        self._maps: list[dict[str, object]] = []
+        return self._whole()
+
+    @cached_property
+    def numbered(self) -> dict[str, object]:
+        """The same data with the numbers of all maps in it."""
+        self._parts, self._maps = [], []
+        return self._whole()
+
+    def _whole(self) -> dict[str, object]:
+        data = self._plain(self._root, self.subject, ())
+        assert isinstance(data, dict)  # noqa: S101 - for the type checker
+        return data
+
+    def _plain(self, part: Part, path: str, above: tuple[tuple[str, bool], ...]) -> object:
+        """The plain data of a part; what is not known is left out, with all lists that it is an item of.
+
+        `above` are the paths of the collections around it, with whether it is a map.
+        """
+        value = part.value
+        unknown = value
+        if isinstance(value, list):
+            unknown = next((item.value for item in value if isinstance(item.value, Unknown)), None)
+        if isinstance(unknown, Unknown):
+            self._note(path, above, unknown_input(unknown))
+            return None
+        if isinstance(value, list):
+            return [self._plain(item, f"{path}[]", (*above, (path, False))) for item in value]
+        if not isinstance(value, dict):
+            return value
+        result: dict[str, object] = {}
+        if self._parts is not None:
+            result[ID] = len(self._parts)
+            self._parts.append(part)
+            self._maps.append(result)
+        for name, member in value.items():
+            plain = self._plain(member, f"{path.rstrip('[]')}.{name}", (*above, (path, True)))
+            if plain is not None:
+                result[name] = plain
+        return result
+
+    def _note(self, path: str, above: tuple[tuple[str, bool], ...], reason: str) -> None:
+        self._unknown.setdefault(path.rstrip("[]"), reason)
+        for outer, is_map in above:
+            self._unknown_within.setdefault(outer, reason)
+            if is_map:
+                self._unknown_members.setdefault(outer, reason)
+
+    # --- what expressions may say
+
+    def hidden(self, usage: Usage) -> tuple[str, ...]:
+        """Why an expression may take what is not known for absent.
+
+        A member that is selected is no danger: without it, CEL has no answer.
+        """
+        if not self._unknown:
+            return ()
+        found = [self._unknown.get(path) for path in sorted(usage.presence | usage.keys)]
+        found += [self._unknown_within.get(path) for path in sorted(usage.whole)]
+        found += [self._unknown_members.get(path) for path in sorted(usage.counted)]
+        return tuple(dict.fromkeys(reason for reason in found if reason))
+
+    def lacks(self, usage: Usage) -> tuple[str, ...]:
+        """What an undecided expression waits for: what is not known, else what is not written."""
+        reasons = list(self.hidden(usage))
+        for path in sorted(usage.paths):
+            steps = path.split(".")
+            outer = (".".join(steps[: i + 1]) for i in range(len(steps)))
+            reasons += [self._unknown[path] for path in outer if path in self._unknown]
+        if not reasons:
+            asked = {path.rpartition(".")[0] for path in usage.presence}  # has(a.b.c) needs a.b
+            absent = map(self._absent, sorted(usage.paths - usage.presence | asked))
+            reasons = [f"`{path}` is not written; ask has() first" for path in absent if path]
+        return tuple(dict.fromkeys(reasons))
+
+    def _absent(self, path: str) -> str:
+        """The first part of a path that is not written, as a person calls it; empty if all of it is."""
+        steps = path.split(".")
+        parts = [self._root]
+        for i, step in enumerate(steps[1:]):
+            parts = [inner for part in parts for inner in _flat(part) if isinstance(inner.value, dict)]
+            members = [part.value.get(step) for part in parts]
+            parts = [member for member in members if member is not None and member.value is not None]
+            if len(parts) < len(members):
+                return ".".join(steps[2 if steps[1] == "values" and self.subject == "resource" else 1 : i + 2])
+        return ""
+
+    # --- places
+
+    def _found(self, record: int, path: tuple[str, ...]) -> tuple[Part, tuple[str, ...]]:
+        """The last part on the way that is written, and the names below it that are not."""
+        part = self._parts[record] if self._parts is not None else self._root
+        for i, name in enumerate(path):
+            member = part.value.get(name) if isinstance(part.value, dict) else None
+            if member is None:
+                return part, path[i:]
+            part = member
+        return part, ()
+
+    def origin(self, record: int, path: tuple[str, ...]) -> Origin:
+        """Where a part is written, or would be."""
+        part, rest = self._found(record, path)
+        if not rest:
+            return part.origin
+        inside = part.inside
+        missing = Missing(inside.container, (*inside.path, *rest)) if inside else None
+        return Origin(part.origin.spans, missing=missing)
+
+    def value(self, record: int, path: tuple[str, ...]) -> object:
+        """The value of a part; None if it is not written, or no single one."""
+        part, rest = self._found(record, path)
+        return None if rest or isinstance(part.value, dict | list | Unknown) else part.value
+
+    def record(self, number: int) -> dict[str, object]:
+        """The data of a map of what is written."""
+        return self._maps[number]
+
+    def owner(self, record: int) -> tuple[str, str]:  # noqa: ARG002 - all parts belong to one thing
+        """The subject, and the id of its thing."""
+        return self.subject, self.thing.id
+
+    def address(self, record: int) -> str:  # noqa: ARG002 - the parts of a thing have no names
+        """None: a resource has its address among its words."""
+        return ""
+
+    def unit(self, record: int, path: tuple[str, ...]) -> str:  # noqa: ARG002 - as it is written
+        """There are none."""
+        return ""
+
+    def kind(self, record: int, path: tuple[str, ...]) -> str:
+        """The kind of a part: list, map or scalar."""
+        part, _ = self._found(record, path)
+        return "list" if isinstance(part.value, list) else "map" if isinstance(part.value, dict) else "scalar"
+
+    def literals(self) -> Iterator[Span]:
+        """Where its single values are written."""
+        todo = [self._root]
+        while todo:
+            part = todo.pop()
+            todo += part.value.values() if isinstance(part.value, dict) else ()
+            todo += part.value if isinstance(part.value, list) else ()
+            if part.origin.literal:
+                yield part.origin.written
+
+
+def view(subject: str, thing: Thing, world: World, fields: Wanted | None = None) -> View:
+    """The view of a thing: of its words, or of what is written."""
+    return (RawView if subject in SUBJECTS else View)(subject, thing, world, fields)
+
+
+def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
+    """The literals that give a field of all things of a subject its value, and the ids of these things."""
+    if subject not in SUBJECTS:
+        yield from views.users(subject, name, world)
+        return
+    for thing in things(subject, world):
+        for place in RawView(subject, thing, world).literals():
+            yield place, thing.id
+
+
+def _flat(part: Part) -> Iterator[Part]:
+    """A part, or the items of lists."""
+    if isinstance(part.value, list):
+        for item in part.value:
+            yield from _flat(item)
+    else:
+        yield part

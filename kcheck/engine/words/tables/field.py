@@ -1,0 +1,106 @@
+"""What a word is."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
+
+from kcheck.scale.facts import basics
+from kcheck.text.values import Known, Origin, Unset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.model import Thing
+    from kcheck.scale.world import World
+    from kcheck.text.values import Value
+
+
+Read: TypeAlias = "Callable[[Any, World], Value[object] | list[Any]]"
+"""What reads a word of a thing of its subject: a value, or a list of things."""
+
+
+class Field(Struct, frozen=True):
+    """One word. `kind` is scalar, list or map (of scalars), records (list of another subject) or record (one of it).
+
+    `type` is int, string, bool, or the other subject's name; `unit` says how messages print it. A `direct` one is a field
+    of the model, with what it may be where that is not known; a `bounded` one is a number of which perhaps only the
+    bounds are known, so that it may be compared by < and > only, and once in a condition.
+    """
+
+    name: str
+    kind: str
+    type: str
+    unit: str
+    nullable: bool
+    meaning: str
+    read: Read
+    direct: bool = False
+    bounded: bool = False
+
+
+def simple(
+    name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True, kind: str = "scalar", of: str = ""
+) -> Field:
+    """A field that is a field of the model, or of one of its records."""
+    get = attrgetter(f"{of}.{name}" if of else name)
+    return Field(
+        name, kind, type_, unit, nullable, meaning=meaning, read=lambda thing, _world: get(thing), direct=True
+    )  # fmt: skip
+
+
+def made(
+    name: str, type_: str, meaning: str, read: Read, unit: str = "", *, nullable: bool = False,
+    kind: str = "scalar", bounded: bool = False,
+) -> Field:  # fmt: skip
+    """A scalar that is computed."""
+    return Field(name, kind, type_, unit, nullable, meaning=meaning, read=read, bounded=bounded)
+
+
+def record(name: str, subject: str, meaning: str, read: Read, *, nullable: bool = False) -> Field:
+    """A field that is one of another subject."""
+    return Field(name, "record", subject, unit="", nullable=nullable, meaning=meaning, read=read)
+
+
+def records(name: str, subject: str, meaning: str, read: Read) -> Field:
+    """A field that lists things of another subject."""
+    return Field(name, "records", subject, unit="", nullable=False, meaning=meaning, read=read)
+
+
+def flag(name: str, meaning: str, *, of: str = "") -> Field:
+    """A yes or no of the model that is no where nothing is written."""
+    get = attrgetter(f"{of}.{name}" if of else name)
+
+    def read(thing: object, _world: World) -> Value[object]:
+        value = get(thing)
+        return Known(value=False, origin=value.origin) if isinstance(value, Unset) else value
+
+    return Field(name, "scalar", "bool", unit="", nullable=False, meaning=meaning, read=read, direct=True)
+
+
+def named(meaning: str) -> Field:
+    """The name of a thing; where none is written, what the code calls it."""
+
+    def read(thing: Thing, _world: World) -> Value[object]:
+        value: Value[str] = attrgetter("name")(thing)
+        return Known(getattr(thing, "address", thing.id), value.origin) if isinstance(value, Unset) else value
+
+    return made("name", "string", meaning, read)
+
+
+def plain(name: str, type_: str, meaning: str, unit: str = "") -> Field:
+    """A field of the model that is always known."""
+    return made(name, type_, meaning, lambda thing, _world: basics.computed(thing, getattr(thing, name)), unit)
+
+
+def part(name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = False) -> Field:
+    """A field of a part of a fact, such as what one pool takes of a subnet; None stands for null."""
+    get = attrgetter(name)
+
+    def read(thing: object, _world: World) -> Value[object]:
+        value = get(thing)
+        return Unset(Origin(())) if value is None else Known(value, Origin(()))
+
+    return Field(name, "scalar", type_, unit, nullable, meaning=meaning, read=read)

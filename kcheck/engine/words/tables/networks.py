@@ -1,0 +1,59 @@
+"""The words of subnets, pod ranges, and of what ends the growth of a cluster."""
+
+from __future__ import annotations
+
+from kcheck.engine.words.lazy_functions import addresses, basics, larger_ranges, limits, ranges
+from kcheck.engine.words.tables.field import Field, made, named, part, record, records, simple
+
+ADDRESSES = (
+    named("its name, or that of the cluster that makes it"),
+    simple("cidr", "string", "its IPv4 range", nullable=False),
+    made("prefix", "int", "length of its prefix", ranges.prefix),
+    made("nodes", "int", "nodes in it when their clusters reach their targets", ranges.nodes, "nodes"),
+    made("usable_addresses", "int", "addresses that the cloud does not keep for itself; of a pod range also those of the ranges that continue it",
+         addresses.room, "addresses"),
+    made("addresses_needed", "int", "addresses that its pools need at their sizes, surge nodes of upgrades included",
+         ranges.needed, "addresses", bounded=True),
+    made("addresses_as_written", "int", "the same of the pools only of which somebody wrote the size", ranges.needed_as_written, "addresses"),
+    made("addresses_one_upgrade", "int", "the same where one pool is upgraded at a time", ranges.needed_one_at_a_time, "addresses"),
+    made("addresses_per_node", "int", "addresses of the node in it that takes most; of a pod range those of the largest block", ranges.widest, "addresses"),
+    made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True),
+    made("sufficient_cidr", "string", "a larger range for it: the next free block of the subnet's network, or the pod range widened; null if there is none",
+         larger_ranges.sufficient_cidr, nullable=True),
+    made("in_the_way", "string", "what the pod range would overlap if it were widened, or may overlap; null if nothing is in the way, and for a subnet",
+         larger_ranges.in_the_way, nullable=True),
+    made("in_the_way_cidr", "string", "the range of that; null where it is not known", larger_ranges.in_the_way_cidr, nullable=True),
+    made("for_pods", "bool", "whether it holds pods and no nodes, as each pod range does", ranges.for_pods),
+    made("pools_count", "int", "number of pools in it", lambda p, w: basics.count(p, addresses.pools_of(p, w)), "pools"),
+    records("pools", "pool", "pools whose nodes or pods are in it", addresses.pools_of),
+    records("shares", "share", "what each pool takes of it, the largest share first", ranges.shares),
+)  # fmt: skip
+"""The words of subnets and of pod ranges."""
+
+SUBJECTS: dict[str, tuple[Field, ...]] = {
+    "subnet": ADDRESSES,
+    "pod_range": ADDRESSES,
+    "share": (
+        part("pool", "string", "the pool"),
+        part("nodes", "int", "its nodes when its cluster reaches its target", "nodes"),
+        part("surge", "int", "nodes that an upgrade adds", "nodes"),
+        part("subnets", "int", "subnets over which these are spread", "subnets"),
+        part("per_node", "int", "addresses that one of them takes", "addresses"),
+        part("addresses", "int", "addresses that they take here", "addresses"),
+        part("by_default", "bool", "whether its size is a default that nobody wrote"),
+    ),
+    "wall": (
+        made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit, quota ...", lambda w, _w: basics.computed(w, w.mechanism)),
+        made("scope", "string", "the cluster, pool, subnet, range or quota that is full", lambda w, _w: basics.computed(w, w.scope)),
+        made("kind", "string", "hard, quota or recommended", lambda w, _w: basics.computed(w, w.kind)),
+        made("limit", "int", "the number of the limit; null where it differs by account and the settings do not say it", limits.number, nullable=True),
+        made("nodes", "int", "nodes of the cluster when it is met", limits.nodes, "nodes", bounded=True),
+        made("target", "int", "nodes that the cluster should reach", limits.target, "nodes", bounded=True),
+        made("cause", "string", "the value that makes the wall", limits.cause, nullable=True),
+        records("pools", "pool", "the pools that meet it", lambda w, _w: list(w.pools)),
+        record("cluster", "cluster", "its cluster", basics.cluster_of),
+    ),
+}  # fmt: skip
+
+PARTS = frozenset({"share"})
+"""Subjects that are only parts of others."""

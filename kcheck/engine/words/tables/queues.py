@@ -1,0 +1,86 @@
+"""The words of what decides when jobs run."""
+
+from __future__ import annotations
+
+from kcheck.engine.words.lazy_functions import bundles, gpus, queues
+from kcheck.engine.words.tables.field import Field, made, named, plain, record, records, simple
+
+APPLIED = record("applied", "bundle", "what is applied together with it", bundles.itself)
+NAMED_QUEUE = (
+    made("queue_in_code", "bool", "whether the code has the queue that it names: a LocalQueue of its namespace, a Queue of Volcano, a ClusterQueue",
+         queues.queue_in_code),
+    made("nearby_queues", "string", "queues that it may mean, by name: those in its folder or above it, of a job also those of that name in other namespaces; the first five",
+         queues.nearby_queues, kind="list"),
+)  # fmt: skip
+"""The words of what names a queue: jobs, and the LocalQueues that lead to a ClusterQueue."""
+
+SUBJECTS: dict[str, tuple[Field, ...]] = {
+    "priority_class": (
+        plain("kueue", "bool", "whether it is one of Kueue's, not of pods"),
+        named("its name"),
+        simple("number", "int", "its value", nullable=False),
+        simple("default", "bool", "whether pods without a class have it", nullable=False),
+        simple("preemption", "string", "PreemptLowerPriority or Never, as written"),
+        made("folder", "string", "the folder of its file", queues.folder),
+        made("cutoff", "int", "expendable-pods-priority-cutoff of the cluster's autoscaler", queues.cutoff),
+        records("jobs", "workload", "the jobs that name it", bundles.with_class),
+        APPLIED,
+    ),
+    "bundle": (
+        made("classes", "string", "priority classes of pods, by name, in the order of the code", bundles.classes, kind="list"),
+        records("default_classes", "priority_class", "those that pods without a class have (globalDefault), in the order of the code", bundles.default_classes),
+        made("releases", "bool", "whether Helm releases are installed into the cluster", bundles.releases),
+        made("gpu_nodes", "bool", "whether a pool of the cluster has GPUs", bundles.gpu_nodes),
+        made("all_jobs_wait", "bool", "whether Kueue holds jobs that name no queue, too (manageJobsWithoutQueueName)", bundles.all_jobs_wait),
+    ),
+    "queue": (
+        plain("kind", "string", "ClusterQueue or LocalQueue (Kueue), Queue (Volcano)"),
+        named("its name"),
+        simple("namespace", "string", "its namespace (LocalQueue)"),
+        simple("leads_to", "string", "the ClusterQueue that a LocalQueue names"),
+        *NAMED_QUEUE,
+        made("resources", "string", "the resources that a ClusterQueue has quota for (coveredResources)", queues.resources, kind="list"),
+        simple("selector", "string", "namespaceSelector of a ClusterQueue; empty takes jobs of all namespaces, null of none"),
+        simple("preemption", "string", "preemption.withinClusterQueue as written"),
+        simple("weight", "int", "its weight (Volcano)"),
+        plain("api", "string", "the version of the API that it is written for"),
+        made("first_of_file", "bool", "whether no queue of the same version stands before it in its file", queues.first_of_file),
+        made("leading", "int", "LocalQueues that lead to a ClusterQueue", queues.leading, "queues"),
+        made("siblings", "int", "other queues of its kind that are applied with it", queues.siblings, "queues"),
+        made("priorities", "int", "different priorities that its jobs can have", queues.priorities, "priorities"),
+        records("jobs", "workload", "the jobs that wait in it; of a ClusterQueue, in the LocalQueues that lead to it", queues.jobs),
+    ),
+    "kube_namespace": (
+        made("name", "string", "its name; empty where a manifest names none", queues.space),
+        records("workloads", "workload", "the workloads in it", queues.workloads),
+        records("quotas", "quota", "its ResourceQuotas and LimitRanges, and those that name no namespace", queues.quotas),
+        made("others_have_quota", "bool", "whether another namespace that is applied with it has a ResourceQuota", queues.others_have_quota),
+    ),
+    "quota": (
+        plain("kind", "string", "ResourceQuota or LimitRange"),
+        record("space", "kube_namespace", "its namespace", bundles.itself),
+        simple("hard", "string", "what it allows, by resource", kind="map", nullable=False),
+        made("counts_cpu", "bool", "whether it counts CPU or memory", lambda q, _w: queues.quota_has(q, "cpu", "memory", "requests.cpu", "requests.memory")),
+        made("gpu_keys", "string", "the resources in it that are accelerators, as written", queues.gpu_keys, kind="list"),
+        APPLIED,
+    ),
+    "scheduler": (
+        simple("actions", "string", "what Volcano's scheduler does, in order", kind="list", nullable=False),
+        made("plugins", "string", "its plugins", queues.plugins, kind="list"),
+        made("arguments", "string", "the arguments of its plugins, by their full keys", queues.arguments, kind="map"),
+        simple("last", "string", "the plugins of its last tier", kind="list", nullable=False),
+        simple("packed", "string", "the resources that binpack looks at beside CPU and memory (binpack.resources)"),
+        simple("weight", "int", "what GPUs count there (binpack.resources.nvidia.com/gpu)"),
+        records("jobs", "workload", "the workloads that Volcano schedules", queues.of_volcano),
+        records("queues", "queue", "the queues of Volcano that are applied with it", queues.queues_of_volcano),
+        APPLIED,
+    ),
+    "admission": (
+        simple("ready_timeout", "int", "how long Kueue waits for all pods of a job before it stops the job", "seconds"),
+        made("scale_up_time", "int", "how long the target's nodes take to come, by the published test", queues.scale_up_time, "seconds"),
+    ),
+    "sharing": (
+        made("ways", "string", "how it divides GPUs: timeSlicing, mps, mig (strategy mixed)", gpus.ways, kind="list"),
+        made("copies", "int", "the fewest copies that it makes of a GPU; null where it makes none", gpus.copies, nullable=True),
+    ),
+}  # fmt: skip

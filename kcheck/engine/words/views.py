@@ -1,0 +1,261 @@
+"""What CEL sees of a subject: plain data, with the reasons of what is missing and the origins of what is there.
+
+Unknown fields are absent from a view, unset ones are null. Lists and records of other subjects hold their plain
+fields only, so a view is finite and has no cycles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+
+from kcheck.engine.words.subjects import SUBJECTS, things, word
+from kcheck.model import Thing
+from kcheck.text.findings import unknown_input
+from kcheck.text.interval import Bounded
+from kcheck.text.partly_known import MOST_CHOICES
+from kcheck.text.regex import regex
+from kcheck.text.syntax.cel import usage
+from kcheck.text.values import Either, Known, Origin, Subnetwork, Unknown, Unset, candidates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.engine.words.tables.field import Field
+    from kcheck.scale.world import World
+    from kcheck.text.interval import Interval
+    from kcheck.text.syntax.cel import Expression
+    from kcheck.text.syntax.cel_usage import Usage
+    from kcheck.text.text import Span
+    from kcheck.text.values import Missing
+
+ID = "_id"
+_LARGEST = 10**15
+_MOST_ALTERNATIVES = 64
+_PYTHON: dict[str, type] = {"int": int, "string": str, "bool": bool}
+
+Wanted: TypeAlias = "dict[str, Wanted]"
+"""Fields that are looked at, each with those that are looked at of the records it holds."""
+
+
+_CHAIN = regex(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*")
+_MEMBER = regex(r"\.\s*([A-Za-z_]\w*)")
+_LOOP = regex(r"\.\s*(?:all|exists|exists_one|filter|map)\s*\(")
+_INDEX = regex(r"[\w\])]\s*\[")
+_NESTED = regex(r"\(\s*(\w+)\s*,.*\b\1\.\w+\.(?:exists|all|filter|map)\(", re.DOTALL)
+"""A loop over the records of those that another loop goes over."""
+
+
+@cache
+def wanted(*expressions: Expression) -> Wanted:
+    """The fields that expressions may look at, those of the subject below its name: all of them, and perhaps more.
+
+    Told by the text, which is a hundred times faster than by the tree; that is asked where there are brackets, or a loop in a loop.
+    """
+    result: Wanted = {}
+    for expression in expressions:
+        text = expression.text
+        chains: Iterable[str] = (
+            _CHAIN.findall(text) if not (_INDEX.search(text) or _NESTED.search(text)) else usage(expression).paths
+        )
+        members = _MEMBER.findall(text) if _LOOP.search(text) else ()
+        for chain in chains:
+            inner = result
+            for depth, step in enumerate(re.split(r"[\s.\[\]]+", chain)):
+                inner = inner.setdefault(step, {})
+                if depth:  # of what it holds, a loop may ask for any of them
+                    inner |= {name: {} for name in members if name not in inner}
+    return result
+
+
+class Choice(Struct, frozen=True):
+    """A field of a record that is one of some values, or lies between two; `path` is what expressions call it."""
+
+    path: str
+    record: dict[str, object]
+    name: str
+    values: list[object]
+
+
+class View:
+    """The plain data of one subject. Only the `wanted` fields are worked out; None stands for all of them.
+
+    An `open` view is of something whose shape kcheck does not know: what a condition stumbles over there is not known.
+    """
+
+    open = False
+
+    def __init__(self, subject: str, thing: Thing, world: World, fields: Wanted | None = None) -> None:
+        self.subject = subject
+        self.thing = thing
+        self.world = world
+        self.missing: dict[str, str] = {}
+        self.choices: list[Choice] = []
+        self.bounds: dict[str, Interval] = {}
+        self.data: dict[str, object] = self._read(fields)
+
+    def _read(self, fields: Wanted | None) -> dict[str, object]:
+        self._things: list[tuple[str, object]] = []
+        self._records: list[dict[str, object]] = []
+        return self._record(self.subject, self.thing, self.subject, fields, nested=False)
+
+    def _record(
+        self, subject: str, thing: object, path: str, fields: Wanted | None, *, nested: bool
+    ) -> dict[str, object]:
+        """The fields of a thing, or of a part of a fact; other subjects within another one only where they are wanted."""
+        result: dict[str, object] = {ID: len(self._things)}
+        self._things.append((subject, thing))
+        self._records.append(result)
+        for field in SUBJECTS[subject]:
+            if field.name not in fields if fields is not None else nested and field.kind in ("record", "records"):
+                continue
+            inner = None if fields is None else fields[field.name]
+            where = f"{path}.{field.name}"
+            value = field.read(thing, self.world)
+            if isinstance(value, list):
+                result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
+            elif isinstance(value, Unknown):
+                self.missing.setdefault(where, unknown_input(value))
+                if isinstance(value, Either):
+                    self._note_choice(field, value, where, result)
+                elif isinstance(value, Bounded) and field.bounded:
+                    self._note_bounds(field, value.bounds, where, result)
+            elif isinstance(value, Unset) and field.nullable:
+                result[field.name] = None
+            elif isinstance(value, Unset):
+                self.missing.setdefault(where, unknown_input(value))
+            elif _is_too_large(field, value.value):
+                self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
+            elif field.kind == "record":
+                result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
+            else:
+                plain = str(value.value) if isinstance(value.value, Subnetwork) else value.value  # CEL wants plain text
+                result[field.name] = self._checked(field, plain, where)
+        return result
+
+    def _note_choice(self, field: Field, value: Either, where: str, record: dict[str, object]) -> None:
+        """Remember what a field of the model that is not known may be, where that is all known.
+
+        What is computed of such a field is not one of its values: it may hand on the field itself as the reason.
+        """
+        found: tuple[Known[object], ...] = candidates(value)
+        options = [one.value for one in found]
+        if not options or not field.direct or (None in options and not field.nullable):
+            return
+        if any(_is_too_large(field, one) for one in options):
+            return
+        plain = [None if one is None else self._checked(field, one, where) for one in options]
+        self.choices.append(Choice(where, record, field.name, plain))
+
+    def _note_bounds(self, field: Field, bounds: Interval, where: str, record: dict[str, object]) -> None:
+        """Remember both ends of a number: what holds at both holds between them, as it is compared only once."""
+        if bounds.low > _LARGEST:
+            return
+        self.bounds[where] = bounds
+        high = _LARGEST if bounds.high is None else min(bounds.high, _LARGEST)
+        self.choices.append(Choice(where, record, field.name, [bounds.low, high]))
+
+    def choose(self, usage: Usage) -> Iterator[None]:
+        """Give the fields that an expression looks at each value that they may have, in all combinations, then none."""
+        wanted = [one for one in self.choices if one.path in usage.paths - usage.presence]
+        if not wanted or prod(len(one.values) for one in wanted) > MOST_CHOICES:
+            return
+        for values in product(*(one.values for one in wanted)):
+            for one, value in zip(wanted, values, strict=True):
+                one.record[one.name] = value
+            yield
+        for one in wanted:
+            del one.record[one.name]
+
+    def _checked(self, field: Field, value: object, where: str) -> object:
+        """The value, if it has the type that the table promises."""
+        if not all(type(item) is _PYTHON[field.type] for item in _items(field, value)):
+            raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
+        return list(_items(field, value)) if field.kind == "list" else value
+
+    @property
+    def numbered(self) -> dict[str, object]:
+        """The same data with the numbers of all records in it, by which places are found."""
+        return self.data
+
+    def hidden(self, usage: Usage) -> tuple[str, ...]:  # noqa: ARG002 - for views in which absent may be unknown
+        """Why an expression may take what is not known for absent."""
+        return ()
+
+    def lacks(self, usage: Usage) -> tuple[str, ...]:
+        """The reasons of the values that an undecided expression waits for."""
+        steps = (path.split(".") for path in sorted(usage.paths - usage.presence))
+        outer = (".".join(path[: i + 1]) for path in steps for i in range(len(path)))  # a.b.c needs a.b
+        return tuple(dict.fromkeys(self.missing[path] for path in outer if path in self.missing))
+
+    def origin(self, record: int, path: tuple[str, ...]) -> Origin:
+        """Where a field of a record of this view comes from; its thing's place for what is computed.
+
+        Raises:
+            KeyError: the record's subject has no such field.
+        """
+        subject, thing = self._things[record]
+        value = word(subject, path[-1]).read(thing, self.world)
+        origin = None if isinstance(value, list) else value.origin
+        place = thing.place if isinstance(thing, Thing) else self.thing.place
+        return origin if origin is not None and origin.spans else Origin((place,))
+
+    def value(self, record: int, path: tuple[str, ...]) -> object:
+        """The value of a field of a record of this view; None if there is none."""
+        return self._records[record].get(path[-1])
+
+    def record(self, number: int) -> dict[str, object]:
+        """The data of a record of this view."""
+        return self._records[number]
+
+    def owner(self, record: int) -> tuple[str, str]:
+        """The subject of a record of this view, and the id of its thing."""
+        subject, thing = self._things[record]
+        return subject, thing.id if isinstance(thing, Thing) else self.thing.id
+
+    def address(self, record: int) -> str:
+        """What the code calls the thing of a record of this view; empty where it has no other name than its own."""
+        address: str = getattr(self._things[record][1], "address", "")
+        return address
+
+    def unit(self, record: int, path: tuple[str, ...]) -> str:
+        """The unit of a field of a record of this view."""
+        return word(self._things[record][0], path[-1]).unit
+
+    def kind(self, record: int, path: tuple[str, ...]) -> str:
+        """The kind of a field of a record of this view."""
+        return word(self._things[record][0], path[-1]).kind
+
+    def place(self) -> Span:
+        """Where the subject is declared."""
+        return self.thing.place
+
+
+def _is_too_large(field: Field, value: object) -> bool:
+    """Whether a number is larger than any of its kind can be."""
+    if type(value) is int:
+        return abs(value) > _LARGEST
+    return field.type == "int" and any(type(item) is int and abs(item) > _LARGEST for item in _items(field, value))
+
+
+def _items(field: Field, value: object) -> Iterable[object]:
+    """The single values of a list or a map, or the one that it is."""
+    if field.kind == "map" and isinstance(value, Mapping):
+        return value.values()
+    return value if field.kind == "list" and isinstance(value, Iterable) else (value,)
+
+
+def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
+    """Where a field of all things of a subject is written, or would be, and the ids of these things."""
+    field = word(subject, name)
+    for thing in things(subject, world):
+        value = field.read(thing, world)
+        origin = None if isinstance(value, list) else value.origin
+        if origin is not None and origin.spans and (origin.literal or origin.missing or field.kind == "list"):
+            yield origin.missing or origin.written, thing.id

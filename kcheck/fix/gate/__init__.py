@@ -1,0 +1,1 @@
+"""Findings in, what is new of them out: baseline, commits, comments."""

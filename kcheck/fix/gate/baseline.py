@@ -1,0 +1,274 @@
+"""What was known before: findings that a team has taken stock of, in a file beside the settings."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.config.config import ConfigError
+from kcheck.config.today import today
+from kcheck.text.files import system
+from kcheck.text.files.boundary import contains_path
+from kcheck.text.files.tree import TERRAFORM, VARIABLES, display_path
+from kcheck.text.findings import Severity, tally, unnumbered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from kcheck.engine.linter import Result
+    from kcheck.text.findings import Finding, Identity
+
+VERSION = 1
+
+
+class BaselineEntry(NamedTuple):
+    """One known finding. It has no line and no numbers, which change; a worse severity is a new finding.
+
+    The message is for people; `about` is as of findings, and empty where another version wrote none.
+    """
+
+    rule: str
+    path: str
+    objects: tuple[str, ...]
+    message: str
+    severity: str
+    since: str
+    about: str = ""
+
+    def identity(self, name: str) -> Identity:
+        """What the finding of one of its objects is known by."""
+        return self.rule, self.path, name, self.about
+
+
+class Baseline:
+    """The entries of one file. `not_ignorable` are rules that it cannot silence.
+
+    `arguments` are the paths and flags of the run that wrote it: only with the same ones can be told what is gone.
+    """
+
+    def __init__(
+        self, path: str, entries: Iterable[BaselineEntry] = (), not_ignorable: Collection[str] = (),
+        arguments: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        self.path = path
+        self.entries = list(entries)
+        self.not_ignorable = not_ignorable
+        self.arguments = tuple(arguments)
+        self.known = tally(
+            (entry.identity(name), Severity[entry.severity.upper()]) for entry in self.entries for name in entry.objects
+        )
+
+    def with_current_names(self, findings: Iterable[Finding]) -> Baseline:
+        """The entries by the names that things have now: in a moved file, or of a version that wrote no `about`."""
+        now: dict[tuple[str, str], list[Identity]] = {}
+        there = {identity for finding in findings for identity in finding.identities}
+        for identity in sorted(there - self.known.keys()):
+            now.setdefault((identity[0], _without_place(identity[2])), []).append(identity)
+        entries = []
+        for entry in self.entries:
+            objects: dict[tuple[str, str], list[str]] = {}
+            for name in entry.objects:
+                path, called, about = entry.path, name, entry.about
+                if entry.identity(name) not in there and not about:
+                    near = now.get((entry.rule, _without_place(name)), [])
+                    moved = next((one for one in near if one[2] == name or not system.exists(path)), None)
+                    if moved is not None:
+                        near.remove(moved)
+                        _, path, called, about = moved
+                objects.setdefault((path, about), []).append(called)
+            entries += [
+                entry._replace(path=path, objects=tuple(names), about=about) for (path, about), names in objects.items()
+            ]
+        return Baseline(self.path, entries, self.not_ignorable, self.arguments)
+
+    def gone(self, result: Result, rules: Collection[str]) -> list[BaselineEntry]:
+        """The entries, or the objects of them, that a whole run of some rules would have found and did not.
+
+        What could not be decided or read is not gone.
+        """
+        if result.bugs or any(found.kind == "unreadable" for found in result.world.inputs):
+            return []
+        there = {identity for finding in result.findings for identity in finding.identities}
+        undecided = {(check.rule, check.object) for check in result.undecided}
+        missing = []
+        for entry in self.entries:
+            if entry.rule not in rules:
+                continue
+            names = [
+                name
+                for name in entry.objects
+                if (entry.rule, name) not in undecided and entry.identity(name) not in there
+            ]
+            if names:
+                missing.append(entry._replace(objects=tuple(names)))
+        return missing
+
+    def without(self, gone: Iterable[BaselineEntry]) -> Baseline:
+        """The entries without those, or those objects of them, that are gone."""
+        lost = {entry.identity(name) for entry in gone for name in entry.objects}
+        kept = []
+        for entry in self.entries:
+            names = tuple(name for name in entry.objects if entry.identity(name) not in lost)
+            if names:
+                kept.append(entry._replace(objects=names))
+        return Baseline(self.path, kept, self.not_ignorable, self.arguments)
+
+    def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: Sequence[str]) -> Baseline:
+        """The entries of what is found now below some paths, and the old ones of other places. Days are kept."""
+        tops = list(paths)
+        now = today().isoformat()
+        since = {entry.identity(name): entry.since for entry in self.entries for name in entry.objects}
+        found = [finding for finding in findings if finding.rule not in self.not_ignorable]
+        told = {identity for finding in found for identity in finding.identities}
+        entries = []
+        for entry in self.entries:
+            names = tuple(name for name in entry.objects if entry.identity(name) not in told)
+            if names and not _is_below(entry.path, tops):
+                entries.append(entry._replace(objects=names))
+        for finding in found:
+            message, severity = unnumbered(finding.message), finding.severity.word
+            objects: dict[tuple[str, str], list[str]] = {}
+            for _, path, name, about in sorted(finding.identities):
+                objects.setdefault((path, about), []).append(name)
+            for (path, about), together in objects.items():
+                day = min(since.get((finding.rule, path, name, about), now) for name in together)
+                entries.append(BaselineEntry(finding.rule, path, tuple(together), message, severity, day, about=about))
+        others = any(not _is_below(entry.path, tops) for entry in self.entries)
+        own = self.arguments if others else tuple(arguments)
+        return Baseline(self.path, sorted(entries, key=_sort_key), self.not_ignorable, own)
+
+    def dump(self) -> bytes:
+        """The file, sorted, so that it merges well."""
+        import json
+
+        folder = _home(os.path.dirname(self.path))
+        entries = [
+            {
+                "rule": entry.rule,
+                "path": entry.path,
+                "objects": list(entry.objects),
+                "message": entry.message,
+                "severity": entry.severity,
+                "since": entry.since,
+                **({"about": entry.about} if entry.about else {}),
+            }
+            for entry in self.entries
+        ]
+        data = {"version": VERSION, "folder": folder, "arguments": list(self.arguments), "findings": entries}
+        return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+
+
+def _home(folder: str) -> str:
+    """The working directory as seen from a folder, beyond its links; as it is on another drive of Windows."""
+    here = system.real_path(".")
+    with contextlib.suppress(ValueError):
+        here = os.path.relpath(here, system.real_path(folder))
+    return here.replace(os.sep, "/")
+
+
+def _sort_key(entry: BaselineEntry) -> tuple[str, ...]:
+    return entry.path, entry.rule, *entry.objects, entry.about
+
+
+def _is_below(path: str, tops: list[str]) -> bool:
+    """Whether a run over some paths would have read a file: a file of Terraform stands for its root module."""
+    return any(
+        contains_path(os.path.dirname(top) or "." if top.endswith((*TERRAFORM, *VARIABLES)) else top, path)
+        for top in tops
+    )
+
+
+def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
+    """Read a file of known findings.
+
+    Raises:
+        ConfigError: it is not there, is none, or is for runs in a folder that is not there.
+    """
+    import json
+
+    try:
+        data = json.loads(system.read(path))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; `kcheck baseline` writes it") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"{path}: not JSON: {error}; resolve the conflict, or delete the file and run `kcheck baseline`"
+        ) from error
+    if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
+        raise ConfigError(f"{path}: not a kcheck baseline; `kcheck baseline` writes one")
+    if data.get("version") != VERSION:
+        raise ConfigError(f"{path}: version {data.get('version')} is not supported; this kcheck reads {VERSION}")
+    try:
+        folder = str(data["folder"])
+        arguments = [str(text) for text in data["arguments"]]
+        entries = [_entry(item) for item in data["findings"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: not a complete kcheck baseline: {error}; `kcheck baseline` writes one") from error
+    home = os.path.join(os.path.dirname(path), folder)
+    if not system.is_folder(home):
+        raise ConfigError(
+            f"{path} was written for {os.path.normpath(home)}, which does not exist; run `kcheck baseline`"
+        )
+    if system.real_path(home) != system.real_path("."):
+        entries = [_seen_from_here(entry, home) for entry in entries]
+        arguments = [home, *arguments]  # never those of a run here
+    return Baseline(path, entries, not_ignorable, arguments)
+
+
+@cache
+def _patterns(clouds: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The parts of a name: cloud, folder or file, environment, the rest; and how another name begins in the rest."""
+    name = rf"(?:({clouds})/)?(?:([^:@\"\[]+)(@[^:]*)?:)?(.*)"
+    return re.compile(name, re.DOTALL), re.compile(rf"(/[\w-]+/)(?=(?:{clouds})/)")
+
+
+def _rename_parts(name: str, placed: Callable[[str, str, str, str], str]) -> str:
+    """An object by another name, that a function makes of its parts; so is one that is named in it."""
+    from kcheck.config.numbers.clouds import CLOUDS
+
+    whole, inner = _patterns("|".join(CLOUDS))
+    match = whole.fullmatch(name)
+    cloud, place, environment, rest = (part or "" for part in match.groups()) if match else ("", "", "", name)
+    first, *more = inner.split(rest, maxsplit=1)  # a limit of a pool is called by both
+    if more:
+        first = f"{first}{more[0]}{_rename_parts(more[1], placed)}"
+    return placed(cloud, place, environment, first)
+
+
+def _without_place(name: str) -> str:
+    """An object without the folder or file that it is of."""
+    return _rename_parts(name, lambda cloud, _, environment, rest: f"{cloud}/{environment}:{rest}")
+
+
+def _seen_from_here(entry: BaselineEntry, home: str) -> BaselineEntry:
+    """An entry of runs in another folder, as a run in this one names it."""
+
+    def path(name: str) -> str:
+        return display_path(os.path.join(system.real_path(home), name))
+
+    def placed(cloud: str, place: str, environment: str, rest: str) -> str:
+        if not cloud and not place:
+            return path(rest)  # a folder
+        place = path(place or ".")
+        if not (cloud and place == "." and not environment):
+            rest = f"{place}{environment}:{rest}"
+        return f"{cloud}/{rest}" if cloud else rest
+
+    names = tuple(_rename_parts(name, placed) for name in entry.objects)
+    return entry._replace(path=path(entry.path), objects=names)
+
+
+def _entry(item: dict[str, Any]) -> BaselineEntry:
+    names = ("rule", "path", "message", "severity", "since")
+    rule, path, message, severity, since = (item[name] for name in names)
+    objects, about = item["objects"], item.get("about", "")
+    if not isinstance(objects, list) or not all(
+        isinstance(text, str) for text in (rule, path, message, since, about, *objects)
+    ):
+        raise ValueError("an entry holds something other than strings")
+    if not isinstance(severity, str) or severity.upper() not in Severity.__members__:
+        raise ValueError(f"unknown severity {severity}")
+    return BaselineEntry(rule, path, tuple(objects), message, severity, since, about=about)

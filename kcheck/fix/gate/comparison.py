@@ -1,0 +1,110 @@
+"""Which findings count: those that are neither in the baseline nor older than a change."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcheck.config.config import ConfigError
+from kcheck.engine import linter, merging, rules
+from kcheck.text.files.tree import PathError, Tree
+from kcheck.text.findings import tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from kcheck.config.config import Config
+    from kcheck.engine.linter import Result
+    from kcheck.fix.gate.baseline import Baseline
+    from kcheck.fix.gate.git import Difference
+    from kcheck.text.findings import Finding, Identity, Severity, Tally
+
+
+class Comparison:
+    """Findings compared with a baseline, with those before a change, with both or neither.
+
+    `settings` makes the settings of the files as they were. `notes` are what the user should know.
+    """
+
+    def __init__(
+        self, paths: Sequence[str], config: Config, settings: Callable[[Mapping[str, bytes | None]], Config],
+        baseline: Baseline | None = None, difference: Difference | None = None,
+    ) -> None:  # fmt: skip
+        self._paths = list(paths)
+        self._config = config
+        self._settings = settings
+        self.baseline = baseline
+        self.difference = difference
+        self.notes: list[str] = []
+
+    def find_known(self, findings: Sequence[Finding]) -> KnownFindings:
+        """Those of the findings of a first run that do not count."""
+        base = self.baseline = self.baseline and self.baseline.with_current_names(findings)
+        now = tally((identity, finding.severity) for finding in findings for identity in finding.identities)
+        steady = self._config.severity  # then how bad they are is the settings' own
+
+        def was_there(finding: Finding, before: Mapping[Identity, Tally]) -> bool:
+            """Whether it was there with each of its objects, as often, and as bad."""
+            return all(
+                identity in before
+                and now[identity].number <= before[identity].number
+                and (finding.rule in steady or finding.severity <= before[identity].worst)
+                for identity in finding.identities
+            )
+
+        def is_known(finding: Finding) -> bool:
+            if base is not None and finding.rule not in base.not_ignorable and was_there(finding, base.known):
+                return True
+            if self.difference is None or self.difference.touches(finding):
+                return False
+            return was_there(finding, self._before)
+
+        parts = (part for finding in findings for part in finding.parts or (finding,))
+        return KnownFindings([part for part in parts if is_known(part)])
+
+    @cached_property
+    def _before(self) -> dict[Identity, Tally]:
+        """What was found before the difference, by the names that files have now."""
+        if self.difference is None:
+            return {}
+        try:
+            config = self._settings(self.difference.overlay)
+            config = replace(config, rules=self._config.rules)  # what they find first is nobody's change
+            result = linter.run(Tree(self._paths, self.difference.overlay, config.exclude, config.boundary), config)
+        except (ConfigError, PathError) as error:
+            self.notes.append(f"all findings count as new: the state before the change cannot be checked: {error}")
+            return {}
+        now = self.difference.current_identities
+        return tally((identity, f.severity) for f in result.findings for identity in now(f.identities))
+
+
+class KnownFindings:
+    """Findings that do not count."""
+
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+        self._identities: set[Identity] = set()
+        self._severities: dict[tuple[str, str], Severity] = {}
+        for finding in findings:
+            self._identities |= finding.identities
+            self._severities |= dict.fromkeys(finding.keys, finding.severity)
+
+    def contains(self, finding: Finding) -> bool:
+        """Whether it is one of them."""
+        return finding.identities <= self._identities
+
+    def contains_after_fixes(self, finding: Finding) -> bool:
+        """Whether it is one of them after fixes, which move lines and change messages, and is no worse."""
+        severities = (self._severities.get(key, -1) for key in finding.keys)
+        return self.contains(finding) or all(severity >= finding.severity for severity in severities)
+
+
+def without_known(result: Result, known: Callable[[Finding], bool]) -> Result:
+    """A result without what is known, of findings that were merged only what is new of them."""
+    left = [finding for finding in result.findings if not known(finding)]
+    parts = [part for finding in left for part in finding.parts or (finding,)]
+    new = [part for part in parts if not known(part)]
+    if len(new) < len(parts):
+        left = merging.merged(new, rules.selected(result.world.config))
+    return replace(result, findings=left, known=sum(map(known, result.findings)))

@@ -1,0 +1,148 @@
+"""Whether files that have changed can change what is found, told without reading more than needed."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.config.locations import BASELINE, NAME, PROJECT
+from kcheck.text.files import configurations, folders
+from kcheck.text.files.disk import TooLargeError
+from kcheck.text.files.patterns import matches
+from kcheck.text.files.tree import (
+    CHART,
+    HCL,
+    KERNEL,
+    KUSTOMIZATIONS,
+    MANIFESTS,
+    TERRAFORM,
+    VARIABLES,
+    Tree,
+    display_path,
+    holds_objects,
+)
+from kcheck.text.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from kcheck.config.config import Config
+    from kcheck.text.files.disk import Disk
+    from kcheck.text.text import Source
+
+SUFFIXES = (
+    *HCL, *MANIFESTS, ".json", ".tftpl", ".tpl", ".tmpl",
+    ".sh", ".conf", ".cfg", ".ini", ".env", ".properties", ".toml",
+)  # fmt: skip
+NAMES = ("Kustomization",)
+"""What a file is called that may matter: its end, or all of it."""
+_OTHERS = frozenset({
+    "mkdocs.yml", "mkdocs.yaml", "_config.yml", "antora.yml", "docker-compose.yml", "docker-compose.yaml",
+    "compose.yml", "compose.yaml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "buildspec.yml", "appveyor.yml",
+    "codecov.yml", "package.json", "package-lock.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "tsconfig.json",
+    "renovate.json", "Cargo.toml", "cliff.toml", "netlify.toml", "poetry.toml", "ruff.toml", "mypy.ini", "pytest.ini",
+    "setup.cfg", "tox.ini",
+})  # fmt: skip
+"""Files of other tools, which nobody hands to a cluster."""
+_OWN = (NAME, PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
+
+
+def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> bool:
+    """Whether one of the files is read in a run over some paths, or named by what is."""
+    unclear = unclear_files(files, disk, config.exclude, _own(config))
+    if not unclear:
+        return unclear is None
+    tree = Tree(list(paths), disk.overlay, config.exclude, config.boundary)
+    return bool(tree.units) or _is_named(unclear, tree)  # Terragrunt finds files upwards, by any name
+
+
+def unclear_files(
+    files: Iterable[str], disk: Disk, exclude: Collection[str] = (), own: Collection[str] = ()
+) -> list[str] | None:
+    """Those of the files that matter only if others name them; None if one matters in any case.
+
+    `own` are files and folders that the settings name.
+    """
+    unclear = []
+    for path in map(display_path, files):
+        if any(matches(path, pattern) for pattern in exclude):
+            continue
+        name = os.path.basename(path)
+        if name in _OWN or path.endswith((*TERRAFORM, *VARIABLES)) or any(matches(path, one) for one in own):
+            return None
+        if name.endswith(HCL) and not name.startswith("."):
+            return None
+        if not folders.is_reached(os.path.dirname(path)):
+            continue
+        if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
+            return None
+        if name.endswith(".conf") and KERNEL.search(path):
+            return None
+        if configurations.may_be(path) and configurations.kind_of(path, _read(path, disk)):
+            return None
+        if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
+            continue
+        if _is_of_chart(path, disk):
+            return None
+        unclear.append(path)
+    return unclear
+
+
+def _own(config: Config) -> set[str]:
+    """The files and folders that the settings name, and those that the settings are in."""
+    places = (place.rpartition(":")[0] for place in config.places.values())
+    return {*(path for _, path in config.files()), *filter(None, places)}
+
+
+def _read(path: str, disk: Disk) -> bytes:
+    try:
+        return disk.read(path) or b""
+    except TooLargeError:  # then nobody reads it
+        return b""
+
+
+def _is_of_chart(path: str, disk: Disk) -> bool:
+    """Whether a file is below a folder that is a chart."""
+    folder = os.path.dirname(path)
+    while folder not in ("", os.sep) and folder != os.path.dirname(folder):
+        if disk.is_file(os.path.join(folder, CHART)):
+            return True
+        folder = os.path.dirname(folder)
+    return False
+
+
+_PIECE = regex(r"\$\{[^{}]*\}|\*+")
+
+
+def _is_named(paths: list[str], tree: Tree) -> bool:
+    """Whether Terraform, a kustomization or a manifest has the name of a file in it, or may work it out."""
+    names = [os.path.basename(path).encode() for path in paths]
+    terraform = [source for folder in tree.folders for source in folder.terraform]
+    others = [*tree.manifests, *filter(None, map(tree.source, tree.kustomizations))]
+    if any(name in source.data for source in (*terraform, *others) for name in names):
+        return True
+    return any(_may_name(source, path) for source in terraform for path in paths)
+
+
+def _may_name(source: Source, path: str) -> bool:
+    """Whether Terraform has an expression that may be the name of a file."""
+    from kcheck.text.syntax.hcl.scan import computed_paths
+
+    texts = computed_paths(source.data)
+    return texts is None or any(_may_be_path(text, path, source) for text in texts)
+
+
+def _may_be_path(text: str, path: str, source: Source) -> bool:
+    """Whether a path may be what a text with computed parts or stars says: told by the steps that are written."""
+    parts = _PIECE.split(text.rpartition("../")[2])
+    if not re.search(".*".join(map(re.escape, parts)) + "$", f"/{path}"):
+        return False
+    bare = not re.search(r"\w", "".join(parts).rpartition(".")[0])
+    own = bare and (text.startswith("${path.module}") or not text.startswith("${"))  # its folder, or one below
+    return not own or path.startswith(_folder(source))
+
+
+def _folder(source: Source) -> str:
+    folder = os.path.dirname(source.path)
+    return f"{folder}/" if folder else ""

@@ -1,0 +1,89 @@
+"""The cluster of each manifest, or the candidates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcheck.model import NOWHERE, Candidates
+from kcheck.text.files.patterns import matches
+from kcheck.text.text import leading
+from kcheck.text.values import Known, Origin, Unknown, known
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcheck.config.config import Config
+    from kcheck.model import Cluster, Inventory, Thing
+
+_SETTING = "choose with `manifests:` under `clusters:` in kcheck.yaml"
+_SHOWN = 3
+"""So many clusters are named where one of them is meant."""
+
+
+def assign_clusters(inventory: Inventory, config: Config) -> None:
+    """Say on which cluster each workload, add-on and autoscaler runs, or may run."""
+    roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
+    by_path: dict[str, Cluster | Candidates] = {}
+
+    def home(thing: Thing) -> Cluster | Candidates:
+        path = f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
+        if path not in by_path:
+            by_path[path] = _home(path, roots, config)
+        return inventory.cluster_of.get(thing) or by_path[path]
+
+    for thing in inventory.deployed_things():
+        found = home(thing)
+        if isinstance(found, Candidates):
+            inventory.candidates_of[thing] = found
+        else:
+            inventory.cluster_of[thing] = found
+    for i, autoscaler in enumerate(inventory.autoscalers):
+        if not isinstance(autoscaler.cluster, Unknown):
+            continue
+        found, place = home(autoscaler), Origin((autoscaler.place,))
+        if not isinstance(found, Candidates):
+            inventory.autoscalers[i] = replace(autoscaler, cluster=Known(found, place))
+        elif not autoscaler.managed:
+            inventory.autoscalers[i] = replace(autoscaler, cluster=Unknown(found.reason, place))
+            inventory.candidates_of[inventory.autoscalers[i]] = found
+
+
+def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config) -> Cluster | Candidates:
+    """The cluster from the settings, else the only one, else the one in the nearest folder."""
+    folders = path.split("/")[:-1]
+    for environment in config.environments:
+        if any(matches(path, pattern) for pattern in environment.manifests):
+            wanted = (environment.root, environment.name)
+            own = [cluster for cluster, _ in roots if (cluster.root, cluster.environment) == wanted]
+            if not own:
+                way = "correct its `root:` in kcheck.yaml"
+                return Candidates((), f"kcheck.yaml gives {path} to {environment.root}, which has no cluster", way)
+            return own[0] if len(own) == 1 else _one_of(path, own)
+    shared = [leading(folders, steps) for _, steps in roots]
+    most = max(shared, default=0)
+    best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
+    if len(best) == 1:
+        return best[0]
+    # all files of the first folder that no root shares have the same candidates
+    where = "/".join(folders[: most + 1]) + "/" if len(folders) > most else path
+    return _one_of(where, best) if best else NOWHERE
+
+
+def _one_of(where: str, clusters: list[Cluster]) -> Candidates:
+    """Several clusters that something may be on."""
+    for names in (
+        [known(cluster.name) or "" for cluster in clusters],
+        [cluster.root for cluster in clusters],
+        [cluster.id for cluster in clusters],
+    ):
+        if "" not in names and len(set(names)) == len(names):
+            break
+    left = len(names) - _SHOWN
+    named = [*names[:_SHOWN], f"{left:,} others"] if left > 1 else names
+    what = f"{where} may run on {', '.join(named[:-1])} or {named[-1]}"
+    apart = len({(cluster.root, cluster.environment) for cluster in clusters}) > 1
+    return Candidates(
+        tuple(clusters), what, _SETTING if apart else "one root module creates them, so kcheck.yaml cannot choose"
+    )

@@ -1,0 +1,270 @@
+"""Cluster autoscalers that run as workloads, with their flags in every form."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import flags
+from kcheck.kubernetes import flags as arguments
+from kcheck.kubernetes.workloads.jobs import containers, pod_spec
+from kcheck.kubernetes.workloads.scalars import scalar, written
+from kcheck.model import NOTHING, Autoscaler, Flag
+from kcheck.text.path_steps import Item
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.units import as_text, quantity, seconds, whole_number
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.config.numbers.flags import Release
+    from kcheck.kubernetes.flags import Argument
+    from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release as HelmRelease
+    from kcheck.text.text import Span
+
+NAME = "cluster-autoscaler"
+_IMAGE = regex(rf"/{NAME}(?:-(?:amd64|arm64|s390x|kwok))?$")
+"""Its images: of all architectures, of one, and the one that the core's repository builds for tests."""
+_FLAGS: dict[str, tuple[str, ...]] = {
+    "max_unready_nodes": ("ok-total-unready-count",),
+    "max_unready_percentage": ("max-total-unready-percentage",),
+    "bulk_delete": ("max-scale-down-parallelism", "max-empty-bulk-delete"),
+    "unneeded_time": ("scale-down-unneeded-time",),
+    "unready_time": ("scale-down-unready-time",),
+    "delay_after_add": ("scale-down-delay-after-add",),
+    "delay_after_delete": ("scale-down-delay-after-delete",),
+    "delay_after_failure": ("scale-down-delay-after-failure",),
+    "scan_interval": ("scan-interval",),
+    "new_pod_delay": ("new-pod-scale-up-delay",),
+    "provision_time": ("max-node-provision-time",),
+    "expander": ("expander",),
+    "scale_down": ("scale-down-enabled",),
+    "client_qps": ("kube-client-qps",),
+    "max_nodes": ("max-nodes-total",),
+    "max_cores": ("cores-total",),
+    "max_memory": ("memory-total",),
+    "scale_up_nodes": ("max-nodes-per-scaleup",),
+    "binpacking_time": ("max-nodegroup-binpacking-duration",),
+    "balance": ("balance-similar-node-groups",),
+    "skip_local_storage": ("skip-nodes-with-local-storage",),
+    "skip_system_pods": ("skip-nodes-with-system-pods",),
+    "skip_custom_controllers": ("skip-nodes-with-custom-controller-pods",),
+    "grace": ("max-graceful-termination-sec",),
+    "priority_cutoff": ("expendable-pods-priority-cutoff",),
+}
+"""Field of the model -> flags that say it, newest first."""
+
+
+def of_object(item: Object) -> Iterator[Autoscaler]:
+    """The cluster autoscalers that an object runs; their folder decides their cluster."""
+    for container in containers(pod_spec(item)):
+        image = written(container, "image")
+        by_image = isinstance(image, Known) and _IMAGE.search(_repository(image.value))
+        if by_image or _runs_it(container):  # a mirror may call it otherwise
+            yield _of_container(item, container, image)
+
+
+def _runs_it(container: yaml.Node) -> bool:
+    """Whether a container runs the autoscaler by its command, or has a flag that nothing else has."""
+    return arguments.runs(container, NAME) or any(flag.name.value == _OWN for flag in arguments.read(container))
+
+
+_OWN = "node-group-auto-discovery"
+
+
+def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
+    """The cluster autoscaler that a release of its chart runs: flags are `extraArgs`, then `customArgs`."""
+    if not equals(release.chart, NAME):
+        return
+    identity = f"{release.place.source.path}:{release.address}"
+    version = _chart_version(release)
+    found = []
+    for key, place in sorted(release.names("extraArgs").items()):
+        value = mapped(release.scalar("extraArgs", key), as_text)
+        if isinstance(value, Unset):  # null takes a flag away
+            continue
+        name = key.partition("_")[0]  # the rest of a key tells flags of the same name apart
+        written = Known(name, Origin((place,), literal=place.text.strip("\"'") == name))
+        found.append(Flag(f"{identity}/{key}", place, written, value, version))
+    custom, gap = release.items("customArgs")
+    found += _flags_set(arguments.parse(custom), identity, version)
+    request, limit = (release.scalar("resources", key, "cpu") for key in ("requests", "limits"))
+    cpu = _cpus(request, limit)
+    yield _autoscaler(
+        identity, release.place, version=version, found=found, absent=lambda flag: _unset(release, flag), gap=gap,
+        cpu=cpu,
+    )  # fmt: skip
+
+
+def _unset(release: HelmRelease, flag: str) -> Origin:
+    """The place for a missing flag of a release: where it is null, beside others, or with their map."""
+    old = release.scalar("extraArgs", flag)
+    if isinstance(old, Unset) and old.origin.literal:
+        return old.origin
+    maps = (yaml.get(tree, "extraArgs") for tree in reversed(release.trees))
+    own = next((node for node in maps if isinstance(node, yaml.Mapping)), None)
+    place = Origin((release.place,))
+    if own is not None:
+        return replace(place, missing=Missing(own.span, (flag,)))
+    if release.room and (not release.trees or any(path[0] == "extraArgs" for path in release.sets if path)):
+        return replace(place, missing=release.room.below(Item(f"extraArgs.{flag}")).below("value"))
+    why = "" if release.trees else "the release has no values to add to"
+    room = release.trees[-1].span if release.trees else release.place
+    return replace(place, missing=Missing(room, ("extraArgs", flag)), why=why)
+
+
+def _chart_version(release: HelmRelease) -> Value[str]:
+    """The autoscaler version of a release: its image's, else its chart's."""
+    tag = release.scalar("image", "tag")
+    if not isinstance(tag, Unset):
+        return mapped(tag, str)
+    if not isinstance(release.version, Known):
+        why = "the version of the chart is not known"
+        return Unknown(release.version.reason if isinstance(release.version, Unknown) else why, release.version.origin)
+    minor = flags.chart_minor(release.version.value)
+    if minor is None:
+        why = f"the autoscaler version in chart version {release.version.value} is not known"
+        return Unknown(why, release.version.origin)
+    return Known(f"1.{minor}", Origin(release.version.origin.spans))
+
+
+def _repository(image: str) -> str:
+    """An image without its tag and digest, with a slash before it."""
+    path, _, name = image.partition("@")[0].rpartition("/")
+    return f"{path}/{name.partition(':')[0]}"
+
+
+def _image_version(image: Value[str]) -> Value[str]:
+    """The autoscaler version of an image: its tag, if it is a version."""
+    if not isinstance(image, Known):
+        return Unknown(reason_of(image), image.origin)
+    tag = image.value.partition("@")[0].rpartition("/")[2].partition(":")[2]
+    if "autoscaler" not in _repository(image.value):
+        return Unknown(f"the autoscaler version in `{image.value}` is not known", image.origin)
+    return Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
+
+
+def _of_container(item: Object, container: yaml.Node, image: Value[str]) -> Autoscaler:
+    version = _image_version(image)
+    identity = f"{item.owner_path}:{item.kind}/{NAME}"
+    found = list(_flags_set(arguments.read(container), identity, version))
+    given = yaml.get(container, "args") or yaml.get(container, "command")
+    last = given.items[-1] if isinstance(given, yaml.Sequence) and given.items else None
+    room, why = item.span, "there is no list of arguments to add to"
+    if given is not None and last is not None and not isinstance(last, yaml.Computed):
+        room, why = given.span, ""
+
+    def absent(flag: str) -> Origin:
+        return Origin((item.span,), missing=Missing(room, (f"--{flag}",)), why=why)
+
+    request, limit = (scalar(container, "resources", key, "cpu") for key in ("requests", "limits"))
+    cpu = _cpus(request, limit)
+    return _autoscaler(
+        identity, item.span, version=version, found=found, absent=absent, gap=arguments.gap(container), cpu=cpu
+    )
+
+
+def _cpus(request: Value[object], limit: Value[object]) -> tuple[Value[int], Value[int]]:
+    """CPU request and limit of the autoscaler; a limit alone is also a request."""
+    asked = request if isinstance(limit, Unset) or not isinstance(request, Unset) else limit
+    return _cpu(asked), _cpu(limit)
+
+
+def _cpu(found: Value[object]) -> Value[int]:
+    if not isinstance(found, Known):
+        return found
+    try:
+        return Known(int(quantity(str(found.value)) * 1000), found.origin)
+    except ValueError as error:
+        return Unknown(str(error), found.origin)
+
+
+def _autoscaler(
+    identity: str, place: Span, version: Value[str], found: list[Flag], absent: Callable[[str], Origin],
+    gap: str = "", cpu: tuple[Value[int], Value[int]] = (NOTHING, NOTHING),
+) -> Autoscaler:  # fmt: skip
+    """An autoscaler with its flags. `absent` is the place of a new flag, `gap` why one may be missing."""
+    written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
+    own = flags.release(known(version) or "")
+    fields = {name: _field(name, written, absent, place, own, gap) for name in _FLAGS}
+    owner: Unknown = Unknown("its cluster is not known")
+    return Autoscaler(
+        identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found), cpu=cpu[0],
+        cpu_limit=cpu[1],
+    )  # fmt: skip
+
+
+def _flags_set(found: Iterable[Argument], owner: str, version: Value[str]) -> Iterator[Flag]:
+    for flag in found:
+        yield Flag(f"{owner}/{flag.name.value}", flag.span, flag.name, flag.value, version)
+
+
+def _field(
+    name: str, written: dict[str, Flag], absent: Callable[[str], Origin], place: Span, own: Release | None, gap: str
+) -> Value[Any]:
+    """The value of a field: the first flag that is set, else the default of the version."""
+    names = _FLAGS[name]
+    convert = _CONVERT.get(name) or _CONVERT[flags.flags()[names[0]]["type"]]
+    flag = next((written[flag] for flag in names if flag in written), None)
+    if flag is not None and isinstance(flag.value, Unknown):
+        return flag.value
+    if flag is None and gap:
+        return Unknown(gap, Origin((place,)))
+    if flag is not None and isinstance(flag.value, Known):
+        try:
+            return Known(convert(flag.value.value), flag.value.origin)
+        except ValueError as error:
+            return Unknown(f"--{known_name(flag)}: {error}", flag.value.origin)
+    default = flags.default(names[0], own.minor if own else None)
+    usable = [flag for flag in names if flags.known_to(flag, own)]
+    origin = Origin((place,))
+    if default is None:
+        return Unknown(f"the default of --{names[0]} depends on the version, which is not known", origin)
+    return Known(convert(as_text(default)), absent(usable[0]) if usable else replace(origin, within=(f"--{names[0]}",)))
+
+
+def known_name(flag: Flag) -> str:
+    """The flag's name for messages."""
+    return flag.name.value if isinstance(flag.name, Known) else "?"
+
+
+def _whole(text: str) -> int:
+    number = whole_number(text.removeprefix("-"))
+    if number is None:
+        raise ValueError(f"`{text}` is not a whole number")
+    return -number if text.startswith("-") else number
+
+
+def _number(text: str) -> int:
+    try:
+        return int(Fraction(text))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"`{text}` is not a number") from None
+
+
+def _switch(text: str) -> bool:
+    # as Go reads one: https://pkg.go.dev/strconv#ParseBool
+    for value, spellings in ((True, ("1", "t", "true")), (False, ("0", "f", "false"))):
+        if text.lower() in spellings:
+            return value
+    raise ValueError(f"`{text}` is neither true nor false")
+
+
+def _most(text: str) -> int:
+    least, sign, most = text.partition(":")
+    if not sign:
+        raise ValueError(f"`{text}` is not a minimum and a maximum such as 0:1000")
+    _whole(least)
+    return _whole(most)
+
+
+_CONVERT: dict[str, Callable[[str], int | str | bool]] = {
+    "int": _whole, "float": _number, "duration": seconds, "string": str, "bool": _switch, "max_cores": _most,
+    "max_memory": _most,
+}  # fmt: skip
+"""How the text of a flag is read: by its type, or by the field of the model that it says."""

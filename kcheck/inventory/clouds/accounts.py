@@ -1,0 +1,58 @@
+"""The account and the region of a cluster, as its resource and its provider say them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from kcheck.inventory.clouds.reader import text_of
+from kcheck.terraform import providers
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value
+
+if TYPE_CHECKING:
+    import re
+
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.inventory.clouds.reader import Reader
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.text import Span
+
+
+class Place(TypedDict, total=False):
+    """The fields of a cluster that say where it is."""
+
+    account: Value[str]
+    region: Value[str]
+    group: Value[str]
+    network_id: Value[str]
+
+
+def provider(reader: Reader, instance: Instance) -> Fields | None:
+    """The settings of the provider of a resource; None without a provider block."""
+    record = providers.provider_block(instance, reader.root)
+    if record is None:
+        return None
+    kind = instance.block.labels[0].partition("_")[0]
+    return reader.fields(f"provider.{kind}", record)
+
+
+def first(place: Span, why: str, *values: Value[str]) -> Value[str]:
+    """The first value that is set to more than an empty text; without one it is unknown why."""
+    for value in values:
+        if isinstance(value, Unknown) or (isinstance(value, Known) and value.value):
+            return value
+    return Unknown(why, Origin((place,)))
+
+
+def proper(value: Value[str], pattern: re.Pattern[str], samples: tuple[str, ...] = ()) -> Value[str]:
+    """The value, if the cloud can have such: examples have placeholders or `samples` in its place."""
+    if isinstance(value, Known) and (value.value in samples or not pattern.fullmatch(value.value)):
+        return Unknown(f"`{value.value}` is a placeholder", value.origin)
+    return value
+
+
+def of_role(role: Value[str], pattern: re.Pattern[str]) -> Value[str]:
+    """The account in the name of a role, of which other parts may be unknown; the first group of the pattern."""
+    found = pattern.match(text_of(role) or "")
+    if found is not None:
+        return Known(found[1], role.origin or Origin(()))
+    return role if isinstance(role, Unknown) else Unset(role.origin)

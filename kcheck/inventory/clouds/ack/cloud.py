@@ -1,0 +1,107 @@
+"""ACK: the behaviour of its clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers import profiles
+from kcheck.inventory.clouds.cloud import Cloud, Limit, Reference
+from kcheck.text.interval import Interval
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unknown, equals, known, mapped, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from kcheck.config.numbers.profiles import ProfileValue
+    from kcheck.config.numbers.reserved import Node, Reserved
+    from kcheck.model import Autoscaler, Cluster, Inventory, NodePool
+    from kcheck.terraform.module import Module
+    from kcheck.text.values import Value
+
+
+_SIZE = regex(r"-(?:c\d+g\d+|\d+x)$")
+
+
+class Ack(Cloud):
+    """Alibaba Cloud Container Service for Kubernetes."""
+
+    name = "ack"
+    reservation_ids = r"eap-\w+"
+    node_ids = "alicloud://"
+    gpu_labels = ("aliyun.accelerator/",)
+    resources = ("alicloud_cs_",)
+    beside = ("alicloud_vpc", "alicloud_vswitch")
+    references = (
+        Reference("vpc_id", ("alicloud_vpc",)),
+        Reference("vswitch_ids", ("alicloud_vswitch",), many=True),
+        Reference("worker_vswitch_ids", ("alicloud_vswitch",), many=True),
+        Reference("pod_vswitch_ids", ("alicloud_vswitch",), many=True),
+        Reference("cluster_id", ("alicloud_cs_managed_kubernetes", "alicloud_cs_kubernetes")),
+    )
+    picks_service_range = True
+
+    def gpu_family(self, family: str) -> str:
+        """The family without the size of its machines: gn7i for gn7i-c16g1 and gn7i-2x."""
+        return _SIZE.sub("", family)
+
+    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
+        """Read the clusters of root modules."""
+        from kcheck.inventory.clouds import reservations
+        from kcheck.inventory.clouds.ack import reader
+
+        reader.read(roots, inventory)
+        reservations.read(self.name, "alicloud_ecs_capacity_reservation", roots, inventory)
+
+    def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
+        """Those of the edition, of the network plugin, of a basic security group."""
+        tier, plugin = cluster.tier, cluster.network_plugin
+        if equals(tier, "ack.standard"):
+            text = "the limit of an ACK Basic cluster, which cannot be raised"
+            yield Limit("cluster-limit", "basic.nodes", tier, text)
+            return
+        if equals(plugin, "flannel"):
+            most = numbers["flannel.ceiling"].value
+            text = f"one route of the VPC per node; up to {most:,} on request"
+            yield Limit("flannel-routes", "flannel.nodes", plugin, text)
+            yield Limit("cluster-limit", "flannel.ceiling", plugin, "the quota cannot be raised further")
+        elif equals(plugin, "terway"):
+            text = f"the default; up to {numbers['terway.ceiling'].value:,} on request"
+            yield Limit("cluster-limit", "terway.nodes", plugin, text)
+            yield Limit("cluster-limit", "terway.ceiling", plugin, "the quota cannot be raised further")
+        if equals(plugin, "terway") and equals(cluster.security_group, "basic"):
+            yield self._security_group(cluster, numbers)
+        if not isinstance(tier, Known):
+            yield Limit("cluster-limit", "basic.nodes", tier, unknown=reason_of(tier))
+
+    def _security_group(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Limit:
+        """The addresses of a basic security group, of nodes and of their pods."""
+        entry, least = numbers["security_group.basic"], numbers["terway.least_pod_addresses"].number
+        most = least + profiles.settings(self.name)["terway.idle_pool"].number
+        nodes = Interval(entry.number // (1 + most), entry.number // (1 + least))
+        text = f"{entry.number:,} addresses, of which a node takes {1 + least} to {1 + most} with one pod"
+        return Limit("security-group", "security_group.basic", cluster.security_group, text, nodes)
+
+    def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
+        """The rating of the Cluster Autoscaler; the other engine has none."""
+        own = list(autoscalers)
+        if not any(equals(one.profile, "cluster-autoscaler") for one in own):
+            return None
+        text = "ACK's rating for its Cluster Autoscaler, per pool"
+        return Limit("engine", "autoscaler.nodes", own[0].profile, text)
+
+    def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
+        """All of them where the cluster has the add-on that attaches them to its nodes, else none."""
+        cluster = known(pool.cluster)
+        if cluster is None:
+            return Unknown(f"the cluster of {pool.display_name} is not read", Origin((pool.place,)))
+        return mapped(cluster.fabric_addon, lambda there: most if there else 0)
+
+    def reserved(self, node: Node) -> Reserved:
+        """What ACK reserves at most."""
+        from kcheck.inventory.clouds.ack import reserved
+
+        return reserved.of_node(node)
+
+
+CLOUD = Ack()

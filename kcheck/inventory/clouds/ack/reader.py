@@ -1,0 +1,394 @@
+"""ACK clusters, node pools and vSwitches from alicloud resources."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers import fabrics, machines, profiles
+from kcheck.inventory.clouds import container_runtime
+from kcheck.inventory.clouds.ack import addresses as arithmetic
+from kcheck.inventory.clouds.ack import location
+from kcheck.inventory.clouds.reader import (
+    Reader,
+    gpu_of,
+    gpus_of,
+    joined_ranges,
+    or_default,
+    read_all,
+    resolve_reference,
+    taint_form,
+    taints_of,
+    text_reference,
+    unresolved_reference,
+    why_missing,
+)
+from kcheck.model import (
+    NOTHING,
+    Addresses,
+    Autoscaler,
+    Cluster,
+    Kubelet,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    PodRange,
+    Scheduling,
+    Size,
+    Subnet,
+    Surge,
+    System,
+    Upgrade,
+)
+from kcheck.text import scalars
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.model import Inventory
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.values import Record
+
+CLOUD = "ack"
+CLUSTER = "alicloud_cs_managed_kubernetes"
+DEDICATED = "alicloud_cs_kubernetes"
+ADDON = "alicloud_cs_kubernetes_addon"
+INLINE_ADDON = "alicloud_cs_managed_kubernetes.addons"
+WORKERS = "alicloud_cs_managed_kubernetes.workers"
+POOL = "alicloud_cs_kubernetes_node_pool"
+AUTOSCALER = "alicloud_cs_autoscaling_config"
+SUBNET = "alicloud_vswitch"
+NETWORK = "alicloud_vpc"
+MORE = "alicloud_vpc_ipv4_cidr_block"
+
+
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the ACK clusters of root modules to the inventory."""
+    read_all([_Ack(root) for root in roots], inventory)
+
+
+class _Ack(Reader):
+    """Reads one root module."""
+
+    def __init__(self, root: Module) -> None:
+        super().__init__(CLOUD, root, (POOL,))
+
+    # --- networks and vSwitches
+
+    def networks(self) -> None:
+        more: dict[str, list[Value[str]]] = {}
+        for instance in self.root.instances(MORE):
+            fields = self.fields(MORE, instance)
+            datum = fields.raw("network")
+            symbol = datum.symbol if isinstance(datum, Unknown) else None
+            if symbol is not None:
+                more.setdefault(symbol.address, []).append(fields.text("cidr"))
+        for instance in self.root.instances(NETWORK):
+            fields = self.fields(NETWORK, instance)
+            cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
+            self.network(instance, fields.text("name"), joined_ranges(cidrs))
+
+    def subnets(self) -> None:
+        for instance in self.root.instances(SUBNET):
+            fields = self.fields(SUBNET, instance)
+            found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
+            network = found if found is not None else unresolved_reference(fields.text("network"), "VPC")
+            self.subnet(
+                instance.address, instance.span, fields.text("name"), fields.text("cidr"), network,
+                zone=fields.text("zone"),
+            )  # fmt: skip
+
+    @cached_property
+    def subnets_by_address(self) -> dict[str, Subnet]:
+        """The vSwitches by what refers to them."""
+        return {subnet.address: subnet for subnet in self.found.subnets}
+
+    # --- clusters
+
+    def clusters(self) -> None:
+        addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
+        for kind in (CLUSTER, DEDICATED):
+            for instance in self.root.instances(kind):
+                fields = self.fields(kind, instance)
+                names = [*self._addons(instance), *self._addons_of(instance, addons)]
+                self._cluster(instance, fields, names)
+
+    def _addons(self, instance: Instance) -> Iterator[Value[str]]:
+        nested = instance.blocks("addons")
+        if isinstance(nested, Unknown):
+            yield nested
+            return
+        for record in nested:
+            addon = self.fields(INLINE_ADDON, record)
+            if not known(addon.flag("disabled")):
+                yield addon.text("name")
+
+    def _addons_of(self, cluster: Instance, addons: list[Fields]) -> Iterator[Value[str]]:
+        for addon in addons:
+            datum = addon.raw("cluster")
+            if isinstance(datum, Unknown) and datum.symbol is not None and datum.symbol.address == cluster.address:
+                yield addon.text("name")
+
+    def _cluster(self, instance: Instance, fields: Fields, addons: list[Value[str]]) -> None:
+        place = Origin((instance.span,))
+        dedicated = fields.resource == DEDICATED
+        cluster = Cluster(
+            self.identity(instance.address),
+            instance.span,
+            CLOUD,
+            instance.address,
+            self.folder,
+            self.gap,
+            name=fields.text("name"),
+            environment=self.root.environment,
+            version=fields.text("version"),
+            provisioned=fields.flag("auto_mode"),
+            tier=Known("dedicated", place) if dedicated else fields.text("tier"),
+            network_plugin=_plugin(fields, addons),
+            fabric_addon=_fabric_addon(addons, place),
+            service_cidr=fields.text("service_cidr"),
+            api_ranges=_api_ranges(fields),
+            security_group=_security_group(fields),
+            pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
+            subnet_ids=fields.texts("subnets"),
+            **location.of_cluster(self, instance),
+        )
+        self.found.clusters.append(cluster)
+        if known(cluster.network_plugin) != "terway":
+            pod_range = PodRange(
+                f"{cluster.id}/pods", instance.span, CLOUD, instance.address, self.folder, self.gap, name=cluster.name,
+                cidr=fields.text("pod_cidr"), block=fields.number("node_mask"),
+            )  # fmt: skip
+            self.ranges[cluster.id] = pod_range
+            self.found.ranges.append(pod_range)
+        self._workers(instance, Known(cluster, place))
+
+    def _workers(self, instance: Instance, owner: Value[Cluster]) -> None:
+        """The workers that old code writes in the cluster."""
+        fields = self.fields(WORKERS, instance)
+        if isinstance(fields.number("count"), Unset):
+            return
+        place, size = Origin((instance.span,)), fields.number("count")
+        scale = Size(Known(value=False, origin=place), size, size)
+        self._pool(fields, instance, f"{instance.address}.workers", owner, Known("workers", place), scale)
+
+    # --- pools
+
+    def pools(self) -> None:
+        for instance in self.pool_instances[POOL]:
+            fields = self.fields(POOL, instance)
+            owner = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER)) or resolve_reference(
+                fields.raw("cluster"), self.by_reference(Cluster, DEDICATED)
+            )
+            cluster: Value[Cluster] = (
+                owner if owner is not None else unresolved_reference(fields.text("cluster"), "cluster")
+            )
+            scaled = self._scaled(instance, fields)
+            size = Size(scaled, *_sizes(fields, scaled))
+            self._pool(fields, instance, instance.address, cluster, fields.text("name"), size)
+        for instance in self.root.instances(AUTOSCALER):
+            self._autoscaler(instance)
+
+    def _scaled(self, instance: Instance, fields: Fields) -> Value[bool]:
+        """Whether a pool is autoscaled: a block without `enable` says so."""
+        nested = instance.blocks("scaling_config")
+        if isinstance(nested, Unknown):
+            return nested
+        if not nested:
+            return Known(value=False, origin=Origin((instance.span,)))
+        return fields.flag("scaling")
+
+    def _pool(
+        self, fields: Fields, instance: Instance, address: str, owner: Value[Cluster], name: Value[str], size: Size
+    ) -> None:
+        types = fields.texts("instance_types")
+        inside = fields.resource == POOL
+        form = taint_form(instance, "taints")
+        pool = NodePool(
+            self.identity(address),
+            instance.span,
+            address,
+            owner,
+            name,
+            self.folder,
+            size=size,
+            upgrade=Upgrade(
+                surge=Known(Surge(), Origin((instance.span,))),
+                rolling=mapped(fields.number("max_unavailable"), Surge) if inside else NOTHING,
+            ),
+            machine=fields.record_of(
+                Machine, gpu=gpu_of(CLOUD, types), gpus=gpus_of(CLOUD, types), image_disk=fields.number("data_disk")
+            ),
+            addresses=self._addresses(fields, types, known(owner), Origin((instance.span,))),
+            market=_market(fields, instance) if inside else fields.record_of(Market),
+            scheduling=(
+                Scheduling(_labels(instance), taints_of(instance, "taints"), form)
+                if inside
+                else Scheduling(taint_form=form)
+            ),
+            placement=fields.record_of(Placement),
+            system=fields.record_of(System, hub_mirror=container_runtime.registry_mirrors(instance)),
+            kubelet=fields.record_of(Kubelet) if inside else Kubelet(),
+        )
+        self.found.pools.append(pool)
+
+    def _addresses(
+        self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin
+    ) -> Addresses:
+        subnets = self.resolve_list(fields.raw("subnets"), self.subnets_by_address, "vSwitch")
+        pod_range = self.ranges.get(cluster.id) if cluster else None
+        return Addresses(
+            subnets,
+            self.candidates(subnets, fields.raw("subnets"), self.subnets_by_address),
+            Known(value=False, origin=place),
+            self._max_pods(fields, types, cluster) if fields.resource == POOL else NOTHING,
+            pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+            pod_addresses=Known(_pod_addresses(), place),
+            pod_range=Known(pod_range, place) if pod_range else Unset(place),
+            subnet_ids=fields.texts("subnets"),
+            own=_own_addresses(types, cluster, place),
+        )
+
+    def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
+        """Maximum pods of a node: by its interfaces with Terway, by its block with Flannel."""
+        plugin = known(cluster.network_plugin) if cluster else None
+        if plugin == "terway":
+            found = [machines.interfaces(CLOUD, name) for name in known(types) or ()]
+            if not found or None in found:
+                return Unknown("the interfaces of its instance types are not known", types.origin)
+            return mapped(types, lambda _: min(arithmetic.terway_pods(*one) for one in found if one))
+        written = fields.number("max_pods")
+        pod_range = self.ranges.get(cluster.id) if cluster else None
+        block = pod_range.block if pod_range else NOTHING
+        return mapped(block, lambda prefix: 1 << (32 - prefix)) if isinstance(written, Unset) else written
+
+    def _autoscaler(self, instance: Instance) -> None:
+        fields = self.fields(AUTOSCALER, instance)
+        owner = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
+        self.found.autoscalers.append(
+            fields.record_of(
+                Autoscaler,
+                self.identity(instance.address),
+                instance.span,
+                owner if owner is not None else unresolved_reference(fields.text("cluster"), "cluster"),
+                "ack",
+            )
+        )
+
+
+def _market(fields: Fields, record: Record) -> Market:
+    spot = mapped(fields.text("bid"), lambda strategy: strategy != "NoSpot")
+    own = fields.text("reservation")
+    return fields.record_of(
+        Market, spot=spot, price_caps=_caps(record), reservation=text_reference(own), reservation_id=own
+    )
+
+
+def _labels(record: Record) -> Value[dict[str, str]]:
+    """The labels that nested blocks give to the nodes of a pool."""
+    return _pairs(record, "labels", "key", "value")
+
+
+def _caps(record: Record) -> Value[dict[str, str]]:
+    """The spot price cap of each machine type; unset if not written."""
+    found = _pairs(record, "spot_price_limit", "instance_type", "price_limit")
+    return found if not isinstance(found, Known) or found.value else Unset(record.absent(("spot_price_limit",)))
+
+
+def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, str]]:
+    """Nested key-value blocks as a map; unknown if a part is."""
+    nested = record.blocks(kind)
+    if isinstance(nested, Unknown):
+        return nested
+    found = {}
+    for one in nested:
+        name, text = one.entry(key), one.entry(value)
+        unknown = next((part for part in (name, text) if isinstance(part, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        plain = text.value if isinstance(text, Known) else None
+        try:
+            found[str(name.value) if isinstance(name, Known) else ""] = (
+                "" if plain is None else scalars.to_string(plain)
+            )
+        except scalars.EvaluationError as error:
+            return Unknown(f"`{value}`: {error}", Origin((one.span,)))
+    return Known(found, Origin(((*nested, record)[0].span,)))
+
+
+def _pod_addresses() -> tuple[int, int]:
+    """Addresses that a node with one pod takes from pod vSwitches, idle ones included."""
+    least = profiles.limits(CLOUD)["terway.least_pod_addresses"].number
+    return least, least + profiles.settings(CLOUD)["terway.idle_pool"].number
+
+
+def _sizes(fields: Fields, scaled: Value[bool]) -> tuple[Value[int], Value[int]]:
+    """Minimum and maximum of an autoscaled pool, or the size of another."""
+    if not isinstance(scaled, Known):
+        why = Unknown(why_missing(scaled, "scaling_config"), scaled.origin)
+        return why, why
+    names = ("min", "max") if scaled.value else ("count", "count")
+    what = "scaling_config.max_size" if scaled.value else "desired_size"
+    first, second = (
+        or_default(fields.number(name), lambda origin: Unknown(f"{what} is not set", origin)) for name in names
+    )
+    return first, second
+
+
+def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:
+    """The network plugin: by add-on, else by the pods' range or vSwitches."""
+    for addon in addons:
+        name = known(addon) or ""
+        if "flannel" in name or "terway" in name:
+            return Known("flannel" if "flannel" in name else "terway", addon.origin or Origin(()))
+    for name, field in (("terway", "pod_subnets"), ("flannel", "pod_cidr")):
+        raw = fields.raw(field)
+        if raw is not None and not (isinstance(raw, Known) and not raw.value):
+            return Known(name, raw.origin or Origin((fields.record.span,)))
+    unknown = next((addon for addon in addons if isinstance(addon, Unknown)), None)
+    return unknown or Unknown("neither pod_cidr nor pod_vswitch_ids nor a network add-on is written")
+
+
+def _fabric_addon(addons: list[Value[str]], place: Origin) -> Value[bool]:
+    """Whether one of the add-ons gives nodes the interfaces of their fabric."""
+    patterns = fabrics.plugins(CLOUD)
+    for addon in addons:
+        if any(one.search(known(addon) or "") for one in patterns):
+            return Known(value=True, origin=addon.origin or place)
+    unknown = next((addon for addon in addons if isinstance(addon, Unknown)), None)
+    return unknown or Known(value=False, origin=place)
+
+
+def _own_addresses(types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin) -> Value[tuple[int, int]]:
+    """Addresses that a node takes from its vSwitch: with eRDMA, one for each network card.
+
+    The first card is that of the ordinary interface, which becomes an elastic RDMA interface; the controller makes one
+    for each other card, in the vSwitch of the node:
+    https://github.com/AliyunContainerService/alibabacloud-erdma-controller/blob/main/internal/controller/eri.go
+    """
+    addon = cluster.fabric_addon if cluster is not None else NOTHING
+    found = [fabrics.fabric(CLOUD, name) for name in known(types) or ()]
+    cards = [one.interfaces if one is not None else 1 for one in found] or [1]
+    if not isinstance(addon, (Known, Unknown)) or known(addon) is False:
+        return Known((1, 1), place)
+    return Known((min(cards) if known(addon) else 1, max(cards)), place)
+
+
+def _security_group(fields: Fields) -> Value[str]:
+    """Basic or enterprise; unknown where the group is given."""
+    if not isinstance(fields.text("security_group"), Unset):
+        return Unknown("the security group is given", fields.text("security_group").origin)
+    return mapped(fields.flag("enterprise_group"), lambda large: "enterprise" if large else "basic")
+
+
+def _api_ranges(fields: Fields) -> Value[tuple[str, ...]]:
+    """None for a private API server; a public one is closed at its load balancer, which is read by no name."""
+    public = fields.flag("api_public")
+    if known(public):
+        return Unknown("the API server has a public address, which its load balancer may close", public.origin)
+    return mapped(public, lambda _: ())

@@ -1,0 +1,48 @@
+"""Where an AKS cluster is: its subscription, its region and its resource group."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.inventory.clouds import accounts
+from kcheck.inventory.clouds.reader import text_of
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unset, Value, mapped
+
+if TYPE_CHECKING:
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.inventory.clouds.accounts import Place
+    from kcheck.inventory.clouds.reader import Reader
+    from kcheck.terraform.resource import Instance
+
+_SUBSCRIPTION = regex(r"/subscriptions/([\w-]+)(?:/|$)", re.IGNORECASE)
+_GROUP = regex(r"/resourceGroups/([^/$]+)", re.IGNORECASE)
+_REGION = regex(r"[a-z]+\d?")
+_ID = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NO_SUBSCRIPTION = "the provider has no subscription_id in this code"
+_NO_REGION = "location is not set"
+
+
+def of_cluster(reader: Reader, instance: Instance, fields: Fields) -> Place:
+    """The subscription, region and resource group of a cluster, in which its name is unique."""
+    own, parent = accounts.provider(reader, instance), fields.text("parent") if fields.has("parent") else None
+    written: list[Value[str]] = [_part(parent, _SUBSCRIPTION)] if parent is not None else []
+    written += [own.text("subscription")] if own is not None else []
+    where = fields.text("location")
+    return {
+        "account": accounts.proper(mapped(accounts.first(instance.span, _NO_SUBSCRIPTION, *written), str.lower), _ID),
+        "region": accounts.proper(mapped(accounts.first(instance.span, _NO_REGION, where), region), _REGION),
+        "group": mapped(fields.text("group") if parent is None else _part(parent, _GROUP), str.lower),
+    }
+
+
+def region(location: str) -> str:
+    """The name of a region for programs: East US is eastus."""
+    return location.replace(" ", "").lower()
+
+
+def _part(value: Value[str], pattern: re.Pattern[str]) -> Value[str]:
+    """A part of an id of ARM, of which other parts may be unknown; unset if it is not in there."""
+    found = pattern.search(text_of(value) or "")
+    return Known(found[1], value.origin or Origin(())) if found is not None else Unset(value.origin or Origin(()))

@@ -1,0 +1,396 @@
+"""AKS clusters, node pools and subnets from azurerm resources."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers import machines, profiles
+from kcheck.inventory.clouds import api_access
+from kcheck.inventory.clouds.aks import addresses as arithmetic
+from kcheck.inventory.clouds.aks import location, networks, public_addresses, upgrades
+from kcheck.inventory.clouds.aks import machines as sizes
+from kcheck.inventory.clouds.reader import (
+    Reader,
+    first_span,
+    or_default,
+    read_all,
+    resolve_reference,
+    text_of,
+    text_reference,
+    unresolved_reference,
+    why_missing,
+)
+from kcheck.model import (
+    NOTHING,
+    Addresses,
+    Autoscaler,
+    Cluster,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    PodRange,
+    Scheduling,
+    Size,
+    Subnet,
+    System,
+)
+from kcheck.text.partly_known import either
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, candidates, equals, known, mapped, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.model import Inventory
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.text import Span
+    from kcheck.text.values import Record
+
+CLOUD = "aks"
+CLUSTER = "azurerm_kubernetes_cluster"
+POOL = "azurerm_kubernetes_cluster_node_pool"
+DEFAULT_POOL = "azurerm_kubernetes_cluster.default_node_pool"
+SUBNET = "azurerm_subnet"
+NETWORK = "azurerm_virtual_network"
+INLINE_SUBNET = "azurerm_virtual_network.subnet"
+ARM = "azapi_resource"
+ARM_CLUSTER = "azapi_resource.managedClusters"
+ARM_POOL = "azapi_resource.agentPools"
+
+_INLINE_POOLS = {
+    "default_node_pool": DEFAULT_POOL,
+    "agent_pool_profile": "azurerm_kubernetes_cluster.agent_pool_profile",
+    "agentPoolProfiles": ARM_POOL,
+}
+"""What pools in a cluster are called, and the tables of their fields."""
+_OF_CLUSTER = (DEFAULT_POOL, _INLINE_POOLS["agent_pool_profile"])
+"""Those that run the system."""
+_KARPENTER = "karpenter"
+"""What AKS runs as node auto-provisioning, instead of the Cluster Autoscaler."""
+_SUBNET_ID = regex(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
+_CLUSTER_ID = regex(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
+
+
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the AKS clusters of root modules to the inventory."""
+    read_all([_Aks(root) for root in roots], inventory)
+
+
+class _Aks(Reader):
+    """Reads one root module."""
+
+    def __init__(self, root: Module) -> None:
+        super().__init__(CLOUD, root, (POOL, ARM))
+
+    # --- networks and subnets
+
+    def networks(self) -> None:
+        for instance in self.root.instances(NETWORK):
+            fields = self.fields(NETWORK, instance)
+            self.network(instance, fields.text("name"), fields.texts("cidrs"))
+
+    def subnets(self) -> None:
+        for instance, network in zip(self.root.instances(NETWORK), self.found.networks, strict=True):
+            self._inline_subnets(instance, network)
+        for instance in self.root.instances(SUBNET):
+            fields = self.fields(SUBNET, instance)
+            self.subnet(
+                instance.address, instance.span, fields.text("name"), fields.text("cidr"), self._network(fields)
+            )
+
+    def _inline_subnets(self, instance: Instance, network: Network) -> None:
+        nested = instance.blocks("subnet")
+        if isinstance(nested, Unknown):
+            return
+        origin = Origin((instance.span,))
+        for i, record in enumerate(nested):
+            fields = self.fields(INLINE_SUBNET, record)
+            address = f"{instance.address}.subnet[{i}]"
+            self.subnet(address, record.span, fields.text("name"), fields.text("cidr"), Known(network, origin))
+
+    def _network(self, fields: Fields) -> Value[Network]:
+        """The network of a subnet, by reference or by name."""
+        found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
+        return found if found is not None else self.find_named(fields.text("network"), Network, "virtual network")
+
+    @cached_property
+    def subnets_by_address(self) -> dict[str, Subnet]:
+        """The subnets by address, or by a data source that names one of this root."""
+        result = {subnet.address: subnet for subnet in self.found.subnets}
+        for address, record in self.root.sources(SUBNET):
+            name, network = record.entry("name"), record.entry("virtual_network_name")
+            if isinstance(name, Known) and isinstance(network, Known):
+                found = self._subnet_named(Known(str(name.value), name.origin), str(network.value))
+                if found is not None:
+                    result[address] = found
+        return result
+
+    # --- clusters and pools
+
+    def clusters(self) -> None:
+        for instance in self.root.instances(CLUSTER):
+            name = "default_node_pool"
+            if not instance.blocks(name) and instance.blocks("agent_pool_profile"):
+                name = "agent_pool_profile"
+            self._with_pools(instance, self.fields(CLUSTER, instance), instance.blocks(name), name)
+        for instance in self._arm("managedClusters"):
+            self._with_pools(instance, self.fields(ARM_CLUSTER, instance), _profiles(instance), "agentPoolProfiles")
+
+    def _arm(self, kind: str) -> Iterator[Instance]:
+        """The resources that the azapi provider makes of a type of ARM."""
+        for instance in self.pool_instances[ARM]:
+            written = instance.entry("type")
+            if isinstance(written, Known) and str(written.value).partition("@")[0].lower().endswith(f"/{kind}".lower()):
+                yield instance
+
+    def _with_pools(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> None:
+        """A cluster and the pools that are written inside it."""
+        cluster = self._cluster(instance, fields, nested, what)
+        self.found.clusters.append(cluster)
+        owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
+        if not equals(cluster.grower, _KARPENTER):
+            scaling = self.fields(f"{fields.resource}.autoscaler", instance)
+            place = first_span(instance, "auto_scaler_profile")
+            self.found.autoscalers.append(
+                scaling.record_of(Autoscaler, f"{cluster.id}/autoscaler", place, owner, "cluster-autoscaler")
+            )
+        self._range(instance, fields, cluster)
+        for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
+            pool = self.fields(_INLINE_POOLS[what], record)
+            address = f"{instance.address}.{what}" + ("" if pool.resource == DEFAULT_POOL else f"[{i}]")
+            self._pool(pool, address, record.span, owner, cluster)
+
+    def pools(self) -> None:
+        addresses = self.by_reference(Cluster, CLUSTER)
+        kinds = [(POOL, instance) for instance in self.pool_instances[POOL]]
+        kinds += [(ARM_POOL, instance) for instance in self._arm("agentPools")]
+        for kind, instance in kinds:
+            fields = self.fields(kind, instance)
+            owner = resolve_reference(fields.raw("cluster"), addresses) or self._cluster_with_id(fields.text("cluster"))
+            self._pool(fields, instance.address, instance.span, owner, known(owner))
+
+    def _cluster_with_id(self, value: Value[str]) -> Value[Cluster]:
+        """The cluster that an ARM id names."""
+        match = _CLUSTER_ID.search(text_of(value) or "")
+        if match is None:
+            return unresolved_reference(value, "cluster")
+        return self.find_named(Known(match[1], value.origin or Origin(())), Cluster, "cluster")
+
+    def _subnet_named(self, name: Value[str], network: str) -> Subnet | None:
+        """The subnet of a name in a network of a name, here or in another root."""
+        found: Subnet | None = known(self.find_named(name, Subnet, "subnet", lambda subnet: _is_in(subnet, network)))
+        return found
+
+    def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
+        """The range of the pods, where they may have one of their own."""
+        mode = networks.mode_of(cluster)
+        modes = {one.value for one in candidates(mode)}
+        if modes and not modes <= {"overlay", "kubenet"}:
+            return
+        cidr = fields.text("pod_cidr")
+        if isinstance(cidr, Unset):
+            cidr = self.default("network.pod_cidr", cidr.origin) if modes else Unknown(reason_of(mode), cidr.origin)
+        pod_range = PodRange(
+            f"{cluster.id}/pods",
+            instance.span,
+            CLOUD,
+            instance.address,
+            self.folder,
+            cluster.gap,
+            name=cluster.name,
+            cidr=cidr,
+            block=Known(profiles.limits(CLOUD)["pod_range.block"].number, Origin((instance.span,))),
+        )
+        self.ranges[cluster.id] = pod_range
+        self.found.ranges.append(pod_range)
+
+    def _cluster(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> Cluster:
+        automatic = fields.resource == ARM_CLUSTER and equals(fields.text("sku"), "Automatic")
+        gap = nested.reason if isinstance(nested, Unknown) else "" if nested or automatic else f"{what} is not set"
+        plugin, mode = networks.network(fields, automatic=automatic)
+        tier = fields.text("tier")
+        if isinstance(tier, Known) and tier.value == "Paid":  # azurerm up to 3.50
+            tier = Known("Standard", tier.origin)
+        if automatic:  # its tier cannot be chosen
+            tier = Known("Standard", fields.text("sku").origin or Origin((instance.span,)))
+        default_pool = nested[0] if not isinstance(nested, Unknown) and nested else None
+        subnet = self.fields(_INLINE_POOLS[what], default_pool).raw("subnet") if default_pool else None
+        ips, own_list = public_addresses.addresses(fields, subnet, self.root)
+        return fields.record_of(
+            Cluster,
+            self.identity(instance.address),
+            instance.span,
+            CLOUD,
+            instance.address,
+            self.folder,
+            gap=self.gap or gap,
+            name=fields.text("name"),
+            version=fields.text("version"),
+            environment=self.root.environment,
+            provisioned=Known(automatic, Origin((instance.span,))) if automatic else NOTHING,
+            network_plugin=plugin,
+            network_mode=mode,
+            tier=tier,
+            outbound_ips=ips,
+            outbound_list=own_list,
+            api_ranges=api_access.of_fields(fields),
+            grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
+            **location.of_cluster(self, instance, fields),
+        )
+
+    def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
+        autoscaled = fields.flag("autoscaled")
+        pool = NodePool(
+            self.identity(address),
+            place,
+            address,
+            owner,
+            fields.text("name"),
+            self.folder,
+            mode=Known("System", Origin((place,))) if fields.resource in _OF_CLUSTER else fields.text("mode"),
+            size=Size(autoscaled, self._size(fields, autoscaled, "min"), self._size(fields, autoscaled, "max")),
+            upgrade=upgrades.of_pool(fields, cluster),
+            machine=self._machine(fields),
+            addresses=self._addresses(fields, cluster, Origin((place,))),
+            market=_market(fields),
+            scheduling=fields.record_of(Scheduling, taints=self._taints(fields), taint_form="text"),
+            placement=fields.record_of(Placement),
+            system=fields.record_of(System),
+        )
+        self.found.pools.append(pool)
+
+    def _machine(self, fields: Fields) -> Machine:
+        name = fields.text("instance_type")
+        gpu = or_default(mapped(name, self.has_gpu), lambda at: Known(value=False, origin=at))
+        types = mapped(name, lambda one: (one,))
+        size = self._disk_size(fields, known(name))
+        return fields.record_of(Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name), disk_size=size)
+
+    def _disk_size(self, fields: Fields, machine: str | None) -> Value[int]:
+        """The size of the boot disk; a managed one is as large as the machine's vCPUs ask for."""
+        written = fields.number("disk_size")
+        found = sizes.managed_disk(machine) if machine and equals(fields.text("disk_type"), "Managed") else None
+        return written if found is None else or_default(written, lambda at: Known(found, at))
+
+    def _addresses(self, fields: Fields, cluster: Cluster | None, place: Origin) -> Addresses:
+        subnet, of_pods = self._subnet_of(fields, "subnet"), self._subnet_of(fields, "pod_subnet")
+        pod_range = self.ranges.get(cluster.id) if cluster and isinstance(of_pods, Unset) else None
+        allocation, max_pods = fields.text("allocation"), self._max_pods(fields, cluster, of_pods)
+        return Addresses(
+            mapped(subnet, lambda found: (found,)),
+            self.candidates(subnet, fields.raw("subnet"), self.subnets_by_address),
+            _pods_take_addresses(cluster, of_pods),
+            max_pods,
+            pod_subnets=mapped(of_pods, lambda found: (found,)),
+            pod_addresses=_pod_addresses(allocation, max_pods, place),
+            allocation=allocation,
+            pod_range=Unset(place) if pod_range is None else Known(pod_range, place),
+        )
+
+    def _gpus(self, instance_type: Value[str]) -> Value[int]:
+        """GPUs of a node; unset where Azure does not publish how many a size has."""
+        if not isinstance(instance_type, Known):
+            return instance_type
+        cards = machines.gpus(CLOUD, instance_type.value)
+        if not cards and self.has_gpu(instance_type.value):
+            return NOTHING
+        return Known(cards or 0, instance_type.origin)
+
+    def _taints(self, fields: Fields) -> Value[tuple[str, ...]]:
+        """The taints of a pool: as written, or that of a default pool for critical add-ons."""
+        if fields.resource == DEFAULT_POOL and known(fields.flag("critical_only")):
+            return mapped(fields.flag("critical_only"), lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
+        return fields.texts("taints")
+
+    def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:
+        """The bound of an autoscaled pool, or the fixed size of another."""
+        if not isinstance(autoscaled, Known):
+            return Unknown(why_missing(autoscaled, "auto_scaling_enabled"), autoscaled.origin)
+        size = fields.number(bound if autoscaled.value else "count")
+        if isinstance(size, Unset):
+            what = f"{bound}_count" if autoscaled.value else "node_count"
+            return Unknown(f"{what} is not set", size.origin)
+        return size
+
+    def _max_pods(self, fields: Fields, cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[int]:
+        written = fields.number("max_pods")
+        if not isinstance(written, Unset):
+            return written
+        mode = networks.mode_of(cluster)
+        modes = candidates(mode)
+        if not modes:
+            return Unknown(
+                f"max_pods is not set and its default depends on the network: {reason_of(mode)}", mode.origin
+            )
+        if not isinstance(pod_subnet, Unset):
+            return Unknown(
+                "max_pods is not set; the documented defaults for a pod subnet contradict each other (110, 250)"
+            )
+        defaults = [self.default_number(f"max_pods.{one.value.replace('-', '_')}", written.origin) for one in modes]
+        return either(defaults, reason_of(mode), written.origin)
+
+    def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:
+        found = resolve_reference(fields.raw(name), self.subnets_by_address)
+        if found is not None:
+            return found
+        value = fields.text(name)
+        match = _SUBNET_ID.search(text_of(value) or "")
+        subnet = self._subnet_named(Known(match[2], value.origin or Origin(())), match[1]) if match else None
+        return Known(subnet, value.origin or Origin(())) if subnet else unresolved_reference(value, "subnet")
+
+
+def _profiles(instance: Instance) -> tuple[Record, ...] | Unknown:
+    """The pools in the body of an ARM cluster."""
+    record: Record = instance
+    for step in ("body", "properties"):
+        nested = record.blocks(step)
+        if isinstance(nested, Unknown) or not nested:
+            return nested
+        record = nested[0]
+    return record.blocks("agentPoolProfiles")
+
+
+def _market(fields: Fields) -> Market:
+    spot = mapped(fields.text("priority"), lambda priority: priority == "Spot")
+    reservation = fields.text("reservation")
+    named = text_reference(reservation)
+    return Market(spot, price_caps=_caps(fields), reservation=named, reservation_id=reservation)
+
+
+def _caps(fields: Fields) -> Value[dict[str, str]]:
+    """The spot price cap; -1 is the on-demand price."""
+    cap, name = fields.text("max_price"), known(fields.text("instance_type"))
+    if not isinstance(cap, Known):
+        return cap
+    if name is None:
+        return Unknown("the size of its machines is not known", cap.origin)
+    return Known({name: cap.value}, cap.origin) if not cap.value.startswith("-") else Unset(cap.origin)
+
+
+def _is_in(subnet: Subnet, network: str) -> bool:
+    return isinstance(subnet.network, Known) and equals(subnet.network.value.name, network)
+
+
+def _pod_addresses(allocation: Value[str], max_pods: Value[int], place: Origin) -> Value[tuple[int, int]]:
+    """Addresses of a pod subnet for a node with one pod: a batch, or static blocks for all that it may run."""
+    limits = profiles.limits(CLOUD)
+    batch = limits["pod_subnet.batch"].number
+    if isinstance(allocation, Unknown):
+        return allocation
+    if equals(allocation, "StaticBlock"):
+        return mapped(max_pods, lambda pods: (arithmetic.static_addresses(pods, batch),) * 2)
+    least = arithmetic.dynamic_addresses(1, batch, limits["pod_subnet.spare"].number)
+    return Known((least, least), place)
+
+
+def _pods_take_addresses(cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[bool]:
+    """Whether pods take addresses of the subnet of their nodes."""
+    mode = networks.mode_of(cluster)
+    found = {one.value == "node-subnet" and isinstance(pod_subnet, Unset) for one in candidates(mode)}
+    return Known(found.pop(), mode.origin or Origin(())) if len(found) == 1 else Unknown(reason_of(mode), mode.origin)

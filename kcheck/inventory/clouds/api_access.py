@@ -1,0 +1,36 @@
+"""From where the API server of a managed cluster can be reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.text.values import Known, Unknown, Unset, known, mapped
+
+if TYPE_CHECKING:
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.text.values import Value
+
+EVERYONE = "0.0.0.0/0"
+
+
+def ranges(public: Value[bool], allowed: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
+    """The ranges from which a public address can be reached: none without one, unset where the code says neither."""
+    if isinstance(public, Unknown):
+        return public
+    if known(public) is False:
+        return Known((), public.origin)
+    if isinstance(allowed, Unknown) or (isinstance(allowed, Known) and allowed.value):
+        return mapped(allowed, lambda every: tuple(dict.fromkeys(map(_range, every))))
+    return Known((EVERYONE,), public.origin) if isinstance(public, Known) else Unset(allowed.origin)
+
+
+def of_fields(fields: Fields) -> Value[tuple[str, ...]]:
+    """The ranges by the fields `api_public`, or its opposite `api_private`, and `api_ranges` of a cluster."""
+    if fields.has("api_private"):
+        return ranges(mapped(fields.flag("api_private"), lambda inside: not inside), fields.texts("api_ranges"))
+    return ranges(fields.flag("api_public"), fields.texts("api_ranges"))
+
+
+def _range(text: str) -> str:
+    """A range; one address is written without a prefix, too."""
+    return text if "/" in text else f"{text}/32"

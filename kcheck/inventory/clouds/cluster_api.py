@@ -1,0 +1,324 @@
+"""Clusters and pools of Cluster API: of a managed cloud, else self-managed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import profiles
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
+from kcheck.inventory.clouds.selfmanaged import clusters as selfmanaged
+from kcheck.inventory.clouds.selfmanaged import nodes
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.model import (
+    CONTROL_PLANE,
+    NOTHING,
+    Addresses,
+    Cluster,
+    Machine,
+    Market,
+    NodePool,
+    Plane,
+    PodRange,
+    Scheduling,
+    Size,
+    System,
+    Upgrade,
+)  # fmt: skip
+from kcheck.text import scalars
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Inventory
+    from kcheck.text.values import Record
+
+_OWN = selfmanaged.CLOUD
+_GROUP = "cluster.x-k8s.io/"
+_KUBEADM = "KubeadmControlPlane"
+_BARE_METAL = "Metal3"
+"""How kinds of machines begin that have no types: https://github.com/metal3-io/cluster-api-provider-metal3"""
+_POOLS = ("MachineDeployment", "MachinePool")
+_BOUNDS = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"
+"""The annotations by which the Cluster Autoscaler knows how far it may go."""
+
+
+def read(objects: Iterable[Object], inventory: Inventory) -> None:
+    """Add the clusters of Cluster API's objects."""
+    own = [item for item in objects if _GROUP in item.api_version]
+    found = _Objects(own)
+    for item in own:
+        if item.kind == "Cluster" and item.api_version.startswith(_GROUP):
+            _Cluster(item, found, inventory).add()
+
+
+class _Objects:
+    """Objects by kind and name; among equals the one in the same file, or the only one."""
+
+    def __init__(self, objects: list[Object]) -> None:
+        self.by_name: dict[tuple[str, str], list[Object]] = {}
+        self.pools: dict[str, list[Object]] = {}
+        for item in objects:
+            self.by_name.setdefault((item.kind, _text(item, "metadata", "name")), []).append(item)
+            if item.kind in _POOLS:
+                self.pools.setdefault(_text(item, "spec", "clusterName"), []).append(item)
+
+    def find(self, kind: str, name: str, near: Object) -> Object | None:
+        """The object of a kind and name that one refers to."""
+        alike = self.by_name.get((kind, name), [])
+        beside = [item for item in alike if item.owner_path == near.owner_path]
+        beside = beside or [item for item in alike if item.folder == near.folder] or alike
+        return beside[0] if len(beside) == 1 else None
+
+    def referred(self, near: Object, *path: str) -> tuple[str, Object | None]:
+        """The kind and the object of a reference, if it is in the tree."""
+        kind, name = _text(near, *path, "kind"), _text(near, *path, "name")
+        return kind, self.find(kind, name, near) if kind else None
+
+    def pools_of(self, cluster: Object) -> list[Object]:
+        """The machine pools of a cluster: in its file, else its folder, else all that name it."""
+        alike = self.pools.get(_text(cluster, "metadata", "name"), [])
+        beside = [item for item in alike if item.owner_path == cluster.owner_path]
+        return beside or [item for item in alike if item.folder == cluster.folder] or alike
+
+
+def _text(item: Object, *path: str) -> str:
+    node = yaml.get(item.root, *path)
+    return node.text if isinstance(node, yaml.Scalar) else ""
+
+
+def _fields(item: Object, resource: str = "", cloud: str = _OWN) -> Fields:
+    return Fields(cloud, resource or item.kind, MappingRecord(item.root, item.span))
+
+
+class _Cluster:
+    """A Cluster with the objects it refers to."""
+
+    def __init__(self, item: Object, objects: _Objects, inventory: Inventory) -> None:
+        self.item = item
+        self.objects = objects
+        self.inventory = inventory
+        self.fields = _fields(item)
+        self.place = item.span
+        self.origin = Origin((item.span,))
+        self.kind, self.control = objects.referred(item, "spec", "controlPlaneRef")
+        clouds = [cloud for cloud in registry.every() if cloud.provider and self.kind.startswith(f"{cloud.provider}M")]
+        self.cloud = clouds[0].name if clouds and self.kind.endswith(registry.PROVIDER_KINDS[0]) else _OWN
+        self.address = f"Cluster/{known(self.fields.text('name')) or '?'}"
+        self.identity = unique_identity(f"{self.cloud}/{item.owner_path}:{self.address}", inventory)
+
+    def add(self) -> None:
+        """Enter the cluster, its range of pods, and its pools."""
+        services = selfmanaged.ipv4(_joined(self.fields.texts("services")))
+        cluster = Cluster(
+            self.identity, self.place, self.cloud, self.address, self.item.folder, gap="",
+            name=self.fields.text("name"), version=self.fields.text("version"), service_cidr=services,
+        )  # fmt: skip
+        cluster = self._own(cluster) if self.cloud == _OWN else self._managed(cluster)
+        self.inventory.clusters.append(cluster)
+        addresses = self._addresses(cluster)
+        pools = [*self._control_nodes(cluster), *self._machines(cluster), *self._topology(cluster)]
+        self.inventory.pools += [replace(pool, addresses=addresses) for pool in pools]
+
+    def _managed(self, cluster: Cluster) -> Cluster:
+        """The cluster with what its control plane says, which the cloud runs."""
+        if self.control is None:
+            why = f"its {self.kind} is not in this code"
+            return replace(cluster, version=Unknown(why, self.origin), location=Unknown(why, self.origin))
+        fields = _fields(self.control, cloud=self.cloud)
+        name, mode = or_default(fields.text("name"), lambda _: cluster.name), cluster.network_mode
+        if "network_mode" in profiles.table(self.cloud)[self.kind]:
+            mode = mapped(fields.text("network_mode"), str.lower)
+        return fields.record_of(
+            Cluster, cluster.id, cluster.place, self.cloud, cluster.address, cluster.root, gap="", name=name,
+            version=fields.text("version"), service_cidr=cluster.service_cidr, network_mode=mode,
+            region=mapped(fields.text("location"), registry.cloud(self.cloud).region),
+        )  # fmt: skip
+
+    def _own(self, cluster: Cluster) -> Cluster:
+        """The cluster with its control plane settings from kubeadm's configuration."""
+        if self.control is None or self.kind != _KUBEADM:
+            return cluster
+        fields, listed = _fields(self.control), not self.control.api_version.endswith("/v1beta1")
+        outside = not isinstance(fields.texts("external"), Unset)
+
+        def number(name: str) -> Value[int]:
+            return selfmanaged.spelled(fields.number(name), listed=listed)
+
+        return replace(
+            cluster,
+            version=or_default(fields.text("version"), lambda _: cluster.version),
+            plane=Plane(
+                data_dir=NOTHING if outside else fields.text("data_dir"),
+                etcd_quota=NOTHING if outside else mapped(number("etcd_quota"), selfmanaged.quota),
+                event_servers=selfmanaged.spelled(fields.text("event_servers"), listed=listed),
+                reads_inflight=number("reads_inflight"),
+                writes_inflight=number("writes_inflight"),
+                controller_burst=number("controller_burst"),
+                controller_qps=number("controller_qps"),
+                serial_pulls=self._serial_pulls(self.control),
+                features=selfmanaged.spelled(fields.text("features"), listed=listed),
+            ),
+            dns_replicas=Known(profiles.settings(_OWN)["coredns.replicas"].number, self.origin),
+        )
+
+    # --- addresses
+
+    def _addresses(self, cluster: Cluster) -> Addresses:
+        """The addresses of nodes and pods; Cluster API creates the networks."""
+        subnets = Unknown("Cluster API creates the subnets", self.origin)
+        cidr = _joined(self.fields.texts("pods"))
+        if self.cloud != _OWN:
+            block = profiles.limits(self.cloud).get("pod_range.block")
+            apart = equals(cluster.network_mode, "overlay") or equals(cluster.network_plugin, "kubenet")
+            each: Value[int] = Known(block.number, self.origin) if block else NOTHING
+            found = selfmanaged.pod_range(cluster, cidr, each, self.inventory) if block and apart else None
+            where: Value[PodRange] = Known(found, self.origin) if found else NOTHING
+            return Addresses(subnets, pod_range=where)
+        inside = Known(value=False, origin=self.origin)
+        if self.control is None or self.kind != _KUBEADM:
+            what = self.kind or "the control plane"
+            return Addresses(pods_take_addresses=inside, pod_range=Unknown(f"{what} is not read", self.origin))
+        fields = _fields(self.control)
+        if known(fields.flag("allocates")) is False:
+            why = "the network plugin assigns pod addresses, not the controller manager"
+            return Addresses(pods_take_addresses=inside, pod_range=Unknown(why, self.origin))
+        found = selfmanaged.pod_range(cluster, cidr, fields.number("node_mask"), self.inventory)
+        return selfmanaged.blocks_of(found, self.origin)
+
+    # --- pools
+
+    def _control_nodes(self, cluster: Cluster) -> Iterator[NodePool]:
+        """The machines of a separate control plane."""
+        if self.cloud != _OWN:
+            return
+        if self.kind == _KUBEADM and self.control is not None:
+            count = _fields(self.control).number("replicas")
+        elif not isinstance(self.fields.text("topology"), Unset):
+            count = self.fields.number("replicas")
+        else:
+            count = Unknown(f"the machines of {self.kind or 'the control plane'} are not read", self.origin)
+        place = self.control.span if self.control is not None else self.place
+        pool = selfmanaged.node_pool(cluster, "control plane", selfmanaged.fixed_size(count, self.origin), place=place)
+        yield replace(pool, mode=Known(CONTROL_PLANE, self.origin))
+
+    def _machines(self, cluster: Cluster) -> Iterator[NodePool]:
+        """The pools of machines that name the cluster."""
+        for item in self.objects.pools_of(self.item):
+            fields = _fields(item, "Machines")
+            kind, machines = self.objects.referred(item, "spec", "template", "spec", "infrastructureRef")
+            name = known(fields.text("name")) or "?"
+            pool = selfmanaged.node_pool(cluster, name, _size(fields), place=item.span)
+            if kind.startswith(_BARE_METAL):
+                yield self._of_bare_metal(pool, item)
+            else:
+                yield self._with_machines(pool, kind, machines)
+
+    def _of_bare_metal(self, pool: NodePool, item: Object) -> NodePool:
+        """A pool of machines of one's own, which are paid for whether they run or not, as they register."""
+        config, origin = self._config(item), Origin((pool.place,))
+        registration = yaml.get(config, "joinConfiguration", "nodeRegistration")
+        return replace(
+            pool,
+            machine=nodes.machine(nodes.labels(registration), origin),
+            market=Market(reservation=Known("machines of one's own", origin)),
+            scheduling=nodes.scheduling(registration, origin),
+            system=nodes.system(config),
+        )
+
+    def _config(self, item: Object) -> yaml.Node | None:
+        """What machines of a pool, or of the control plane, are configured with."""
+        if item.kind == _KUBEADM:
+            return yaml.get(item.root, "spec", "kubeadmConfigSpec")
+        _, template = self.objects.referred(item, "spec", "template", "spec", "bootstrap", "configRef")
+        return yaml.get(template.root, "spec", "template", "spec") if template is not None else None
+
+    def _serial_pulls(self, control: Object) -> Value[bool]:
+        """Whether kubelets pull images serially, by the first patch of theirs that is in the code."""
+        configs = map(self._config, (*self.objects.pools_of(self.item), control))
+        found = next((one for config in configs if (one := nodes.serial_pulls(config)) is not None), None)
+        return found or Unknown("the kubelets' configuration is in patches or in the image", self.origin)
+
+    def _with_machines(self, pool: NodePool, kind: str, item: Object | None) -> NodePool:
+        """A pool with what its machine template, or its group in the cloud, says."""
+        cloud = next((one.name for one in registry.every() if one.provider and kind.startswith(one.provider)), "")
+        table = profiles.table(cloud).get(kind) if cloud else None
+        if item is None or table is None:
+            why = f"its {kind or 'machine template'} is not {'in this code' if table else 'read'}"
+            return replace(pool, machine=Machine(instance_types=Unknown(why, Origin((pool.place,)))))
+        fields = _fields(item, cloud=cloud)
+        types = mapped(fields.text("instance_type"), lambda name: (name,))
+        machine = fields.record_of(Machine, instance_types=types, gpu=gpu_of(cloud, types), gpus=gpus_of(cloud, types))
+        if kind.endswith("Template"):
+            return replace(pool, machine=machine)
+        low, high = fields.number("min"), fields.number("max")
+        size = pool.size if isinstance(high, Unset) else Size(Known(value=True, origin=self.origin), low, high)
+        if registry.cloud(cloud).zones_of_pools == "region" and isinstance(high, Known):
+            why = "the bounds are per zone, and the zones are not read"
+            size = Size(Known(value=True, origin=self.origin), Unknown(why, low.origin), Unknown(why, high.origin))
+        spot = mapped(fields.text("capacity"), lambda one: one.lower() == "spot") if "capacity" in table else NOTHING
+        return replace(
+            pool,
+            upgrade=Upgrade(Unknown("the surge is the cloud's default", Origin((item.span,)))),
+            name=or_default(fields.text("name"), lambda _: pool.name),
+            managed=True,
+            mode=fields.text("mode") if "mode" in table else NOTHING,
+            size=size,
+            machine=machine,
+            market=Market(spot),
+            scheduling=fields.record_of(Scheduling),
+            system=fields.record_of(System),
+        )
+
+    def _topology(self, cluster: Cluster) -> Iterator[NodePool]:
+        """The pools that a cluster of a class lists itself."""
+        for kind in ("machineDeployments", "machinePools"):
+            listed = yaml.get(self.item.root, "spec", "topology", "workers", kind)
+            for node in map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ():
+                if isinstance(node, yaml.Mapping):
+                    fields = Fields(_OWN, "Cluster.machines", MappingRecord(node))
+                    name = known(fields.text("name")) or "?"
+                    pool = selfmanaged.node_pool(cluster, name, _size(fields), place=node.span)
+                    why = f"the class {known(self.fields.text('topology'))} chooses the machines"
+                    yield replace(pool, machine=Machine(instance_types=Unknown(why, Origin((node.span,)))))
+
+
+def _joined(cidrs: Value[tuple[str, ...]]) -> Value[str]:
+    """The ranges of a list as one text."""
+    if isinstance(cidrs, Known) and not cidrs.value:
+        return Unset(cidrs.origin)
+    return mapped(cidrs, ",".join)
+
+
+def _size(fields: Fields) -> Size:
+    """The size of a pool: the bounds of its annotations, else its replicas."""
+    origin = Origin((fields.record.span,))
+    low, high = (_bound(fields.record, bound) for bound in ("min", "max"))
+    if high is None:
+        return selfmanaged.fixed_size(fields.number("replicas"), origin)
+    return Size(Known(value=True, origin=origin), low or Known(0, origin), high)
+
+
+def _bound(record: Record, bound: str) -> Value[int] | None:
+    """A number in the annotations of a pool."""
+    for step in ("metadata", "annotations"):
+        inner = record.blocks(step)
+        if isinstance(inner, Unknown):
+            return inner
+        if not inner:
+            return None
+        record = inner[0]
+    written = record.entry(_BOUNDS.format(bound))
+    if written is None or isinstance(written, Unknown):
+        return written
+    try:
+        return Known(int(scalars.to_number(written.value)), written.origin)
+    except EvaluationError as error:
+        return Unknown(str(error), written.origin)

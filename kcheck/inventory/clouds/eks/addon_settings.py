@@ -1,0 +1,182 @@
+"""Settings of EKS add-ons, the VPC CNI and CoreDNS, or their defaults."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import profiles
+from kcheck.model import NOTHING, Cni
+from kcheck.text.partly_known import wrap
+from kcheck.text.path_steps import Json
+from kcheck.text.units import as_text, whole_number
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.text import Span
+    from kcheck.text.values import Datum
+
+
+T = TypeVar("T")
+
+
+def is_of(addon: Fields, name: Value[str], cluster: Instance, kind: str = "vpc-cni") -> bool:
+    """Whether an add-on of a kind is that of a cluster."""
+    return equals(addon.text("name"), kind) and belongs(addon, name, cluster)
+
+
+def belongs(part: Fields, name: Value[str], cluster: Instance) -> bool:
+    """Whether an add-on, or another part that names its cluster, is that of a cluster."""
+    owner, datum = part.text("cluster"), part.raw("cluster")
+    if isinstance(datum, Unknown) and datum.symbol is not None:
+        return datum.symbol.address == cluster.address
+    return isinstance(owner, Known) and isinstance(name, Known) and bool(owner.value == name.value)
+
+
+def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
+    """How many replicas CoreDNS keeps, as its add-on says; unset where that scales it."""
+    origin = Origin((addons[0].record.span if addons else place,))
+    default = Known(profiles.settings("eks")["coredns.replicas"].number, origin)
+    raw = addons[0].raw("settings") if addons else None
+    if raw is None:
+        return default
+    settings = _json(raw)
+    scaling = _member(settings, "autoScaling")
+    enabled = _member(scaling, "enabled") if scaling is not None else None
+    count = _member(settings, "replicaCount")
+    for one in (enabled, count):
+        if isinstance(one, Unknown):
+            return one
+    if isinstance(enabled, Known) and str(enabled.value).lower() == "true":
+        return Unset(enabled.origin)
+    replicas = whole_number(as_text(count.value)) if isinstance(count, Known) else None
+    return Known(replicas, count.origin) if isinstance(count, Known) and replicas is not None else default
+
+
+def dns_compute(addons: list[Fields]) -> Value[str]:
+    """What CoreDNS runs on as its add-on says; unset where that says nothing."""
+    raw = addons[0].raw("settings") if addons else None
+    found = _member(_json(raw), "computeType") if raw is not None else None
+    return NOTHING if found is None else mapped(found, lambda name: str(name).lower())
+
+
+def dns_scaling(addons: list[Fields], replicas: Value[int]) -> Value[bool]:
+    """Whether the CoreDNS add-on scales it, with the place of that setting; unset without an add-on."""
+    if not addons:
+        return NOTHING
+    if isinstance(replicas, Unknown):
+        return replicas
+    return Known(isinstance(replicas, Unset), _absent(addons[0], "autoScaling"))
+
+
+def _absent(addon: Fields, name: str) -> Origin:
+    """The place of a missing add-on setting: in its object, or in that of `jsonencode`."""
+    settings = addon.text("settings")
+    if isinstance(settings, Unset):
+        missing = settings.origin.missing
+        if missing is not None and missing.path:
+            *outer, last = missing.path
+            return replace(settings.origin, missing=Missing(missing.container, (*outer, Json(last), name)))
+    raw = addon.raw("settings")
+    datum = encoded(raw) if raw is not None else None
+    if isinstance(datum, Known) and isinstance(datum.value, dict) and datum.origin.spans and name not in datum.value:
+        return Origin(datum.origin.spans, missing=Missing(datum.origin.written, (name,)))
+    why = (
+        f"configuration_values has {name} already"
+        if raw is not None and isinstance(_member(_json(raw), name), Known)
+        else _NOT_OPEN
+    )
+    return Origin((addon.record.span,), missing=Missing(addon.record.span, ("configuration_values", name)), why=why)
+
+
+_NOT_OPEN = "configuration_values is not a jsonencode() of an object"
+
+
+def read(addons: list[Fields], place: Span) -> Cni:
+    """The settings of a cluster's first `vpc-cni` add-on; `place` is the cluster's."""
+    origin = Origin((addons[0].record.span if addons else place,))
+    settings: Datum = wrap({}, origin)
+    if addons and not isinstance(addons[0].text("settings"), Unset):
+        raw = addons[0].raw("settings")
+        settings = _json(raw) if raw is not None else settings
+    environment = _member(settings, "env")
+
+    def setting(name: str, default: str | None, convert: Callable[[object], T]) -> Value[T]:
+        value = _member(environment, name) if environment is not None else None
+        if value is None or (isinstance(value, Known) and value.value is None):
+            return Known(convert(profiles.settings("eks")[default].value), origin) if default else Unset(origin)
+        try:
+            return mapped(value, convert)
+        except ValueError:
+            return Unknown(f"{name} of the VPC CNI is neither a number nor true or false", value.origin)
+
+    return Cni(
+        setting("ENABLE_PREFIX_DELEGATION", "cni.prefix_delegation", _flag),
+        setting("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", "cni.custom_networking", _flag),
+        setting("WARM_ENI_TARGET", "cni.warm_interfaces", _whole),
+        setting("WARM_PREFIX_TARGET", "cni.warm_prefixes", _whole),
+        setting("WARM_IP_TARGET", None, _whole),
+        setting("MINIMUM_IP_TARGET", None, _whole),
+    )
+
+
+def pod_subnets(addons: list[Fields]) -> list[Datum]:
+    """The ids of the subnets that the add-on's `eniConfig` names, one a zone."""
+    raw = addons[0].raw("settings") if addons else None
+    zones: Datum | None = _json(raw) if raw is not None else None
+    for name in ("eniConfig", "subnets"):
+        zones = _member(zones, name) if zones is not None else None
+    if not isinstance(zones, Known) or not isinstance(zones.value, dict):
+        return []
+    ids = [_member(zone, "id") for zone in zones.value.values()]
+    return [one for one in ids if one is not None]
+
+
+_NO_OBJECT = "the settings of the add-on are not an object in JSON or YAML"
+
+
+def _json(datum: Datum) -> Datum:
+    """The data of a JSON or YAML text: that of `jsonencode`, else parsed."""
+    inner = encoded(datum)
+    if inner is not None:
+        return inner
+    if isinstance(datum, Unknown):
+        return datum
+    text = str(datum.value)
+    try:
+        return wrap(json.loads(text), datum.origin)
+    except ValueError:
+        pass
+    import yaml
+
+    try:
+        plain = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        plain = None
+    return wrap(plain, datum.origin) if isinstance(plain, dict) else Unknown(_NO_OBJECT, datum.origin)
+
+
+def _member(datum: Datum, name: str) -> Datum | None:
+    """A member of an object; Unknown if the object is."""
+    if isinstance(datum, Unknown):
+        return datum
+    found: Datum | None = datum.value.get(name) if isinstance(datum.value, dict) else None
+    return found
+
+
+def _whole(value: object) -> int:
+    return int(value if isinstance(value, int | Fraction) else str(value))
+
+
+def _flag(value: object) -> bool:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"

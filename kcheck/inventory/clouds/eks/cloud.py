@@ -1,0 +1,94 @@
+"""EKS: the behaviour of its clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
+from kcheck.text.values import Known, Origin, Unknown, Unset, equals, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from kcheck.config.numbers.profiles import ProfileValue
+    from kcheck.config.numbers.reserved import Node, Reserved
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Cluster, Cni, Inventory, NodePool
+    from kcheck.terraform.module import Module
+    from kcheck.text.values import Value
+
+
+class Eks(Cloud):
+    """Amazon Elastic Kubernetes Service."""
+
+    name = "eks"
+    reservation_ids = r"cr-[0-9a-f]+|arn:.+"
+    resources = ("aws_eks_",)
+    beside = ("aws_vpc", "aws_subnet", "aws_autoscaling_group")
+    objects = ("ClusterConfig",)
+    provider = "AWS"
+    references = (
+        Reference("subnet_ids", ("aws_subnet",), many=True),
+        Reference("vpc_zone_identifier", ("aws_subnet",), many=True),
+        Reference("vpc_id", ("aws_vpc",)),
+        Reference("cluster_name", ("aws_eks_cluster",)),
+        Reference("id", ("aws_launch_template",)),
+    )
+    pool_labels = ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name")
+    node_ids = "aws://"
+    gpu_labels = (
+        "k8s.amazonaws.com/accelerator", "eks.amazonaws.com/instance-gpu-", "karpenter.k8s.aws/instance-gpu-",
+        "eks.amazonaws.com/instance-accelerator-", "karpenter.k8s.aws/instance-accelerator-",
+    )  # fmt: skip
+    spot_label = Label("eks.amazonaws.com/capacityType", "SPOT", "ON_DEMAND")
+    admits_asked_resources = True  # since 1.19: https://github.com/aws/containers-roadmap/issues/739
+    grows_pools = False
+    extended_plan = "EXTENDED"
+
+    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
+        """Read the clusters of root modules."""
+        from kcheck.inventory.clouds import reservations
+        from kcheck.inventory.clouds.eks import reader
+
+        reader.read(roots, inventory)
+        reservations.read(self.name, "aws_ec2_capacity_reservation", roots, inventory)
+
+    def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
+        """Read eksctl's configurations."""
+        from kcheck.inventory.clouds.eks import eksctl
+
+        eksctl.read(objects, inventory)
+
+    def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
+        """That of a cluster."""
+        yield Limit("cluster-limit", "cluster.nodes", cluster.name, "the most that AWS allows, on request")
+
+    def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
+        """Addresses that a node of the VPC CNI holds."""
+        from kcheck.inventory.clouds.eks import addresses as arithmetic
+
+        return arithmetic.held(cni, interfaces, addresses, pods)
+
+    def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
+        """Interfaces of network card 0 that a node of the VPC CNI has attached."""
+        from kcheck.inventory.clouds.eks import addresses as arithmetic
+
+        return arithmetic.interfaces_held(pods, addresses, warm, most)
+
+    def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
+        """EFA interfaces of a node; Karpenter adds them for pods that ask for EFA."""
+        written = pool.machine.efa
+        if not isinstance(written, Unset):
+            return mapped(written, lambda kinds: min(len(kinds), most))
+        if equals(pool.mode, "Karpenter"):
+            return Known(most, Origin((pool.place,)))
+        return Unknown(f"the network interfaces of {pool.display_name} are not read", Origin((pool.place,)))
+
+    def reserved(self, node: Node) -> Reserved:
+        """What the AMIs of EKS reserve."""
+        from kcheck.inventory.clouds.eks import reserved
+
+        return reserved.of_node(node)
+
+
+CLOUD = Eks()

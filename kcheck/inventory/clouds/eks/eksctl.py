@@ -1,0 +1,389 @@
+"""EKS clusters, node groups and subnets from eksctl's ClusterConfig."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds import api_access, kubelet
+from kcheck.inventory.clouds.eks import addon_settings, fargate, launch_templates, location, upgrades
+from kcheck.inventory.clouds.eks import addresses as arithmetic
+from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.kubernetes.workloads.scalars import written
+from kcheck.model import (
+    NODE_ADDRESSES,
+    NOTHING,
+    Addresses,
+    Cluster,
+    Kubelet,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    Scheduling,
+    Size,
+    Subnet,
+    System,
+)
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Inventory
+    from kcheck.text.text import Span
+    from kcheck.text.values import Record
+
+CLOUD = "eks"
+KIND = "ClusterConfig"
+_CHOSEN = ("auto", "auto-ssm", "static")
+"""What a group writes for the image that eksctl chooses."""
+_SIDES = ("public", "private")
+_GROUPS = ("managedNodeGroups", "nodeGroups")
+
+
+def read(objects: Iterable[Object], inventory: Inventory) -> None:
+    """Add the clusters of ClusterConfig documents to the inventory."""
+    for item in objects:
+        if item.kind == KIND and item.api_version.startswith("eksctl.io/"):
+            _Config(item, inventory).add()
+
+
+class _Config:
+    """One document."""
+
+    def __init__(self, item: Object, inventory: Inventory) -> None:
+        self.inventory = inventory
+        self.record = MappingRecord(item.root, item.span)
+        self.fields = self._fields(KIND, self.record)
+        self.place = item.span
+        self.origin = Origin((item.span,))
+        self.folder = item.folder
+        self.defaults = profiles.settings(CLOUD)
+        label = known(written(item.root, "metadata", "name")) or "?"
+        self.address = f"{KIND}/{label}"
+        self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
+
+    def _fields(self, resource: str, record: Record) -> Fields:
+        return Fields(CLOUD, resource, record)
+
+    def add(self) -> None:
+        """Enter the cluster with its subnets and groups."""
+        fields = self.fields
+        settings = addon_settings.read(self._addons("vpc-cni"), self.place)
+        custom = settings.custom_networking
+        inside: Value[bool] = mapped(custom, lambda apart: not apart)
+        if (known(fields.text("ip_family")) or "").lower() == "ipv6":
+            inside = Known(value=False, origin=self.origin)
+        cluster = Cluster(
+            self.identity,
+            self.place,
+            CLOUD,
+            self.address,
+            self.folder,
+            "",
+            name=fields.text("name"),
+            version=fields.text("version"),
+            location=fields.text("region"),
+            **location.of_config(fields, self.place, f"{self.identity}/vpc"),
+            provisioned=fields.flag("auto_mode"),
+            tier=fields.text("tier"),
+            support_plan=fields.text("support_plan"),
+            network_plugin=Known("vpc-cni", self.origin),
+            service_cidr=fields.text("service_cidr"),
+            api_ranges=api_access.of_fields(fields),
+            ip_family=mapped(fields.text("ip_family"), str.lower),
+            serverless=fargate.named(
+                [self._fields(f"{KIND}.fargate", one) for one in _blocks(self.record, "fargateProfiles")]
+            ),
+            outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
+            outbound_ips=self._gateways() if self._private() else NOTHING,
+            cni=settings,
+            pods_take_addresses=inside,
+            dns_replicas=addon_settings.dns_replicas(self._addons("coredns"), self.place),
+            grower=self._grower(),
+        )
+        self.inventory.clusters.append(cluster)
+        subnets = self._subnets()
+        for kind in _GROUPS:
+            for i, record in enumerate(_blocks(self.record, kind)):
+                self._group(self._fields(f"{KIND}.group", record), cluster, subnets, kind, i)
+
+    def _addons(self, name: str) -> list[Fields]:
+        nested = self.record.blocks("addons")
+        addons = [self._fields(f"{KIND}.addon", one) for one in (() if isinstance(nested, Unknown) else nested)]
+        return [addon for addon in addons if known(addon.text("name")) == name]
+
+    def _private(self) -> bool:
+        """Whether a group has no public addresses."""
+        return any(known(group.flag("private")) is not False for group in self._groups())
+
+    def _groups(self) -> list[Fields]:
+        return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in _blocks(self.record, kind)]
+
+    def _grower(self) -> Value[str]:
+        """The autoscaler of the groups: Karpenter by eksctl, or permissions for one."""
+        if _blocks(self.record, "karpenter"):
+            return Known("karpenter", self.origin)
+        if any(known(group.flag("may_scale")) for group in self._groups()):
+            return Unknown(
+                "a node group has the permissions of the Cluster Autoscaler, which is not in this code", self.origin
+            )
+        return NOTHING
+
+    def _gateways(self) -> Value[int]:
+        """Public addresses of the NAT gateways: one, or one per zone; unknown in an existing VPC."""
+        nat = self.fields.text("nat")
+        if not isinstance(self.fields.text("vpc"), Unset):
+            return Unknown("the NAT gateways belong to an existing VPC", self.origin)
+        if known(nat) == "HighlyAvailable":
+            return mapped(self._zones(), len)
+        return mapped(nat, lambda kind: 0 if kind == "Disable" else 1)
+
+    # --- subnets
+
+    def _zones(self) -> Value[tuple[str, ...]]:
+        """The zones of the cluster; where none are written, as many as eksctl picks."""
+        written = self.fields.texts("zones")
+        if not isinstance(written, Unset):
+            return written
+        key = "eksctl.zones_us_east_1" if known(self.fields.text("region")) == "us-east-1" else "eksctl.zones"
+        return Known(tuple(str(i) for i in range(self.defaults[key].number)), self.origin)
+
+    def _subnets(self) -> dict[str, list[Subnet]]:
+        """The subnets by side: as written, else as eksctl makes them."""
+        written = {side: self._written(side) for side in _SIDES}
+        if any(written.values()):
+            return written
+        zones, cidr = self._zones(), self.fields.text("cidr")
+        if (
+            not isinstance(self.fields.text("vpc"), Unset)
+            or not isinstance(zones, Known)
+            or not isinstance(cidr, Known)
+        ):
+            return written
+        network = Network(
+            f"{self.identity}/vpc", self.place, self.address, self.folder, NOTHING, Known((cidr.value,), cidr.origin)
+        )
+        self.inventory.networks.append(network)
+        cut = Origin(cidr.origin.spans)  # who changes it changes the network
+        blocks = arithmetic.eksctl_blocks(cidr.value, len(zones.value))
+        for at, side in enumerate(_SIDES):
+            for i, zone in enumerate(zones.value if blocks else ()):
+                block: Value[str] = Known(str(blocks[at * len(zones.value) + i]), cut)
+                own = NOTHING if isinstance(self.fields.texts("zones"), Unset) else Known(zone, zones.origin)
+                written[side].append(self._subnet(f"{side}-{zone}", block, Known(network, self.origin), own))
+        return written
+
+    def _written(self, side: str) -> list[Subnet]:
+        result = []
+        vpc = self.record.blocks("vpc")
+        for outer in () if isinstance(vpc, Unknown) else vpc:
+            for middle in _blocks(outer, "subnets"):
+                for inner in _blocks(middle, side):
+                    for name in inner.names():
+                        for one in _blocks(inner, name):
+                            fields = self._fields(f"{KIND}.subnet", one)
+                            why = f"the subnet {name} is given by id"
+                            cidr = or_default(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
+                            zone = or_default(fields.text("zone"), lambda _, name=name: self._zone_in(name))  # type: ignore[misc]
+                            result.append(self._subnet(name, cidr, Unknown("the VPC is given by id"), zone))
+        return result
+
+    def _zone_in(self, name: str) -> Value[str]:
+        """The zone that a subnet is named after, unless its name is another one."""
+        region = known(self.fields.text("region"))
+        return Known(name, self.origin) if region and name.startswith(region) else NOTHING
+
+    def _subnet(self, name: str, cidr: Value[str], network: Value[Network], zone: Value[str]) -> Subnet:
+        place = self.place
+        if isinstance(cidr, Known) and cidr.origin.spans:
+            place = cidr.origin.written
+        subnet = Subnet(
+            f"{self.identity}/{name}", place, CLOUD, f"{self.address}/{name}", self.folder, "",
+            name=Known(name, self.origin), cidr=cidr, network=network, zone=zone,
+        )  # fmt: skip
+        self.inventory.subnets.append(subnet)
+        return subnet
+
+    # --- groups
+
+    def _group(
+        self, fields: Fields, cluster: Cluster, subnets: dict[str, list[Subnet]], kind: str, number: int
+    ) -> None:
+        place = fields.record.span
+        managed = kind == "managedNodeGroups"
+        types = self._types(fields)
+        own = self._of_group(fields, subnets)
+        self.inventory.pools.append(
+            NodePool(
+                f"{self.identity}/{kind}[{number}]",
+                place,
+                f"{self.address}.{kind}[{number}]",
+                Known(cluster, self.origin),
+                fields.text("name"),
+                self.folder,
+                managed=managed,
+                size=self._size(fields, managed=managed),
+                upgrade=upgrades.of_group(fields, len(known(own) or ()), managed=managed),
+                machine=fields.record_of(
+                    Machine,
+                    instance_types=types,
+                    gpu=gpu_of(CLOUD, types),
+                    gpus=gpus_of(CLOUD, types),
+                    efa=_efa(fields, types, place),
+                ),
+                addresses=Addresses(subnets=own, pods_take_addresses=cluster.pods_take_addresses),
+                market=_market(fields),
+                scheduling=fields.record_of(Scheduling, taints=_taints(fields)),
+                placement=Placement(together=_together(fields)),
+                system=System(
+                    self._image(fields),
+                    boot_data=_boot_data(fields),
+                    local_disks=mapped(fields.text("bootstrap"), _joins),
+                ),
+                kubelet=_kubelet(fields),
+            )
+        )
+
+    def _size(self, fields: Fields, *, managed: bool) -> Size:
+        """The size as eksctl derives them: min from desired, max from desired, then from min.
+
+        https://github.com/eksctl-io/eksctl/blob/main/pkg/apis/eksctl.io/v1alpha5/validation.go
+        """
+        low, high, wanted = fields.number("min"), fields.number("max"), fields.number("count")
+        base = or_default(wanted, lambda origin: Known(self.defaults["eksctl.nodes"].number, origin))
+        minimum = or_default(low, lambda _: base)
+        maximum = or_default(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
+        if managed and isinstance(high, Unset):
+            maximum = mapped(maximum, lambda most: max(1, most))
+        # a reservation is in one zone, and so is the placement group that eksctl makes for EFA
+        alone = bool(_blocks(fields.record, "capacityReservation")) or known(fields.flag("efa"))
+        return Size(
+            mapped(maximum, lambda most: most > (known(minimum) or 0)), minimum, maximum,
+            Known(1, Origin((fields.record.span,))) if alone else NOTHING,
+        )  # fmt: skip
+
+    def _types(self, fields: Fields) -> Value[tuple[str, ...]]:
+        several = fields.texts("instance_types")
+        if not isinstance(several, Unset):
+            return several
+        one = fields.text("instance_type")
+        if not isinstance(one, Unset) and known(one) != "mixed":
+            return mapped(one, lambda name: (name,))
+        if fields.record.blocks("instanceSelector") or not isinstance(fields.text("template"), Unset):
+            return Unknown("the instance types are in a launch template or chosen by a selector")
+        return Known((str(self.defaults["eksctl.instance_type"].value),), one.origin or self.origin)
+
+    def _of_group(self, fields: Fields, subnets: dict[str, list[Subnet]]) -> Value[tuple[Subnet, ...]]:
+        """The subnets of a group: those it names, those of its zones, else all of its side."""
+        inside = fields.flag("private")
+        if not isinstance(inside, Known):
+            return Unknown("privateNetworking is not known", inside.origin)
+        side = subnets["private" if inside.value else "public"]
+        named, zones = fields.texts("subnets"), fields.texts("zones")
+        alone = known(fields.flag("efa"))  # eksctl takes one of them
+        for wanted, label in ((named, "subnets"), (zones, "zones")):
+            if isinstance(wanted, Unset):
+                continue
+            if not isinstance(wanted, Known):
+                return wanted
+            found = [s for s in side if any(_is(s, name, zone=label == "zones") for name in wanted.value)]
+            if len(found) != len(set(wanted.value)):
+                return Unknown(f"the {label} of the group differ from those of the cluster", wanted.origin)
+            return Known(tuple(found[:1] if alone else found), wanted.origin)
+        why = "the subnets are given by id" if not isinstance(self.fields.text("vpc"), Unset) else "its network"
+        return (
+            Known(tuple(side[:1] if alone else side), self.origin)
+            if side
+            else Unknown(f"{why}: they are not in this file", self.origin)
+        )
+
+    def _image(self, fields: Fields) -> Value[str]:
+        """The family of the images; for a custom image only how it starts."""
+        own = known(fields.text("ami")) or "auto"
+        return fields.text("image") if own in _CHOSEN else Unknown(f"the nodes boot a custom image, {own}")
+
+
+def _written_at(value: Value[int], origin: Origin) -> Value[int]:
+    """A number derived from another setting, with its own place."""
+    return Known(value.value, origin) if isinstance(value, Known) else value
+
+
+def _blocks(record: Record, kind: str) -> tuple[Record, ...]:
+    found = record.blocks(kind)
+    return () if isinstance(found, Unknown) else found
+
+
+def _market(fields: Fields) -> Market:
+    """How the machines of a group are bought: an unmanaged one says it by its distribution."""
+    own = fields.text("reservation")
+    market = fields.record_of(Market, reservation=launch_templates.reserved(fields), reservation_id=own)
+    spot = launch_templates.is_spot(fields, None)
+    return market if isinstance(spot, Unset) else replace(market, spot=spot)
+
+
+def _boot_data(fields: Fields) -> Value[str]:
+    """The custom bootstrap of nodes; eksctl translates its own kubelet settings."""
+    for name, label in (("bootstrap", "overrideBootstrapCommand"), ("prepared", "preBootstrapCommands")):
+        written = fields.read(name)
+        if not isinstance(written, Unset):
+            return Known(label, written.origin or Origin((fields.record.span,)))
+    own = fields.text("template")
+    return own if isinstance(own, Unset) else Unknown(launch_templates.ELSEWHERE, own.origin)
+
+
+def _kubelet(fields: Fields) -> Kubelet:
+    """What the kubelets of a group are configured to reserve."""
+    usual = kubelet.in_text(mapped(fields.texts("prepared"), "\n".join))
+    if not all(isinstance(fields.read(name), Unset) for name in ("bootstrap", "template", "ami")):
+        usual = kubelet.unknown("its nodes have an image or a start-up of their own")
+    return kubelet.written(usual, fields)
+
+
+def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:
+    """Whether a name or a zone is that of a subnet; eksctl names subnets by side and zone."""
+    own = known(subnet.name) or ""
+    return own == name or (zone and own.partition("-")[2] == name)
+
+
+def _joins(start: str) -> bool:
+    """Whether what starts a node joins its local disks."""
+    return "localStorage" in start or "mdadm" in start
+
+
+def _taints(fields: Fields) -> Value[tuple[str, ...]]:
+    """The taints of a group: a list, or in unmanaged groups a map of `key: value:Effect`."""
+    nested = fields.record.blocks("taints")
+    if not isinstance(nested, Unknown) and nested and "effect" not in set(nested[0].names()):
+        found = [f"{name}={text}" for name in nested[0].names() if (text := known(nested[0].entry(name) or NOTHING))]
+        return Known(tuple(found), Origin((nested[0].span,)))
+    return taints_of(fields.record, "taints")
+
+
+def _together(fields: Fields) -> Value[str]:
+    """The placement group of a group: the one that it names, else the one that eksctl makes for EFA."""
+    written, efa = fields.text("together"), fields.flag("efa")
+    if isinstance(written, Unset) and isinstance(efa, Known) and efa.value:
+        return Known("placement group of eksctl", efa.origin)
+    return written
+
+
+def _efa(fields: Fields, types: Value[tuple[str, ...]], place: Span) -> Value[tuple[str, ...]]:
+    """EFA interfaces of the smallest of some machine types; eksctl makes all of them `efa`."""
+    if not known(fields.flag("efa")):
+        template = fields.text("template")
+        none = isinstance(template, Unset)
+        return Known((), Origin((place,))) if none else Unknown(launch_templates.ELSEWHERE, template.origin)
+
+    def of_smallest(names: tuple[str, ...]) -> tuple[str, ...]:
+        found = [machines.machine(CLOUD, name) for name in names]
+        return ("efa",) * max(1, min((one.efa for one in found if one), default=0))
+
+    return mapped(types, of_smallest)

@@ -1,0 +1,138 @@
+"""Where an EKS cluster is: its account, its region, and its VPC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.inventory.clouds import accounts
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.inventory.clouds.accounts import Place
+    from kcheck.inventory.clouds.reader import Reader
+    from kcheck.model import Network
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.text import Span
+    from kcheck.text.values import Datum, Record
+
+_ROLE = regex(r"arn:aws[a-z-]*:iam::(\d{12}):")
+_ACCOUNT = regex(r"\d{12}")
+_SAMPLES = ("123456789012", "000000000000")
+"""Accounts in the documentation of AWS, which are nobody's."""
+_REGION = regex(r"[a-z]{2,}(?:-[a-z]+)+-\d+")
+_VPC = regex(r"vpc-[0-9a-f]+")
+_NO_ROLE = "eksctl does not say the account, but by iam.serviceRoleARN"
+_NO_ACCOUNT = "the aws provider does not say its account (allowed_account_ids, assume_role)"
+_NO_REGION = "the aws provider has no region in this code"
+_NO_NETWORK = "the VPC is not in this root module"
+
+
+def of_cluster(reader: Reader, instance: Instance, fields: Fields, networks: Mapping[str, Network]) -> Place:
+    """The account, region and VPC of a cluster."""
+    own = accounts.provider(reader, instance)
+    regions = [fields.text("region"), *([own.text("region")] if own is not None else ())]
+    return {
+        "account": accounts.proper(_account(own, fields, instance.span), _ACCOUNT, _SAMPLES),
+        "region": accounts.proper(accounts.first(instance.span, _NO_REGION, *regions), _REGION),
+        "network_id": _network(reader.root, instance, fields, networks),
+    }
+
+
+def of_config(fields: Fields, place: Span, network: str) -> Place:
+    """The account, region and VPC of a cluster of eksctl, which makes a network without one."""
+    role, vpc = accounts.of_role(fields.text("role"), _ROLE), fields.text("vpc")
+    outer = fields.record.blocks("vpc")
+    has_subnets = isinstance(outer, Unknown) or any(one.blocks("subnets") for one in outer)
+    made: Value[str] = Unset(place) if has_subnets else Known(network, Origin((place,)))
+    return {
+        "account": accounts.proper(accounts.first(place, _NO_ROLE, role), _ACCOUNT, _SAMPLES),
+        "region": accounts.proper(accounts.first(place, "metadata.region is not set", fields.text("region")), _REGION),
+        "network_id": accounts.first(place, _NO_NETWORK, accounts.proper(vpc, _VPC), made),
+    }
+
+
+def _account(own: Fields | None, fields: Fields, place: Span) -> Value[str]:
+    """The only account that the provider may use, else that of the role which it assumes, or gives to the cluster."""
+    passed = accounts.of_role(fields.text("role"), _ROLE)  # it must be of the same account
+    if isinstance(passed, Known) or own is None:
+        return accounts.first(place, _NO_ACCOUNT, *([passed] if isinstance(passed, Known) else ()))
+    allowed = own.texts("accounts")
+    if isinstance(allowed, Known) and len(allowed.value) == 1:
+        return Known(allowed.value[0], allowed.origin)
+    roles = [own.text("web_role"), *([allowed] if isinstance(allowed, Unknown) else ())]
+    nested = own.record.blocks("assume_role")
+    if isinstance(nested, Unknown):
+        roles.insert(0, nested)
+    elif nested:  # of several, each is assumed by the one before
+        entry = nested[-1].entry("role_arn")
+        value: Value[str] = Unset(own.record.absent(())) if entry is None else _text(entry)
+        roles.insert(0, value)
+    return accounts.first(place, _NO_ACCOUNT, *(accounts.of_role(role, _ROLE) for role in roles))
+
+
+def _text(datum: Datum) -> Value[str]:
+    if isinstance(datum, Unknown):
+        return datum
+    return Known(datum.value, datum.origin) if isinstance(datum.value, str) else Unset(datum.origin)
+
+
+def _network(root: Module, instance: Instance, fields: Fields, networks: Mapping[str, Network]) -> Value[str]:
+    """The id of the VPC of a cluster: as it is written, else that of a network in this root module."""
+    place = Origin((instance.span,))
+    for datum in _vpcs(root, fields):
+        if isinstance(datum, Known) and isinstance(datum.value, str):
+            return accounts.proper(Known(datum.value, datum.origin), _VPC)
+        symbol = datum.symbol if isinstance(datum, Unknown) else None
+        if symbol is not None and symbol.address in networks:
+            return Known(networks[symbol.address].id, datum.origin or place)
+    return Unknown(_NO_NETWORK, place)
+
+
+def _vpcs(root: Module, fields: Fields) -> Iterator[Datum]:
+    """What may say the VPC of a cluster: its id, or the subnets of its control plane."""
+    written, listed = fields.raw("network"), fields.raw("subnets")
+    if written is not None:
+        yield from _followed(root, written, "aws_vpc", "id")
+    items = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else ()
+    for item in (*items, *([listed] if isinstance(listed, Unknown) else ())):
+        yield from _of_subnet(root, item)
+
+
+def _of_subnet(root: Module, item: Datum) -> Iterator[Datum]:
+    symbol = item.symbol if isinstance(item, Unknown) else None
+    if symbol is None:
+        return
+    for one in root.instances("aws_subnet"):
+        if one.address == symbol.address and (entry := one.entry("vpc_id")) is not None:
+            yield from _followed(root, entry, "aws_vpc", "id")
+    for kind in ("aws_subnets", "aws_subnet_ids", "aws_subnet"):
+        for address, record in root.sources(kind):
+            if address == symbol.address:
+                for entry in (record.entry("vpc_id"), *_filtered(record)):
+                    yield from _followed(root, entry, "aws_vpc", "id") if entry is not None else ()
+
+
+def _followed(root: Module, datum: Datum, kind: str, name: str) -> Iterator[Datum]:
+    """A value, and what a data source that it refers to was asked for."""
+    yield datum
+    symbol = datum.symbol if isinstance(datum, Unknown) else None
+    if symbol is not None:
+        for address, record in root.sources(kind):
+            entry = record.entry(name) if address == symbol.address else None
+            if entry is not None:
+                yield entry
+
+
+def _filtered(record: Record) -> Iterable[Datum]:
+    """The only VPC that the filters of a data source leave."""
+    nested = record.blocks("filter")
+    for one in () if isinstance(nested, Unknown) else nested:
+        key, values = one.entry("name"), one.entry("values")
+        if isinstance(key, Known) and key.value == "vpc-id" and isinstance(values, Known):
+            found = values.value
+            yield from found if isinstance(found, tuple) and len(found) == 1 else ()

@@ -1,0 +1,436 @@
+"""EKS clusters, node groups and subnets from aws resources."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers import machines, profiles
+from kcheck.inventory.clouds import api_access, nat_gateways
+from kcheck.inventory.clouds.eks import addon_settings, fargate, location, upgrades
+from kcheck.inventory.clouds.eks import addresses as arithmetic
+from kcheck.inventory.clouds.eks import launch_templates as template_of
+from kcheck.inventory.clouds.reader import (
+    Reader,
+    gpu_of,
+    gpus_of,
+    joined_ranges,
+    matches_pattern,
+    or_default,
+    read_all,
+    resolve_reference,
+    same_value,
+    taint_form,
+    taints_of,
+    text_of,
+    unresolved_reference,
+    why_missing,
+)
+from kcheck.model import (
+    NOTHING,
+    Addresses,
+    Cluster,
+    Cni,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    Scheduling,
+    Size,
+    Subnet,
+)
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.model import Inventory
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.text import Span
+    from kcheck.text.values import Datum, Record
+
+CLOUD = "eks"
+CLUSTER = "aws_eks_cluster"
+POOL = "aws_eks_node_group"
+GROUP = "aws_autoscaling_group"
+ADDON = "aws_eks_addon"
+SUBNET = "aws_subnet"
+NETWORK = "aws_vpc"
+ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
+NAT = "aws_nat_gateway"
+
+_OWNER = regex(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$|node-template/)(.+)")
+_POD_SUBNET_TAG = "kubernetes.io/role/cni"
+
+
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the EKS clusters of root modules to the inventory."""
+    read_all([_Eks(root) for root in roots], inventory)
+
+
+class _Eks(Reader):
+    """Reads one root module."""
+
+    def __init__(self, root: Module) -> None:
+        super().__init__(CLOUD, root, (POOL, GROUP))
+        self.networks_by_address: dict[str, Network] = {}
+        self.pod_subnets: list[Subnet] = []
+        """Subnets whose tag says that the interfaces of pods may be in them."""
+
+    # --- networks and subnets
+
+    def networks(self) -> None:
+        more: dict[str, list[Value[str]]] = {}
+        owners: dict[str, str] = {}  # an association stands for its network, too
+        for instance in self.root.instances(ASSOCIATION):
+            fields = self.fields(ASSOCIATION, instance)
+            datum = fields.raw("network")
+            symbol = datum.symbol if isinstance(datum, Unknown) else None
+            if symbol is not None:
+                owners[instance.address] = symbol.address
+                more.setdefault(symbol.address, []).append(fields.text("cidr"))
+        for instance in self.root.instances(NETWORK):
+            fields = self.fields(NETWORK, instance)
+            cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
+            self.networks_by_address[instance.address] = self.network(
+                instance, fields.text("name"), joined_ranges(cidrs)
+            )
+        for address, owner in owners.items():
+            if owner in self.networks_by_address:
+                self.networks_by_address[address] = self.networks_by_address[owner]
+
+    def subnets(self) -> None:
+        networks = self.networks_by_address
+        for instance in self.root.instances(SUBNET):
+            fields = self.fields(SUBNET, instance)
+            datum = fields.raw("network")
+            found = resolve_reference(datum, networks) or self._of_association(datum, networks)
+            network = found if found is not None else unresolved_reference(fields.text("network"), "VPC")
+            cidr, tags = fields.text("cidr"), _texts(fields.raw("tags"))
+            subnet = self.subnet(
+                instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
+                zone=fields.text("zone"),
+            )  # fmt: skip
+            written = fields.mapping("tags")
+            if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:
+                self.pod_subnets.append(subnet)
+
+    def _of_association(self, datum: Datum | None, networks: dict[str, Network]) -> Known[Network] | None:
+        """The network of a subnet in a secondary range, which refers to the range's association."""
+        symbol = datum.symbol if isinstance(datum, Unknown) else None
+        network = networks.get(symbol.address) if symbol and symbol.attribute == "vpc_id" else None
+        return Known(network, datum.origin or Origin((network.place,))) if network and datum else None
+
+    @cached_property
+    def subnets_by_address(self) -> dict[str, Subnet]:
+        """The subnets by what refers to them."""
+        return {subnet.address: subnet for subnet in self.found.subnets}
+
+    @cached_property
+    def selected(self) -> dict[str, list[Subnet]]:
+        """The subnets that data sources select by the tags of subnets of this repository."""
+        result = {}
+        for kind in ("aws_subnets", "aws_subnet_ids", "aws_subnet"):
+            for address, record in self.root.sources(kind):
+                patterns = _name_patterns(record)
+                if patterns:
+                    result[address] = self.subnets_named(patterns)
+        return result
+
+    def _selected_by(self, datum: Datum) -> list[Subnet]:
+        """The subnets that a reference to a data source stands for."""
+        symbol = datum.symbol if isinstance(datum, Unknown) else None
+        whole = symbol is not None and symbol.attribute in ("id", "ids")
+        return self.selected.get(symbol.address, []) if symbol and whole else []
+
+    def subnets_named(self, patterns: list[str]) -> list[Subnet]:
+        """The subnets whose `Name` fits a pattern, in this root, else in others."""
+        near = self.names.all(self.area, Subnet)
+        found = [
+            subnet for subnet in near if any(matches_pattern(text_of(subnet.name), pattern) for pattern in patterns)
+        ]
+        return [subnet for subnet in found if subnet.root == self.folder] or found
+
+    # --- clusters
+
+    def clusters(self) -> None:
+        addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
+        profiles = [self.fields(fargate.KIND, instance) for instance in self.root.instances(fargate.KIND)]
+        for instance in self.root.instances(CLUSTER):
+            fields = self.fields(CLUSTER, instance)
+            name = fields.text("name")
+            of_cluster = [addon for addon in addons if addon_settings.is_of(addon, name, instance)]
+            dns = [addon for addon in addons if addon_settings.is_of(addon, name, instance, "coredns")]
+            replicas = addon_settings.dns_replicas(dns, instance.span)
+            settings = addon_settings.read(of_cluster, instance.span)
+            cluster = Cluster(
+                self.identity(instance.address),
+                instance.span,
+                CLOUD,
+                instance.address,
+                self.folder,
+                self.gap,
+                name=name,
+                environment=self.root.environment,
+                version=fields.text("version"),
+                provisioned=fields.flag("auto_mode"),
+                tier=fields.text("tier"),
+                support_plan=fields.text("support_plan"),
+                network_plugin=Known("vpc-cni", Origin((instance.span,))),
+                service_cidr=fields.text("service_cidr"),
+                api_ranges=api_access.of_fields(fields),
+                ip_family=mapped(fields.text("ip_family"), str.lower),
+                serverless=fargate.of_cluster(profiles, name, instance),
+                outbound_ips=self._nat_gateways(instance),
+                **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
+                **location.of_cluster(self, instance, fields, self.networks_by_address),
+                cni=settings,
+                pod_subnets=self._pod_subnets(of_cluster),
+                pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
+                dns_replicas=replicas,
+                dns_scaling=addon_settings.dns_scaling(dns, replicas),
+                dns_compute=addon_settings.dns_compute(dns),
+            )
+            self.found.clusters.append(cluster)
+
+    def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[Subnet, ...]]:
+        """The pod subnets of custom networking in the add-on; unset if not used."""
+        found = []
+        for datum in addon_settings.pod_subnets(addons):
+            link = resolve_reference(datum, self.subnets_by_address)
+            if link is None:
+                return Unknown("the subnets of pods are not in this root module", datum.origin)
+            found.append(link.value)
+        return Known(tuple(dict.fromkeys(found)), Origin((addons[0].record.span,))) if found else NOTHING
+
+    def _nat_gateways(self, instance: Instance) -> Value[int]:
+        """Public addresses of the NAT gateways of this root; unset where it has none."""
+        gateways = list(self.root.instances(NAT))
+        doubt = next((gateway.doubt for gateway in gateways if gateway.doubt), "")
+        if doubt:
+            return Unknown(f"the number of NAT gateways is not known: {doubt}", Origin((gateways[0].span,)))
+        return nat_gateways.zonal([self.fields(NAT, one) for one in gateways], instance.span)
+
+    # --- pools
+
+    def pools(self) -> None:
+        templates = {i.address: self.fields(template_of.KIND, i) for i in self.root.instances(template_of.KIND)}
+        for instance in self.pool_instances[POOL]:
+            fields = self.fields(POOL, instance)
+            template = template_of.launch_template(fields, templates)
+            spot = mapped(fields.text("capacity"), lambda capacity: capacity == "SPOT")
+            types = self._types(fields, template)
+            self.found.pools.append(self._pool(instance, fields, self._cluster(fields), types, spot, template))
+        for instance in self.pool_instances[GROUP]:
+            owner = self._owner(instance)
+            if owner is None:
+                continue
+            fields = self.fields(GROUP, instance)
+            template = template_of.launch_template(fields, templates)
+            spot = template_of.is_spot(fields, template)
+            types = template_of.overrides(instance) or self._types(fields, template)
+            self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))
+
+    def _pool(
+        self,
+        instance: Instance,
+        fields: Fields,
+        owner: Value[Cluster],
+        types: Value[tuple[str, ...]],
+        spot: Value[bool],
+        template: Fields | None,
+    ) -> NodePool:
+        cluster = known(owner)
+        minimum, maximum = fields.number("min"), fields.number("max")
+        growable: Value[bool] = mapped(maximum, lambda most: most > (known(minimum) or 0))
+        if isinstance(maximum, Unknown) and _is_same(minimum, maximum):
+            growable = Known(value=False, origin=maximum.origin or Origin((instance.span,)))
+        if isinstance(growable, Unset):
+            growable = Unknown("max_size is not set", growable.origin)
+        subnets = self._subnets(fields)
+        managed = fields.resource == POOL
+        strategy = fields.text("update_strategy") if managed else NOTHING
+        return NodePool(
+            self.identity(instance.address),
+            instance.span,
+            instance.address,
+            owner,
+            fields.text("name"),
+            self.folder,
+            managed=managed,
+            size=Size(growable, minimum, or_default(maximum, lambda origin: Unknown("max_size is not set", origin))),
+            upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
+            machine=(template or fields).record_of(
+                Machine,
+                types,
+                gpu_of(CLOUD, types),
+                gpus_of(CLOUD, types),
+                disk_size=template_of.disk_size(fields, template, managed=managed),
+                image_disk=template_of.image_disk(fields, template, managed=managed),
+                efa=template_of.efa(fields, template, types),
+            ),
+            addresses=Addresses(
+                subnets,
+                self.candidates(subnets, fields.raw("subnets"), self.subnets_by_address),
+                cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known"),
+                _max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
+                pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+                subnet_ids=fields.texts("subnets"),
+            ),
+            market=fields.record_of(Market, spot, **template_of.reserved_by(fields, template, managed=managed)),
+            scheduling=_scheduling(fields, instance),
+            placement=(template or fields).record_of(Placement),
+            system=template_of.system(fields, template, instance.span, managed=managed),
+            kubelet=template_of.kubelet(fields, template, managed=managed),
+        )
+
+    def _cluster(self, fields: Fields) -> Value[Cluster]:
+        """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
+        found = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
+        if found is not None:
+            return found
+        name = fields.text("cluster")
+        return self._cluster_named(name, name.origin or Origin((fields.record.span,)))
+
+    def _owner(self, instance: Instance) -> Value[Cluster] | None:
+        """The cluster that an auto-scaling group's tags name, if they name one."""
+        place = Origin((instance.span,))
+        tags = [instance.blocks(kind) for kind in ("tag", "tags")]
+        keys = [one.entry("key") for found in tags if not isinstance(found, Unknown) for one in found]
+        for key in keys:
+            if isinstance(key, Known) and (match := _OWNER.fullmatch(str(key.value))):
+                return self._cluster_named(Known(match[1], key.origin), place)
+        unknown = next((key for key in keys if isinstance(key, Unknown) and _may_name_owner(text_of(key))), None)
+        if unknown is None:
+            return None
+        near = [c for c in self.found.clusters if _module(c.address) == _module(instance.address)]
+        near = near or self.found.clusters
+        return Known(near[0], place) if len(near) == 1 else Unknown(unknown.reason, unknown.origin)
+
+    def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
+        """The one cluster of a name, or of the same unknown name."""
+        if isinstance(name, Known):
+            found = self.find_named(name, Cluster, "cluster")
+            return Known(found.value, place) if isinstance(found, Known) else found
+        equal = [c for c in self.found.clusters if same_value(c.name, name)]
+        if len(equal) == 1:
+            return Known(equal[0], place)
+        return name if isinstance(name, Unknown) else Unknown("the cluster's name is not set", name.origin)
+
+    def _subnets(self, fields: Fields) -> Value[tuple[Subnet, ...]]:
+        """The subnets of a group, which are its zones."""
+        datum = fields.raw("subnets")
+        if datum is None:
+            return Unset(fields.record.absent(("subnet_ids",)))
+        if isinstance(datum, Unknown):
+            asked = self._selected_by(datum)
+            return Known(tuple(asked), datum.origin or Origin((fields.record.span,))) if asked else datum
+        items: Iterable[Datum] = datum.value if isinstance(datum.value, tuple) else ()
+        found = []
+        for item in items:
+            subnet = resolve_reference(item, self.subnets_by_address)
+            if subnet is not None:
+                found.append(subnet.value)
+                continue
+            asked = self._selected_by(item)
+            if len(asked) != 1:
+                return Unknown(why_missing(unresolved_reference(item, "subnet"), "subnet_ids"), datum.origin)
+            found += asked
+        return Known(tuple(dict.fromkeys(found)), datum.origin)
+
+    def _types(self, fields: Fields, template: Fields | None) -> Value[tuple[str, ...]]:
+        """The instance types of a group: its own, its launch template's, else the default of managed groups."""
+        written: Value[tuple[str, ...]] = fields.texts("instance_types") if fields.resource == POOL else NOTHING
+        if not isinstance(written, Unset):
+            return written
+        if template is not None and not isinstance(template.text("instance_type"), Unset):
+            return mapped(template.text("instance_type"), lambda name: (name,))
+        if fields.resource == POOL:
+            if template is None and not isinstance(fields.text("launch_template"), Unset):
+                return Unknown(template_of.ELSEWHERE, fields.text("launch_template").origin)
+            return mapped(self.default("pool.instance_type", written.origin), lambda name: (name,))
+        return Unknown("the instance type is in a launch template that is not in this root module")
+
+    def _pods_take_addresses(self, family: Value[str], settings: Cni, place: Span) -> Value[bool]:
+        """Whether pods take IPv4 addresses of the subnets of their nodes."""
+        if not isinstance(family, Known):
+            return family
+        if family.value == "ipv6":
+            return Known(value=False, origin=family.origin)
+        if self.pod_subnets:
+            return Unknown(f"{self.pod_subnets[0].address} is tagged for pods, so their interfaces may be in it")
+        custom = settings.custom_networking
+        if isinstance(custom, Unknown):
+            return custom
+        return Known(not known(custom), custom.origin or Origin((place,)))
+
+
+def _is_same(first: Value[int], second: Value[int]) -> bool:
+    """Whether two numbers are given by the same expression of the same unknown value."""
+    texts = [value.origin.spans[-1].text for value in (first, second) if value.origin and value.origin.spans]
+    return same_value(first, second) and len(texts) == 2 and texts[0] == texts[1]
+
+
+def _scheduling(fields: Fields, instance: Instance) -> Scheduling:
+    unknown = Unknown("the kubelet's arguments set its labels"), Unknown("the kubelet's arguments set its taints")
+    labels, taints = (fields.mapping("labels"), taints_of(instance, "taint")) if fields.resource == POOL else unknown
+    return Scheduling(labels, taints, taint_form(instance, "taint"), no_schedule="NO_SCHEDULE")
+
+
+def _may_name_owner(text: str | None) -> bool:
+    """Whether the key of a tag of which a part is unknown may name a cluster."""
+    return text is None or text.startswith("$") or _OWNER.fullmatch(text) is not None
+
+
+def _texts(tags: Datum | None) -> Value[dict[str, str]]:
+    """Tags as texts, with `${...}` for unknown parts."""
+    if not isinstance(tags, Known) or not isinstance(tags.value, dict):
+        return NOTHING if tags is None or isinstance(tags, Known) else tags
+    found = {key: text_of(value) for key, value in tags.value.items()}
+    return Known({key: text for key, text in found.items() if text is not None}, tags.origin)
+
+
+def _name_patterns(record: Record) -> list[str]:
+    """The `Name` filter of a subnet data source; none if it filters by more."""
+    patterns: list[str] = []
+    nested = record.blocks("filter")
+    for one in () if isinstance(nested, Unknown) else nested:
+        key, values = one.entry("name"), one.entry("values")
+        if isinstance(key, Known) and key.value == "vpc-id":
+            continue
+        if not isinstance(key, Known) or key.value != "tag:Name" or not isinstance(values, Known):
+            return []
+        patterns += [text for text in map(text_of, values.value if isinstance(values.value, tuple) else ()) if text]
+    tags = record.entry("tags")
+    if isinstance(tags, Known) and isinstance(tags.value, dict):
+        if set(tags.value) != {"Name"}:
+            return []
+        patterns += [text for text in [text_of(tags.value["Name"])] if text]
+    return patterns
+
+
+def _module(address: str) -> str:
+    """The module call that an address is in."""
+    steps = address.split(".")
+    return ".".join(steps[:2]) if steps[0] == "module" else ""
+
+
+def _max_pods(types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
+    """Maximum pods in a managed group: those of its smallest type, up to EKS' cap."""
+    custom = known(cluster.cni.custom_networking) if cluster and cluster.cni else False
+    prefixes = known(cluster.cni.prefix_delegation) if cluster and cluster.cni else False
+    limits = profiles.limits(CLOUD)
+    small, large, many = (limits[f"max_pods.{name}"].number for name in ("small", "large", "many_vcpus"))
+    found = []
+    for name in known(types) or ():
+        interfaces, machine = machines.interfaces(CLOUD, name), machines.machine(CLOUD, name)
+        if interfaces is None or machine is None:
+            return Unknown(f"kcheck does not know the instance type {name}")
+        each = limits["cni.prefix_size"].number if prefixes else 1
+        formula = arithmetic.max_pods(*interfaces, custom=bool(custom), each=each)
+        found.append(arithmetic.managed_pods(formula, machine.vcpus or 0, small, large, many))
+    return mapped(types, lambda _: min(found, default=0))

@@ -1,0 +1,196 @@
+"""Cluster Toolkit blueprints as root modules: module calls and passed outputs.
+
+https://github.com/GoogleCloudPlatform/cluster-toolkit/blob/main/pkg/config/expand.go
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcheck.terraform import registry
+from kcheck.terraform.configuration import Configuration
+from kcheck.text.files import configurations
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.parse import parse_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from kcheck.text.text import Source, Span
+
+_TOOLKIT = "github.com/GoogleCloudPlatform/cluster-toolkit//"
+_EMBEDDED = ("modules/", "community/modules/")
+"""How the modules begin that the toolkit brings with it."""
+_WHOLE = regex(r"\$\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)|\(\((.*)\)\)", re.DOTALL)
+_PART = regex(r"\\?\$\(((?:[^()]|\([^()]*\))*)\)")
+_NAME = regex(r"(?<![\w.\"$-])([A-Za-z_][\w-]*)(?=\.)")
+_MOST = 100_000
+"""More values than any blueprint has."""
+_ID = "internal_ghpc_module_id"
+"""The input by which a module knows its own id."""
+
+
+def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configuration]]:
+    """The blueprints by file name, as declarations of a root module."""
+    for source in files.get(configurations.BLUEPRINT, ()):
+        documents = [document.root for document in yaml.documents(source)]
+        if len(documents) == 1 and isinstance(documents[0], yaml.Mapping):
+            name = os.path.basename(source.path).rpartition(".")[0]
+            folder = os.path.dirname(source.path) or "."
+            beside = [s for s in files.get(configurations.DEPLOYMENT, ()) if (os.path.dirname(s.path) or ".") == folder]
+            blueprint = _Blueprint(documents[0], folder, beside)
+            if blueprint.makes_clusters:
+                yield name, blueprint.configuration()
+
+
+def _texts(node: yaml.Node | None) -> list[yaml.Scalar]:
+    items = node.items if isinstance(node, yaml.Sequence) else ()
+    return [item for item in map(yaml.resolve, items) if isinstance(item, yaml.Scalar)]
+
+
+class _Blueprint:
+    """One file, with the only file of values for its deployment that lies beside it."""
+
+    def __init__(self, root: yaml.Mapping, folder: str, deployments: list[Source]) -> None:
+        self.folder = folder
+        self.values = _entries(yaml.get(root, "vars"))
+        roots = [document.root for source in deployments for document in yaml.documents(source)]
+        if len(roots) == 1:
+            self.values |= _entries(yaml.get(roots[0], "vars"))
+        self.modules: dict[str, yaml.Mapping] = {}
+        self.built = 0
+        groups = yaml.get(root, "deployment_groups")
+        for group in groups.items if isinstance(groups, yaml.Sequence) else ():
+            modules = yaml.get(group, "modules")
+            for module in map(yaml.resolve, modules.items) if isinstance(modules, yaml.Sequence) else ():
+                label = yaml.get(module, "id")
+                if isinstance(label, yaml.Scalar) and isinstance(module, yaml.Mapping):
+                    self.modules[label.text] = module
+        self.called = {label: self._skeleton(label) for label in self.modules}
+
+    @property
+    def makes_clusters(self) -> bool:
+        """Whether it is for Kubernetes, not for Slurm or single machines."""
+        return any(
+            kind.startswith("google_container_")
+            for called in self.called.values()
+            if called is not None
+            for kind, _ in called.resources
+        )
+
+    def _source(self, label: str) -> str:
+        source = yaml.get(self.modules[label], "source")
+        text = source.text if isinstance(source, yaml.Scalar) else ""
+        return _TOOLKIT + text if text.startswith(_EMBEDDED) else text
+
+    def _skeleton(self, label: str) -> Configuration | None:
+        """What stands for the module that is called; None if kcheck does not know it."""
+        found = registry.find(self._source(label), "", frozenset(), dict)
+        return found if isinstance(found, Configuration) else None
+
+    def configuration(self) -> Configuration:
+        """Its declarations: variables and module calls."""
+        result = Configuration(self.folder)
+        for name, pair in self.values.items():
+            body = nodes.Body(pair.value.span)
+            if not _is_null(pair.value):
+                _set(body, "default", pair.key.span, partial(self._expression, pair.value))
+            result.variables[name] = nodes.Block("variable", (name,), body, pair.key.span, pair.key.span)
+        for label, module in self.modules.items():
+            result.calls[label] = self._call(label, module)
+        return result
+
+    def _call(self, label: str, module: yaml.Mapping) -> nodes.Block:
+        """A module call: settings, then outputs of used modules, then variables of the same name."""
+        settings, label_of = yaml.get(module, "settings"), yaml.entries(module)["id"]
+        header = module.source.span(label_of.key.start, label_of.value.end)
+        written = isinstance(settings, yaml.Mapping)
+        span = settings.span if isinstance(settings, yaml.Mapping) else module.span
+        body = nodes.Body(span)
+        _set(body, "source", header, partial(nodes.Literal, header, self._source(label)))
+        for name, pair in _entries(settings).items():
+            _set(body, name, pair.key.span, partial(self._expression, pair.value))
+        inputs = getattr(self.called[label], "variables", {})
+        for one in _texts(yaml.get(module, "use")):
+            outputs = getattr(self.called.get(one.text), "outputs", {})
+            for name in inputs.keys() & outputs.keys() - body.attributes.keys():
+                _set(body, name, one.span, partial(_attribute, one.span, "module", one.text, name))
+        for name in inputs.keys() & self.values.keys() - body.attributes.keys():
+            _set(body, name, header, partial(_attribute, header, "var", name))
+        if _ID in inputs:
+            body.attributes.pop(_ID, None)
+            _set(body, _ID, header, partial(nodes.Literal, header, label))
+        return nodes.Block("module", (label,), body, span, header, below=() if written else ("settings",))
+
+    def _expression(self, node: yaml.Node) -> nodes.Expression:
+        """A value as an expression of Terraform."""
+        node = yaml.resolve(node)
+        self.built += 1
+        if self.built > _MOST:  # aliases of aliases
+            return nodes.Invalid(node.span, "the blueprint is too large")
+        if isinstance(node, yaml.Mapping):
+            entries = ((nodes.Literal(p.key.span, k), self._expression(p.value)) for k, p in _entries(node).items())
+            return nodes.Object(node.span, tuple(entries))
+        if isinstance(node, yaml.Sequence):
+            return nodes.Tuple(node.span, tuple(map(self._expression, node.items)))
+        whole = _WHOLE.fullmatch(node.text.strip())
+        if whole is not None:
+            return self._parsed(whole[1], node.span) if whole[1] is not None else parse_expression(whole[2], node.span)
+        if "$(" in node.text:
+            return self._template(node)
+        value = yaml.value(node)
+        return nodes.Literal(node.span, Fraction(str(value)) if isinstance(value, float) else value)
+
+    def _template(self, node: yaml.Scalar) -> nodes.Expression:
+        """A text with expressions in it."""
+        parts: list[nodes.Expression | nodes.Text] = []
+        at = 0
+        for match in _PART.finditer(node.text):
+            if match[0].startswith("\\"):
+                continue
+            parts += [_text(node.text[at : match.start()], node.span), self._parsed(match[1], node.span)]
+            at = match.end()
+        parts.append(_text(node.text[at:], node.span))
+        return nodes.Template(node.span, tuple(part for part in parts if part != ""), quoted=True)
+
+    def _parsed(self, text: str, place: Span) -> nodes.Expression:
+        """An expression in which variables are `vars` and modules stand by their id."""
+        return parse_expression(_NAME.sub(self._named, text), place)
+
+    def _named(self, match: re.Match[str]) -> str:
+        if match[1] == "vars":
+            return "var"
+        return f"module.{match[1]}" if match[1] in self.modules else match[1]
+
+
+def _entries(node: yaml.Node | None) -> dict[str, yaml.Pair]:
+    return dict(yaml.entries(node)) if isinstance(node, yaml.Mapping) else {}
+
+
+def _is_null(node: yaml.Node) -> bool:
+    node = yaml.resolve(node)
+    return isinstance(node, yaml.Scalar) and yaml.value(node) is None
+
+
+def _set(body: nodes.Body, name: str, place: Span, build: Callable[[], nodes.Expression]) -> None:
+    body.attributes[name] = nodes.Attribute(name, place, place, build)
+
+
+def _attribute(place: Span, first: str, *names: str) -> nodes.Expression:
+    """A reference such as `module.network.subnetwork`."""
+    found: nodes.Expression = nodes.Variable(place, first)
+    for name in names:
+        found = nodes.GetAttr(place, found, name)
+    return found
+
+
+def _text(text: str, place: Span) -> nodes.Text:
+    found = nodes.Text(text)
+    found.span = place
+    return found

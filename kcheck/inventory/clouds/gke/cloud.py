@@ -1,0 +1,107 @@
+"""GKE: the behaviour of its clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
+from kcheck.text.values import Known, Origin, Unknown, Unset, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from kcheck.config.numbers.profiles import ProfileValue
+    from kcheck.config.numbers.reserved import Node, Reserved
+    from kcheck.model import Cluster, Inventory, NodePool
+    from kcheck.terraform.configuration import Configuration
+    from kcheck.terraform.module import Module
+    from kcheck.text.text import Source
+    from kcheck.text.values import Value
+
+_SPOT, _PREEMPTIBLE = "cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible"
+
+
+class Gke(Cloud):
+    """Google Kubernetes Engine."""
+
+    name = "gke"
+    reservation_ids = r"projects/.+"
+    resources = ("google_container_",)
+    beside = ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat")
+    extended_plan = "EXTENDED"
+    provider = "GCP"
+    references = (
+        Reference("cluster", ("google_container_cluster",)),
+        Reference("network", ("google_compute_network",)),
+        Reference("subnetwork", ("google_compute_subnetwork",)),
+    )
+    pool_labels = ("cloud.google.com/gke-nodepool",)
+    node_ids = "gce://"
+    gpu_labels = ("cloud.google.com/gke-accelerator",)
+    spot_label = Label(_SPOT, "true")
+    spot_labels = (_SPOT, _PREEMPTIBLE)
+    admits_asked_resources = True
+    taints_gpu_nodes = True
+    runs_dns = True
+    caches_docker_hub = True
+    shares_gateways = True
+    zones_of_pools = "region"
+
+    def region(self, location: str) -> str:
+        """The region that a zone is in."""
+        from kcheck.inventory.clouds.gke import location as where
+
+        return where.region(location)
+
+    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
+        """Read the clusters of root modules."""
+        from kcheck.inventory.clouds import reservations
+        from kcheck.inventory.clouds.gke import reader
+
+        reader.read(roots, inventory)
+        reservations.read(self.name, "google_compute_reservation", roots, inventory)
+
+    def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
+        """The blueprints of the Cluster Toolkit."""
+        from kcheck.inventory.clouds.gke import blueprints
+
+        return blueprints.read(files)
+
+    def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
+        """Those of a cluster, and of a zonal control plane."""
+        yield Limit("cluster-limit", "cluster.nodes", cluster.name, "the default; Google raises it on request")
+        if known(cluster.zonal):
+            text = "Google asks for a regional cluster above it"
+            yield Limit("control-plane", "zonal.nodes", cluster.location, text)
+
+    def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
+        """Nodes that Cloud NAT has ports for."""
+        from kcheck.inventory.clouds.gke import outbound
+
+        return outbound.nat_nodes(ports, addresses, ports_per_address)
+
+    def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
+        """Public addresses with which Cloud NAT has ports for nodes."""
+        from kcheck.inventory.clouds.gke import outbound
+
+        return outbound.nat_addresses(ports, nodes, ports_per_address)
+
+    def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
+        """Networks of a node beside its first one: those of the pool, or all with a profile that makes them."""
+        profile, networks = pool.machine.network_profile, pool.machine.networks
+        if isinstance(profile, Unknown):
+            return profile
+        if known(profile):
+            return Known(most, profile.origin)
+        if isinstance(networks, Unset):
+            return Unknown(f"the networks of {pool.display_name} are not read", Origin((pool.place,)))
+        return mapped(networks, lambda count: min(count, most))
+
+    def reserved(self, node: Node) -> Reserved:
+        """What GKE reserves."""
+        from kcheck.inventory.clouds.gke import reserved
+
+        return reserved.of_node(node)
+
+
+CLOUD = Gke()

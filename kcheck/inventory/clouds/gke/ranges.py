@@ -1,0 +1,120 @@
+"""Pod ranges on Google: secondary ranges by name, and blocks of a single cluster."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.inventory.clouds.reader import Reader, same_value, why_missing
+from kcheck.model import PodRange
+from kcheck.text.values import Known, Unknown, Unset, Value, equals, known
+
+if TYPE_CHECKING:
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.model import Cluster, Subnet
+    from kcheck.terraform.module import Module
+    from kcheck.text.text import Span
+
+_CLOUD = "gke"
+POOL = "google_container_node_pool"
+
+
+class Secondary(NamedTuple):
+    """A secondary range of a subnet."""
+
+    id: str
+    name: Value[str]
+    cidr: Value[str]
+    place: Span
+
+
+class Shared(NamedTuple):
+    """Shared data of all roots: secondary ranges by subnet, fields and subnet by cluster."""
+
+    secondary: dict[str, list[Secondary]]
+    fields: dict[str, Fields]
+    subnets: dict[str, Value[Subnet]]
+
+
+class RangeReader(Reader):
+    """What reads the ranges of one root module."""
+
+    def __init__(self, root: Module, shared: Shared) -> None:
+        super().__init__(_CLOUD, root, (POOL,))
+        self.secondary = shared.secondary
+        self.cluster_fields = shared.fields
+        self.cluster_subnets = shared.subnets
+
+    def secondary_named(self, subnet: Subnet | None, name: Value[str]) -> Secondary | None:
+        """The secondary range of a subnet with that name."""
+        ranges = self.secondary[subnet.id] if subnet else ()
+        return next((found for found in ranges if same_value(found.name, name)), None)
+
+    def range_of_cluster(self, cluster: Cluster, fields: Fields) -> None:
+        """The pod range of a cluster: a secondary range of its subnet, or its own block."""
+        if not equals(cluster.network_mode, "VPC_NATIVE"):
+            return
+        name = given(fields.text("pod_range"))
+        subnet = known(self.cluster_subnets[cluster.id])
+        found = None if isinstance(name, Unset) else self.secondary_named(subnet, name)
+        if found is None and isinstance(name, Unset):
+            found = Secondary(f"{cluster.id}/pods", name, fields.text("pod_cidr"), cluster.place)
+        elif found is None:
+            found = self.named(f"{cluster.id}/pods", name, "cluster_secondary_range_name", cluster, cluster.place)
+        self.ranges[cluster.id] = self.pod_range(found, cluster, self._more(fields, subnet))
+
+    def named(self, identity: str, name: Value[str], what: str, cluster: Cluster, place: Span) -> Secondary:
+        """A range of a subnet outside this code, shared by everything that names it."""
+        subnet = known(self.cluster_subnets[cluster.id])
+        near = self.secondary.setdefault(f"{subnet.id if subnet else cluster.id}/named", [])
+        found = next((one for one in near if same_value(one.name, name)), None)
+        if found is None:
+            alike = (one for one in self._pools_with_ranges if same_value(one.text("pod_range"), name))
+            written = (one.text("pod_cidr") for one in alike)
+            cidr = next((one for one in written if isinstance(one, Known)), None) or outside(name, what)
+            found = Secondary(identity, name, cidr, place)
+            near.append(found)
+        return found
+
+    @cached_property
+    def _pools_with_ranges(self) -> list[Fields]:
+        """The pools that name a range of their own."""
+        pools = [self.fields(POOL, instance) for instance in self.pool_instances[POOL]]
+        return [one for one in pools if not isinstance(one.text("pod_range"), Unset)]
+
+    def pod_range(self, found: Secondary, cluster: Cluster, more: Value[tuple[str, ...]]) -> PodRange:
+        """The range as a separate object; several clusters and pools may share it."""
+        known_already = next((one for one in (*self.found.ranges, *self.ranges.values()) if one.id == found.id), None)
+        if known_already is not None:
+            return known_already
+        name = found.name if isinstance(found.name, Known) else cluster.name
+        result = PodRange(
+            found.id, found.place, _CLOUD, cluster.address, self.folder, cluster.gap, name=name, cidr=found.cidr,
+            more=more,
+        )  # fmt: skip
+        self.found.ranges.append(result)
+        return result
+
+    def _more(self, fields: Fields, subnet: Subnet | None) -> Value[tuple[str, ...]]:
+        """Further ranges that continue the cluster's."""
+        names = fields.texts("more_ranges")
+        if not isinstance(names, Known):
+            return names
+        cidrs = []
+        for name in names.value:
+            found = self.secondary_named(subnet, Known(name, names.origin))
+            if found is None or not isinstance(found.cidr, Known):
+                return Unknown(f"the range {name} is not in this root module", names.origin)
+            cidrs.append(found.cidr.value)
+        return Known(tuple(cidrs), names.origin)
+
+
+def given(name: Value[str]) -> Value[str]:
+    """A name; the provider takes an empty one as none."""
+    return Unset(name.origin) if isinstance(name, Known) and not name.value else name
+
+
+def outside(name: Value[str], what: str) -> Unknown:
+    """A range that is named and is not in this root."""
+    text = f"the range {name.value} is not in this root module" if isinstance(name, Known) else why_missing(name, what)
+    return Unknown(text, name.origin)

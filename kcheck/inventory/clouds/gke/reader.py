@@ -1,0 +1,393 @@
+"""GKE clusters, node pools and subnets from google resources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.inventory.clouds import api_access, container_runtime, nat_gateways
+from kcheck.inventory.clouds.gke import autoscaler, gpus, upgrades, zones
+from kcheck.inventory.clouds.gke import location as where
+from kcheck.inventory.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
+from kcheck.inventory.clouds.reader import (
+    N,
+    read_all,
+    resolve_reference,
+    same_value,
+    taints_of,
+    text_of,
+    unresolved_reference,
+    why_missing,
+)
+from kcheck.model import (
+    NODE_ADDRESSES,
+    NOTHING,
+    Addresses,
+    Cluster,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    Scheduling,
+    Size,
+    Subnet,
+    Surge,
+    System,
+    Upgrade,
+)
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.model import Inventory, PodRange
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.text import Span
+    from kcheck.text.values import Record
+
+CLOUD = "gke"
+CLUSTER = "google_container_cluster"
+INLINE_POOL = "google_container_cluster.node_pool"
+DEFAULT_POOL = "google_container_cluster.default_pool"
+SUBNET = "google_compute_subnetwork"
+RANGE = "google_compute_subnetwork.secondary_ip_range"
+NETWORK = "google_compute_network"
+
+_RESOURCES = {Network: NETWORK, Subnet: SUBNET, Cluster: CLUSTER}
+
+
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the GKE clusters of root modules to the inventory."""
+    shared = Shared({}, {}, {})
+    read_all([_Gke(root, shared) for root in roots], inventory)
+
+
+class _Gke(RangeReader):
+    """Reads one root module."""
+
+    # --- networks and subnets
+
+    def networks(self) -> None:
+        for instance in self.root.instances(NETWORK):
+            fields = self.fields(NETWORK, instance)
+            self.network(instance, fields.text("name"), Unset(Origin((instance.span,))))
+            if known(fields.flag("automatic")):
+                self._automatic(instance, f"the subnets of {instance.address}")
+
+    def _automatic(self, instance: Instance, what: str) -> None:
+        """Reserve the addresses of a network in auto mode, which has a subnet in every region."""
+        cidr = self.default("network.automatic_range", Origin((instance.span,)))
+        self.reserve(f"{self.identity(instance.address)}/automatic", instance.span, what, cidr)
+
+    def subnets(self) -> None:
+        for instance in self.root.instances(SUBNET):
+            fields = self.fields(SUBNET, instance)
+            network = self._find(fields, "network", Network)
+            subnet = self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), network)
+            nested = instance.blocks("secondary_ip_range")
+            ranges = () if isinstance(nested, Unknown) else nested
+            read = [self.fields(RANGE, record) for record in ranges]
+            self.secondary[subnet.id] = [
+                Secondary(
+                    f"{subnet.id}/{known(one.text('name')) or i}", one.text("name"), one.text("cidr"), one.record.span
+                )
+                for i, one in enumerate(read)
+            ]
+            if isinstance(nested, Unknown):
+                self.reserve(subnet.id, instance.span, f"a secondary range of {instance.address}", nested)
+            for found in self.secondary[subnet.id]:
+                self.reserve(found.id, found.place, f"a secondary range of {instance.address}", found.cidr)
+
+    # --- clusters
+
+    def clusters(self) -> None:
+        nats = [self.fields(nat_gateways.KIND, instance) for instance in self.root.instances(nat_gateways.KIND)]
+        for instance in self.root.instances(CLUSTER):
+            fields = self.fields(CLUSTER, instance)
+            location = fields.text("location")
+            written = not isinstance(location, Unset)
+            if not written:
+                location = zones.of_provider(instance, self.root)
+            nested = instance.blocks("node_pool")
+            autopilot, provisioning = fields.flag("autopilot"), fields.flag("provisioning")
+            private = fields.flag("private_nodes")
+            near = nat_gateways.near(nats, location)
+            ips = nat_gateways.addresses(near) if known(private) else NOTHING
+            cluster = Cluster(
+                self.identity(instance.address),
+                instance.span,
+                CLOUD,
+                instance.address,
+                self.folder,
+                self.gap or (nested.reason if isinstance(nested, Unknown) else ""),
+                name=fields.text("name"),
+                environment=self.root.environment,
+                version=fields.text("version"),
+                support_plan=fields.text("support_plan"),
+                location=location,
+                node_locations=fields.texts("zones"),
+                monitored=fields.texts("monitored"),
+                zonal=zones.is_zone(location, fields.flag("regional"))
+                if written
+                else Known(value=True, origin=Origin((instance.span,))),
+                provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
+                network_mode=fields.text("network_mode"),
+                service_cidr=self._services(fields),
+                api_ranges=self._api_ranges(instance, fields),
+                outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES),
+                outbound_ips=ips,
+                outbound_list=mapped(ips, lambda _: "nat_ips"),
+                outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
+                data_plane=fields.text("network_policy"),
+                **where.of_cluster(self, instance, fields, location),
+            )
+            self.found.clusters.append(cluster)
+            plane = fields.text("plane_cidr")
+            if isinstance(fields.text("subnet"), Unset):  # in auto mode, as nobody says where
+                self._automatic(instance, "the subnets of its network")
+            if not isinstance(plane, Unset):
+                self.reserve(f"{cluster.id}/plane", instance.span, f"the control plane of {instance.address}", plane)
+            self.cluster_fields[cluster.id] = fields
+            self.cluster_subnets[cluster.id] = self._find(fields, "subnet", Subnet)
+            if known(autopilot):
+                continue
+            self.range_of_cluster(cluster, fields)
+            owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
+            unneeded = self.default("autoscaler.unneeded_time", fields.text("profile").origin or Origin(()))
+            self.found.autoscalers.append(autoscaler.autoscaler(cluster, fields, unneeded))
+            self._own_pools(instance, fields, owner, cluster)
+
+    def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
+        """The pools inside a cluster: inline ones, else the default pool if kept."""
+        nested = instance.blocks("node_pool")
+        if isinstance(nested, Unknown):
+            return
+        for i, record in enumerate(nested):
+            self._pool(self.fields(INLINE_POOL, record), f"{instance.address}.node_pool[{i}]", record, owner, cluster)
+        removed = known(fields.flag("remove_default_pool"))
+        if nested or removed:
+            return
+        pool = self.fields(DEFAULT_POOL, instance)
+        count = pool.number("count")
+        if isinstance(count, Unset):
+            return
+        self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
+
+    def _services(self, fields: Fields) -> Value[str]:
+        name = given(fields.text("service_range"))
+        if isinstance(name, Unset):
+            return fields.text("service_cidr")
+        subnet = known(self._find(fields, "subnet", Subnet))
+        found = self.secondary_named(subnet, name)
+        return found.cidr if found else outside(name, "services_secondary_range_name")
+
+    def _api_ranges(self, instance: Instance, fields: Fields) -> Value[tuple[str, ...]]:
+        """The ranges from which the API server can be reached; a block that lists none shuts others out."""
+        outer, addresses = instance.blocks("master_authorized_networks_config"), fields.flag("api_addresses")
+        if known(addresses) is False:
+            return mapped(addresses, lambda _: ())
+        if isinstance(outer, Unknown):
+            return outer
+        if not outer:
+            return api_access.ranges(mapped(fields.flag("api_private"), lambda inside: not inside), NOTHING)
+        inner = outer[0].blocks("cidr_blocks")
+        if isinstance(inner, Unknown):
+            return inner
+        cidrs = all_known(self.fields(f"{CLUSTER}.cidr_blocks", one).text("cidr") for one in inner)
+        return cidrs if isinstance(cidrs, Unknown) else Known(tuple(dict.fromkeys(cidrs)), Origin((outer[0].span,)))
+
+    def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
+        """The thing that a field refers to, by id, name, or a path that ends with its name."""
+        found = resolve_reference(fields.raw(name), self.by_reference(kind, _RESOURCES[kind]))
+        if found is not None:
+            return found
+        value = fields.text(name)
+        text = text_of(value)
+        last = None if text is None else text.rpartition("/")[2]
+        if last and "$" not in last:
+            return self.find_named(Known(last, value.origin or Origin((fields.record.span,))), kind, name)
+        alike = [thing for thing in self.things(kind) if same_value(thing.name, value)]
+        return (
+            Known(alike[0], value.origin or Origin((fields.record.span,)))
+            if len(alike) == 1
+            else unresolved_reference(value, name)
+        )
+
+    # --- pools
+
+    def pools(self) -> None:
+        for instance in self.pool_instances[POOL]:
+            fields = self.fields(POOL, instance)
+            owner: Value[Cluster] = self._find(fields, "cluster", Cluster)
+            self._pool(fields, instance.address, instance, owner, known(owner))
+
+    def _pool(
+        self, fields: Fields, address: str, record: Record, owner: Value[Cluster], cluster: Cluster | None
+    ) -> None:
+        default, origin = fields.resource == DEFAULT_POOL, Origin((record.span,))
+        of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
+        machine = gpus.machine(fields)
+        spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
+        upgrade = Upgrade(Known(Surge(), origin), Unset(origin))
+        pool = NodePool(
+            self.identity(address),
+            record.span,
+            address,
+            owner,
+            Known("default-pool", origin) if default else fields.text("name"),
+            self.folder,
+            size=_size(fields, self._zones(fields, of_cluster, cluster), default=default),
+            upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot),
+            machine=machine,
+            addresses=self._addresses(fields, address, of_cluster, cluster),
+            market=Market(spot=spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)),
+            scheduling=fields.record_of(Scheduling, taints=_taints(record)),
+            placement=fields.record_of(Placement),
+            system=fields.record_of(
+                System,
+                streaming=container_runtime.streaming(fields, of_cluster),
+                hub_mirror=container_runtime.registry_hosts(record),
+            ),
+        )
+        self.found.pools.append(pool)
+        self.found.sharings += gpus.sharing(fields, pool)
+
+    def _addresses(self, fields: Fields, address: str, of_cluster: Fields | None, cluster: Cluster | None) -> Addresses:
+        subnet, place = self._subnet(fields, cluster), fields.record.span
+        return Addresses(
+            mapped(subnet, lambda found: (found,)),
+            self._may_be_in(subnet, fields, of_cluster),
+            Known(value=False, origin=Origin((place,))),
+            self._max_pods(fields, of_cluster),
+            pod_range=self._range_of(fields, address, place, of_cluster, cluster),
+        )
+
+    def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
+        """How many zones a pool's nodes are in; counts are per zone."""
+        own = fields.count("zones")
+        if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
+            return own
+        if of_cluster is None or cluster is None:
+            why = "the zones of the pool are those of its cluster, which is not in this code; set node_locations"
+            return Unknown(why, own.origin)
+        zonal = cluster.zonal
+        if not isinstance(zonal, Known):
+            return Unknown(why_missing(zonal, "location"), zonal.origin)
+        shared = of_cluster.count("zones")
+        if isinstance(shared, Unknown):
+            return _plain(shared)
+        if zonal.value:  # the list leaves out the cluster's own zone
+            return Known(1 + (known(shared) or 0), cluster.location.origin or Origin((cluster.place,)))
+        if isinstance(shared, Unset) or not known(shared):
+            return self.default_number("cluster.zones", Origin((cluster.place,)))
+        return shared
+
+    def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
+        own = fields.text("subnet") if fields.resource != DEFAULT_POOL else None
+        if own is not None and not isinstance(own, Unset):
+            return self._find(fields, "subnet", Subnet)
+        if cluster is None:
+            return Unknown("the pool's cluster is not in this code")
+        return self.cluster_subnets[cluster.id]
+
+    def _may_be_in(self, found: Value[Subnet], fields: Fields, of_cluster: Fields | None) -> tuple[Subnet, ...]:
+        """The subnets that a pool's own reference, else its cluster's, may be to."""
+        own = fields.raw("subnet") if fields.resource != DEFAULT_POOL else None
+        datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
+        return self.candidates(found, datum, self.by_reference(Subnet, SUBNET))
+
+    def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
+        own = fields.number("max_pods")
+        if not isinstance(own, Unset):
+            return own
+        if of_cluster is None:
+            return Unknown("max_pods_per_node is not set, and the pool's cluster is not in this root module")
+        found = of_cluster.number("max_pods")
+        if not isinstance(found, Known):
+            return found
+        written = found.origin.missing is None  # another value belongs to the pool, not to the cluster and all of them
+        return Known(found.value, Origin(found.origin.spans) if written else own.origin)
+
+    def _range_of(
+        self, fields: Fields, address: str, place: Span, of_cluster: Fields | None, cluster: Cluster | None
+    ) -> Value[PodRange]:
+        """The range that a pool's nodes take their blocks of: its own, else the cluster's."""
+        origin = Origin((place,))
+        if cluster is None or of_cluster is None:
+            return Unknown("the pool's cluster is not in this root module")
+        name = Unset(origin) if fields.resource == DEFAULT_POOL else given(fields.text("pod_range"))
+        cidr = Unset(origin) if fields.resource == DEFAULT_POOL else fields.text("pod_cidr")
+        if isinstance(name, Unset) and isinstance(cidr, Unset):
+            shared = self.ranges.get(cluster.id)
+            return Known(shared, origin) if shared else Unset(origin)
+        subnet = known(self._subnet(fields, cluster))
+        found = None if isinstance(name, Unset) else self.secondary_named(subnet, name)
+        if found is None and isinstance(name, Unset):
+            found = Secondary(f"{self.identity(address)}/pods", name, cidr, place)
+        elif found is None:
+            found = self.named(f"{self.identity(address)}/pods", name, "pod_range", cluster, place)
+        return Known(self.pod_range(found, cluster, Unset(origin)), origin)
+
+
+def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
+    """The size of a pool: a cluster's default pool, or one that may be autoscaled."""
+    scaling = () if default else fields.record.blocks("autoscaling")
+    place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
+    autoscaled = (
+        Unknown(scaling.reason, (scaling.origin or Origin(())).outside(place))
+        if isinstance(scaling, Unknown)
+        else Known(bool(scaling), Origin((place,)))
+    )
+    total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
+    least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
+    return Size(autoscaled, least, most, spread, times=1 if total else known(spread) or 1)
+
+
+def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
+    """A bound or size of a pool: totals as they are, other counts times zones."""
+    if not isinstance(autoscaled, Known):
+        return Unknown(why_missing(autoscaled, "autoscaling"), autoscaled.origin)
+    if autoscaled.value and not isinstance(fields.number(f"total_{bound}"), Unset):
+        return fields.number(f"total_{bound}")
+    in_zone = fields.number(bound if autoscaled.value else "count")
+    if isinstance(in_zone, Unset):
+        what = f"{bound}_node_count" if autoscaled.value else "node_count"
+        return Unknown(f"{what} is not set", in_zone.origin)
+    if not isinstance(in_zone, Known):
+        return mapped(in_zone, lambda count: count * spread.value) if isinstance(spread, Known) else _plain(in_zone)
+    if not isinstance(spread, Known):
+        return Unknown(why_missing(spread, "node_locations"), spread.origin)
+    return Known(in_zone.value * spread.value, in_zone.origin)
+
+
+def _plain(value: Unknown) -> Unknown:
+    """Why another value is unknown that depends on this one."""
+    return Unknown(value.reason, value.origin)
+
+
+def _reservation(fields: Fields) -> Value[str]:
+    """The specific reservation of a pool's machines; ANY_RESERVATION is none."""
+    affinity = fields.text("reservation")
+    return Unset(affinity.origin) if isinstance(affinity, Known) and affinity.value != _SPECIFIC else affinity
+
+
+_SPECIFIC = "SPECIFIC_RESERVATION"
+
+
+def _reservation_name(fields: Fields) -> Value[str]:
+    """The name of the only specific reservation of a pool's machines."""
+    listed = fields.raw("reservation_names")
+    items = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else ()
+    if not isinstance(_reservation(fields), Known) or len(items) != 1:
+        return listed if isinstance(listed, Unknown) else NOTHING
+    only = items[0]
+    return Known(str(only.value), only.origin) if isinstance(only, Known) else only
+
+
+def _taints(record: Record) -> Value[tuple[str, ...]]:
+    """The taints in the configuration of the nodes."""
+    nested = record.blocks("node_config")
+    if isinstance(nested, Unknown):
+        return nested
+    return taints_of(nested[0], "taint") if nested else Unset(record.absent(("node_config", "taint")))

@@ -1,0 +1,296 @@
+"""Karpenter's NodePools as node pools of their EKS or AKS cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import machines
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds import karpenter_machines, karpenter_pools, kubelet
+from kcheck.inventory.clouds.karpenter_pools import (
+    GPU,
+    INSTANCE_TYPE,
+    KINDS,
+    SKU,
+    ZONE,
+    gpu_of_pool,
+    required,
+    requirements,
+    text,
+)
+from kcheck.inventory.clouds.reader import matches_pattern, text_of
+from kcheck.kubernetes import record
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.kubernetes.workloads.scalars import absent, integer
+from kcheck.model import (
+    NOTHING,
+    Addresses,
+    Kubelet,
+    Machine,
+    Market,
+    NodePool,
+    Scheduling,
+    Size,
+    Surge,
+    System,
+    Upgrade,
+)
+from kcheck.text.syntax import yaml
+from kcheck.text.units import as_text, whole_number
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, plain
+
+if TYPE_CHECKING:
+    from kcheck.model import Addon, Cluster, Inventory, Subnet
+    from kcheck.text.text import Span
+
+_WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.azure.com", "kubernetes.azure.com")
+_CLASSES = ("EC2NodeClass", "AKSNodeClass")
+
+
+def read(inventory: Inventory) -> None:
+    """Add Karpenter's pools, each to the cluster it is deployed to."""
+    objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
+    for addon, tree in objects:
+        if text(tree, "kind") in KINDS:
+            own = inventory.cluster_of.get(addon)
+            owner = Known(own, Origin((addon.place,))) if own is not None else inventory.unknown_cluster(addon)
+            found = karpenter_pools.read(addon, tree, owner)
+            labels = _labels(tree, text(tree, "metadata", "name"), Origin((addon.place,)))
+            inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree)))
+            if addon in inventory.candidates_of:
+                inventory.candidates_of[inventory.karpenter[-1]] = inventory.candidates_of[addon]
+    classes: dict[tuple[str, str], yaml.Mapping] = {}
+    for addon, tree in objects:
+        own = inventory.cluster_of.get(addon)
+        if own is not None and text(tree, "kind") in _CLASSES:
+            classes[own.id, text(tree, "metadata", "name")] = tree
+    for addon, tree in objects:
+        own = inventory.cluster_of.get(addon)
+        if own is not None and text(tree, "kind") == "NodePool":
+            name = text(tree, "spec", "template", "spec", "nodeClassRef", "name")
+            if own.cloud == "eks":
+                inventory.pools.append(_pool(addon, tree, own, classes.get((own.id, name)), inventory))
+            elif own.cloud == "aks" and equals(own.grower, "karpenter"):
+                pool = _pool(addon, tree, own, None, inventory)
+                inventory.pools.append(_as_default(pool, classes.get((own.id, name)), inventory))
+
+
+def _pool(
+    addon: Addon, tree: yaml.Mapping, cluster: Cluster, node_class: yaml.Mapping | None, inventory: Inventory
+) -> NodePool:
+    place = Origin((addon.place,))
+    name = text(tree, "metadata", "name")
+    needs = required(tree)
+    listed = any(needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
+    types = karpenter_machines.fitting(requirements(tree), cluster.cloud)
+    why = f"Karpenter chooses the instance types of NodePool {name}: name one"
+    few = listed or len(types) <= karpenter_machines.MOST
+    instance_types: Value[tuple[str, ...]] = Known(types, place) if types and few else Unknown(why, place)
+    gpus, vcpus = _alike(types, name, cluster.cloud, place, listed=listed)
+    gpu = _with_gpus(types, cluster.cloud, gpus) if types else gpu_of_pool(tree, "NodePool", needs, place)
+    if known(gpu) is False:
+        gpus = Known(0, place)
+    size = Fields("any", "NodePool", MappingRecord(tree, addon.place)).number("replicas")
+    fixed = not isinstance(size, Unset)
+    system = _system(node_class)
+    return NodePool(
+        addon.id,
+        addon.place,
+        f"NodePool/{name}",
+        Known(cluster, place),
+        Known(name, place) if name else Unknown("its name is not known", place),
+        cluster.root,
+        mode=Known("Karpenter", place),
+        managed=False,
+        size=Size(
+            Known(value=not fixed, origin=place),
+            size if fixed else Known(0, place),
+            size if fixed else _most(tree, name, gpus, vcpus, addon),
+        ),
+        upgrade=Upgrade(surge=Known(Surge(), place)),
+        machine=Machine(instance_types, gpu, gpus, efa=_efa(node_class)),
+        addresses=Addresses(
+            subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
+            pods_take_addresses=cluster.pods_take_addresses,
+        ),
+        market=Market(spot=karpenter_pools.is_spot(needs, place)),
+        scheduling=Scheduling(_labels(tree, name, place), _taints(tree)),
+        system=system,
+        kubelet=_kubelet(node_class, system),
+    )
+
+
+def _alike(
+    types: tuple[str, ...], name: str, cloud: str, place: Origin, *, listed: bool
+) -> tuple[Value[int], Value[int]]:
+    """GPUs and vCPUs of a node: the minimum of listed types, or the common number of fitting ones."""
+    gpus = karpenter_machines.gpus(types, cloud)
+    vcpus = {one.vcpus or 0 if one else 0 for one in (machines.machine(cloud, each) for each in types)}
+    found: list[Value[int]] = []
+    for what, counts in (("GPUs", gpus), ("vCPUs", vcpus)):
+        if counts and (listed or len(counts) == 1):
+            found.append(Known(min(counts), place))
+            continue
+        many = f"{min(counts)} to {max(counts)} {what}" if counts else f"any number of {what}"
+        found.append(Unknown(f"nodes of NodePool {name} may have {many}: name one instance type", place))
+    return found[0], found[1]
+
+
+def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bool]:
+    """Whether nodes have GPUs; unknown where only some of the machines that fit do."""
+    found = {bool(count) for count in karpenter_machines.gpus(types, cloud)}
+    if isinstance(gpus, Unknown) and len(found) == 1:
+        return Known(found.pop(), gpus.origin or Origin(()))
+    return mapped(gpus, bool)
+
+
+def _system(node_class: yaml.Mapping | None) -> System:
+    """The image that a node boots; nothing is known of a custom image."""
+    if node_class is None or text(node_class, "kind") != "EC2NodeClass":
+        return System(local_disks=_local_disks(node_class))
+    fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
+    image = fields.text("image")
+    if not isinstance(fields.text("alias"), Unset):
+        image = fields.text("alias")
+    elif yaml.get(node_class, "spec", "amiSelectorTerms") is not None:
+        image = Unknown("its nodes boot a custom image", image.origin)
+    boot = fields.text("boot_data")
+    own = Known("userData", boot.origin or Origin(())) if not isinstance(boot, Unset) else boot
+    return System(image, boot_data=own, local_disks=_local_disks(node_class))
+
+
+def _kubelet(node_class: yaml.Mapping | None, system: System) -> Kubelet:
+    """What the kubelets of its nodes are configured to reserve."""
+    if node_class is None or text(node_class, "kind") != "EC2NodeClass":
+        return kubelet.unknown("its node class is not known")
+    fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
+    usual = kubelet.in_text(fields.text("boot_data"))
+    return kubelet.written(kubelet.unknown(system.image.reason) if isinstance(system.image, Unknown) else usual, fields)
+
+
+def _local_disks(node_class: yaml.Mapping | None) -> Value[bool]:
+    """Whether the local disks of a node are joined; unset where nothing is written."""
+    policy = yaml.get(node_class, "spec", "instanceStorePolicy") if node_class is not None else None
+    return Known(value=True, origin=Origin((policy.span,))) if isinstance(policy, yaml.Scalar) else NOTHING
+
+
+def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
+    """EFA interfaces of every node; unset if the first pod decides."""
+    found = yaml.get(node_class, "spec", "networkInterfaces") if node_class is not None else None
+    if not isinstance(found, yaml.Sequence):
+        return NOTHING
+    kinds = (text(one, "interfaceType") for one in found.items)
+    return Known(tuple(kind for kind in kinds if kind.startswith("efa")), Origin((found.span,)))
+
+
+def _labels(tree: yaml.Mapping, name: str, place: Origin) -> Value[dict[str, str]]:
+    """The labels of the nodes: as written, and those fixed by requirements."""
+    found = {}
+    for key, (operator, values) in required(tree).items():
+        if key.partition("/")[0].endswith(_WELL_KNOWN):
+            continue
+        if operator != "In" or len(values) != 1:
+            return Unknown(f"NodePool {name} leaves the label {key} open", place)
+        found[key] = values[0]
+    labels = yaml.get(tree, "spec", "template", "metadata", "labels")
+    try:
+        own = plain(record.datum(labels)) if isinstance(labels, yaml.Mapping) else {}
+    except ValueError as error:
+        return Unknown(str(error), place)
+    return Known(found | {key: as_text(value) for key, value in own.items()}, place)
+
+
+def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
+    """The taints of the nodes."""
+    found = yaml.get(tree, "spec", "template", "spec", "taints")
+    if not isinstance(found, yaml.Sequence):
+        return absent(tree, "spec", "template", "spec", "taints")
+    parts = [[text(one, key) for key in ("key", "value", "effect")] for one in found.items]
+    return Known(tuple(f"{key}={value}:{effect}" for key, value, effect in parts), Origin((found.span,)))
+
+
+def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inventory) -> NodePool:
+    """An AKS pool, in the default pool's network unless its class says otherwise."""
+    near = [one for one in inventory.pools if known(one.cluster) is known(pool.cluster)]
+    default = next((one for one in near if equals(one.mode, "System")), None)
+    own = yaml.get(node_class, "spec", "vnetSubnetID") if node_class is not None else None
+    if default is None or node_class is None or own is not None:
+        why = f"the subnet of {pool.address} is " + ("that of its AKSNodeClass" if own else "not known")
+        pool = replace(pool, addresses=replace(pool.addresses, subnets=Unknown(why)))
+    if default is None:
+        return pool
+    pods = integer(node_class, "spec", "maxPods") if node_class is not None else None
+    addresses = replace(
+        pool.addresses,
+        subnets=(default if node_class is not None and own is None else pool).addresses.subnets,
+        pods_take_addresses=default.addresses.pods_take_addresses,
+        pod_range=default.addresses.pod_range,
+        max_pods=pods
+        if pods is not None and not isinstance(pods, Unset)
+        else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not set"),
+    )
+    return replace(pool, addresses=addresses)
+
+
+def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> Value[int]:
+    """The most nodes that the limits on GPUs, CPU, memory and nodes allow."""
+    found: list[tuple[int, Span]] = []
+    for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus)), ("nodes", 1)):
+        limit = yaml.get(tree, "spec", "limits", resource)
+        most = whole_number(limit.text) if isinstance(limit, yaml.Scalar) else None
+        if limit is not None and most is not None and own:
+            found.append((most // own, limit.span))
+    if found:
+        nodes, span = min(found, key=lambda pair: pair[0])
+        return Known(nodes, Origin((span,)))
+    return Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", Origin((addon.place,)))
+
+
+def _subnets(
+    node_class: yaml.Mapping | None,
+    name: str,
+    zones: tuple[str, tuple[str, ...]],
+    cluster: Cluster,
+    inventory: Inventory,
+    place: Origin,
+) -> Value[tuple[Subnet, ...]]:
+    """The subnets in a pool's zones that match any selector term of its node class."""
+    if node_class is None:
+        return Unknown(f"the EC2NodeClass of NodePool {name} is not in this code", place)
+    terms = yaml.get(node_class, "spec", "subnetSelectorTerms")
+    near = [subnet for subnet in inventory.subnets if subnet.root == cluster.root and _is_in(subnet, *zones)]
+    found: list[Subnet] = []
+    for term in terms.items if isinstance(terms, yaml.Sequence) else ():
+        tags = yaml.get(term, "tags")
+        if not isinstance(tags, yaml.Mapping):
+            return Unknown(f"NodePool {name} does not select subnets by tags", place)
+        wanted = {key: _tag(entry.value) for key, entry in yaml.entries(tags).items()}
+        found += [subnet for subnet in near if all(_has(subnet, key, wanted[key]) for key in wanted)]
+    if not found:
+        return Unknown(f"no subnet in this code has the tags that NodePool {name} selects", place)
+    return Known(tuple(dict.fromkeys(found)), place)
+
+
+def _is_in(subnet: Subnet, operator: str, zones: tuple[str, ...]) -> bool:
+    """Whether a subnet may be in the zones of a pool."""
+    zone = known(subnet.zone)
+    return operator != "In" or zone is None or zone in zones or not all(zones)
+
+
+def _tag(node: yaml.Node) -> str:
+    """The value of a tag as a pattern; a part that is unknown fits itself only."""
+    target = yaml.resolve(node)
+    datum = target.datum if isinstance(target, yaml.Computed) else None
+    text = text_of(datum) if datum is not None else target.text if isinstance(target, yaml.Scalar) else None
+    return text or ""
+
+
+def _has(subnet: Subnet, key: str, pattern: str) -> bool:
+    if key == "Name":
+        value = text_of(subnet.name)
+    else:
+        tags = subnet.tags
+        value = tags.value.get(key) if isinstance(tags, Known) else None
+    return matches_pattern(value, pattern)

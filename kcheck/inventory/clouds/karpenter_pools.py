@@ -1,0 +1,230 @@
+"""Karpenter's NodePools and Provisioners as written: limits, disruption, expiry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds import karpenter_machines
+from kcheck.inventory.clouds.karpenter_machines import Requirement
+from kcheck.inventory.clouds.reader import has_accelerator
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.model import NOTHING, KarpenterPool
+from kcheck.text.syntax import yaml
+from kcheck.text.units import seconds, whole_number
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, with_origin
+
+if TYPE_CHECKING:
+    from kcheck.model import Addon, Cluster
+
+KINDS = ("NodePool", "Provisioner")
+GPU = "nvidia.com/gpu"
+SKU = "karpenter.azure.com/sku-name"
+ZONE = "topology.kubernetes.io/zone"
+INSTANCE_TYPE, CAPACITY = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type"
+_FAMILIES = (
+    "karpenter.k8s.aws/instance-family",
+    "karpenter.k8s.aws/instance-category",
+    "eks.amazonaws.com/instance-family",
+    "eks.amazonaws.com/instance-category",
+    "karpenter.azure.com/sku-family",
+)
+GPU_FAMILIES = ("p", "g", "gr", "trn", "inf", "dl")
+"""Categories and families of EC2 of which all machines have GPUs."""
+_ACCELERATORS = ("/gpu", "/neuron", "/neuroncore", "/neurondevice")
+_NEVER = "Never"
+
+T = TypeVar("T")
+
+
+def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> KarpenterPool:
+    """A pool as it is written."""
+    record = MappingRecord(tree, addon.place)
+    place = Origin((addon.place,))
+    api, kind = text(tree, "apiVersion"), text(tree, "kind")
+    resource = "NodePool.v1beta1" if kind == "NodePool" and api.endswith("/v1beta1") else kind
+    fields = Fields("any", resource, record)
+    name = fields.text("name")
+    needs = required(tree, kind)
+    return KarpenterPool(
+        f"{addon.place.source.path}:{kind}/{known(name) or '?'}",
+        addon.place,
+        kind,
+        cluster,
+        name,
+        Known(api, _origin(tree, "apiVersion", place)),
+        limits=_limits(fields),
+        policy=_policy(fields, place),
+        consolidate_after=_idle_time(fields, place),
+        budgets=_budgets(tree, place),
+        expire_after=_time(fields, "expire_after", place),
+        gpu=gpu_of_pool(tree, kind, needs, place),
+        spot=is_spot(needs, place),
+        replicas=_replicas(fields),
+    )
+
+
+def text(tree: yaml.Node, *path: str | int) -> str:
+    """The text at a path, or an empty one."""
+    node = yaml.get(tree, *path)
+    return node.text if isinstance(node, yaml.Scalar) else ""
+
+
+def requirements(tree: yaml.Mapping, kind: str = "NodePool") -> list[Requirement]:
+    """What a pool requires of its nodes."""
+    found = yaml.get(tree, *_spec(kind), "requirements")
+    result = []
+    for item in found.items if isinstance(found, yaml.Sequence) else ():
+        values = yaml.get(item, "values")
+        many = len(values.items) if isinstance(values, yaml.Sequence) else 0
+        texts = tuple(text(values, i) for i in range(many)) if values is not None else ()
+        result.append(Requirement(text(item, "key"), text(item, "operator"), texts))
+    return result
+
+
+def required(tree: yaml.Mapping, kind: str = "NodePool") -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Label -> operators and values in the requirements of a pool."""
+    return {one.key: (one.operator, one.values) for one in requirements(tree, kind)}
+
+
+def _spec(kind: str) -> tuple[str, ...]:
+    return ("spec",) if kind == "Provisioner" else ("spec", "template", "spec")
+
+
+def _origin(tree: yaml.Mapping, key: str, place: Origin) -> Origin:
+    node = yaml.get(tree, key)
+    return place if node is None else Origin((node.span,))
+
+
+def _limits(fields: Fields) -> Value[tuple[str, ...]]:
+    found = _placed(fields.mapping("limits"), fields)
+    if not isinstance(found, Known):
+        return found
+    written = tuple(f"{key}={value}" for key, value in found.value.items())
+    return Known(written, found.origin) if written else Unset(found.origin)
+
+
+def _placed(value: Value[T], fields: Fields) -> Value[T]:
+    """The place of an unset value is its object's."""
+    origin = value.origin
+    return value if origin is None or origin.missing is None else with_origin(value, Origin((fields.record.span,)))
+
+
+def _policy(fields: Fields, place: Origin) -> Value[str]:
+    """The consolidation policy; Provisioners remove only empty nodes by default."""
+    if fields.resource != "Provisioner":
+        own, beside = fields.text("policy"), fields.text("consolidate_after").origin
+        if own.origin is None or own.origin.missing is None or (beside and beside.missing is None):
+            return own
+        path = ("spec", "disruption", "consolidationPolicy")
+        missing = Missing(own.origin.missing.container, path)
+        why = "its disruption needs consolidateAfter too"
+        return with_origin(own, Origin((fields.record.span,), missing=missing, why=why))
+    on = fields.flag("consolidation")
+    if isinstance(on, Unknown):
+        return on
+    key = "karpenter.policy" if known(on) else "karpenter.policy_of_empty"
+    return Known(
+        str(profiles.settings("any")[key].value), place if isinstance(on, Unset) else Origin((on.origin.written,))
+    )
+
+
+def _time(fields: Fields, name: str, place: Origin) -> Value[int]:
+    value = _placed(fields.text(name), fields)
+    if equals(value, _NEVER):
+        return Unset(value.origin or place)
+    if not isinstance(value, Known):
+        return value
+    try:
+        number = whole_number(value.value)
+        return Known(seconds(value.value) if number is None else number, value.origin)
+    except ValueError as error:
+        return Unknown(str(error), value.origin)
+
+
+def _idle_time(fields: Fields, place: Origin) -> Value[int]:
+    """Idle time before removal; a pool of fixed size removes none."""
+    fixed = _replicas(fields)
+    if not isinstance(fixed, Unset):
+        return Unset(fixed.origin or place)
+    own = _time(fields, "consolidate_after", place)
+    on = fields.flag("consolidation") if fields.resource == "Provisioner" else None
+    if isinstance(own, Unset) and isinstance(on, Known) and on.value:
+        return Known(0, Origin((on.origin.written,)))
+    return own
+
+
+def _replicas(fields: Fields) -> Value[int]:
+    return NOTHING if fields.resource != "NodePool" else fields.number("replicas")
+
+
+def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
+    """Nodes that each budget allows to disrupt at a time for underutilization."""
+    found = yaml.get(tree, "spec", "disruption", "budgets")
+    if found is None:
+        return Known((str(profiles.settings("any")["karpenter.budget"].value),), place)
+    if not isinstance(found, yaml.Sequence):
+        return Unknown("the budgets are not a list", Origin((found.span,)))
+    own = (item for item in found.items if _is_of_use(yaml.get(item, "reasons")))
+    return Known(tuple(text(item, "nodes") for item in own), Origin((found.span,)))
+
+
+def _is_of_use(reasons: yaml.Target | None) -> bool:
+    """Whether a budget applies to nodes in use; all reasons by default."""
+    if not isinstance(reasons, yaml.Sequence):
+        return True
+    named = [item.text for item in reasons.items if isinstance(item, yaml.Scalar)]
+    return not named or "Underutilized" in named
+
+
+def gpu_of_pool(
+    tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin
+) -> Value[bool]:
+    """Whether its nodes have GPUs, by taint or requirement; unknown if Karpenter may choose."""
+    taints = yaml.get(tree, *_spec(kind), "taints")
+    keys = [text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]
+    if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
+        return Known(value=True, origin=place)
+    types = _listed(needs, INSTANCE_TYPE) or _listed(needs, SKU)
+    if types:
+        return Known(all(_has_gpus(name) for name in types), place)
+    for key in _FAMILIES:
+        names = _listed(needs, key)
+        if names:
+            return Known(all(map(_is_gpu_family, names)), place)
+    left = karpenter_machines.fitting(requirements(tree, kind), "eks")
+    found = {bool(count) for count in karpenter_machines.gpus(left, "eks")}
+    if len(found) == 1:
+        return Known(found.pop(), place)
+    return Unknown(f"the machine types of {kind} {text(tree, 'metadata', 'name')} are Karpenter's choice", place)
+
+
+def _asks_for_gpus(needs: dict[str, tuple[str, tuple[str, ...]]]) -> bool:
+    """Whether a requirement is about GPUs themselves, and does not rule them out."""
+    about = ("instance-gpu-", "instance-accelerator-", "sku-gpu-")
+    asked = (operator for key, (operator, _) in needs.items() if key.rpartition("/")[2].startswith(about))
+    return any(operator in ("In", "Gt", "Gte", "Exists") for operator in asked)
+
+
+def _listed(needs: dict[str, tuple[str, tuple[str, ...]]], key: str) -> tuple[str, ...]:
+    operator, values = needs.get(key, ("", ()))
+    return values if operator == "In" else ()
+
+
+def _has_gpus(name: str) -> bool:
+    cloud = "aks" if name.startswith("Standard_") else "eks"
+    return bool(machines.gpus(cloud, name)) or has_accelerator(cloud, name)
+
+
+def _is_gpu_family(name: str) -> bool:
+    """Whether all machines of a family have GPUs: `p5`, or the categories `p` and `g` (EC2); `NC` (Azure)."""
+    if name.isupper():
+        return name.startswith("N")
+    return name in GPU_FAMILIES or has_accelerator("eks", name)
+
+
+def is_spot(needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:
+    """Whether its nodes are spot and nothing else."""
+    listed = _listed(needs, CAPACITY)
+    return Known("spot" in listed and "on-demand" not in listed, place)

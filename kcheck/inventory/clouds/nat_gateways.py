@@ -1,0 +1,114 @@
+"""NAT gateways of private nodes: Google's Cloud NAT, and those of the VPC module."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypedDict, TypeVar
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import profiles
+from kcheck.model import NOTHING
+from kcheck.text.values import (
+    Known,
+    Missing,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    equals,
+    known,
+    mapped,
+    unknown_of,
+    with_origin,
+)
+
+if TYPE_CHECKING:
+    from kcheck.config.numbers.fields import Fields
+    from kcheck.text.text import Span
+
+KIND = "google_compute_router_nat"
+
+
+T = TypeVar("T")
+
+
+def near(gateways: list[Fields], location: Value[str]) -> list[Fields]:
+    """The gateways of the region of a cluster, and those whose region is unknown."""
+    zone = known(location) or ""
+    region = zone if re.search(r"\d$", zone) else zone.rpartition("-")[0]
+    return [one for one in gateways if not region or known(one.text("region")) in (None, region)]
+
+
+def addresses(gateways: list[Fields]) -> Value[int]:
+    """Public addresses of the only gateway of a root; unset where Google adds them as needed."""
+    if len(gateways) != 1:
+        return NOTHING
+    own = gateways[0]
+    raw = own.raw("ips")
+    if isinstance(raw, Known) and isinstance(raw.value, tuple):
+        return Known(len(raw.value), raw.origin.outside(own.record.span)) if raw.value else NOTHING
+    ips = own.texts("ips")
+    return NOTHING if isinstance(ips, Unset) or equals(own.text("allocation"), "AUTO_ONLY") else mapped(ips, len)
+
+
+def ports(gateways: list[Fields]) -> Value[int]:
+    """Ports that each node has on that gateway from the start."""
+    if len(gateways) != 1:
+        return NOTHING
+    own = gateways[0]
+    written = own.number("ports")
+    if own.raw("ports") is None and known(own.flag("dynamic")):
+        least = profiles.settings("gke")["nat.least_ports"].number
+        return mapped(written, lambda _: least)
+    return written
+
+
+def zonal(gateways: list[Fields], place: Span) -> Value[int]:
+    """Gateways of AWS, each in one zone with one address; unset where one is regional, which adds its own."""
+    origin = Origin((gateways[0].record.span if gateways else place,))
+    modes = [one.text("mode") for one in gateways]
+    unknown = next((mode for mode in modes if isinstance(mode, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    return Known(len(gateways), origin) if gateways and "regional" not in map(known, modes) else Unset(origin)
+
+
+class Inputs(TypedDict, total=False):
+    """The fields of a cluster that the module of its NAT gateways gives."""
+
+    single_gateway: Value[bool]
+    gateway_per_zone: Value[bool]
+    gateways_lack: Value[str]
+
+
+def inputs(gateways: list[Fields]) -> Inputs:
+    """The NAT gateway fields of a cluster, from the inputs of its root's VPC module (EKS)."""
+    if len(gateways) != 1 or gateways[0].raw("single") is None:
+        return {}
+    own = gateways[0]
+    return {
+        "single_gateway": _named(own.flag("single"), "single_nat_gateway"),
+        "gateway_per_zone": _named(own.flag("per_zone"), "one_nat_gateway_per_az"),
+        "gateways_lack": _lacking(own),
+    }
+
+
+def _lacking(own: Fields) -> Value[str]:
+    """The module's list that is too short for a gateway in each zone; else unset."""
+    zones, public, addresses = own.number("zones"), own.number("public"), own.number("addresses")
+    origin = Origin((own.record.span,))
+    if isinstance(zones, Known):
+        for count, name in ((public, "public_subnets"), (addresses, "external_nat_ip_ids")):
+            if isinstance(count, Known) and count.value < zones.value:
+                return Known(name, origin)
+    return unknown_of(zones, public, addresses) or Unset(origin)
+
+
+def _named(value: Value[T], name: str) -> Value[T]:
+    """A computed value with the name of its input, which only a person can change."""
+    origin = value.origin
+    if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):
+        return value
+    why = f"{name} is not a literal"
+    return with_origin(value, replace(origin, missing=Missing(origin.written, (name,)), why=origin.why or why))

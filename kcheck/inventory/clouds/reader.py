@@ -1,0 +1,432 @@
+"""Shared parts of all cloud readers: identities, references within and between root modules, defaults."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.fields import Fields
+from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Thing
+from kcheck.terraform import missing_modules, pins
+from kcheck.terraform.resource import BlockRecord
+from kcheck.text.partly_known import called, possible
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from kcheck.model import PodRange
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.text import Span
+    from kcheck.text.values import Datum, Record
+
+T = TypeVar("T")
+N = TypeVar("N", Network, Subnet, Cluster)
+"""What others refer to by its name."""
+
+_KIND = regex(r"([a-z]\w*)\.[\w-]+(?:\[[^\]]*\])?$")
+"""The type of a resource in its address."""
+
+_SAMPLES = frozenset({"examples", "example", "patterns", "samples", "quickstart", "tests", "test", "fixtures", "demos"})
+"""Folders whose children have nothing to do with each other, though their names may be the same."""
+
+
+_Named: TypeAlias = Network | Subnet | Cluster | NodePool
+
+
+class Names:
+    """Things by name across roots: one root may refer to another's by name."""
+
+    def __init__(self) -> None:
+        self._things: dict[tuple[str, str], list[_Named]] = {}
+        self._all: dict[str, list[_Named]] = {}
+
+    def add(self, area: str, things: Iterable[_Named]) -> None:
+        """Register the things of a root in an area."""
+        for thing in things:
+            self._all.setdefault(area, []).append(thing)
+            if isinstance(thing.name, Known):
+                self._things.setdefault((area, thing.name.value), []).append(thing)
+
+    def all(self, area: str, kind: type[N]) -> list[N]:
+        """All things of a kind, those without a known name too."""
+        return [thing for thing in self._all.get(area, ()) if isinstance(thing, kind)]
+
+    def find(self, area: str, kind: type[N], name: str) -> list[N]:
+        """The things of that name."""
+        return [thing for thing in self._things.get((area, name), ()) if isinstance(thing, kind)]
+
+
+def read_all(readers: Sequence[Reader], inventory: Inventory) -> None:
+    """Read the root modules of a cloud, kind by kind, so that names are known before lookups."""
+    names = Names()
+    ranges: dict[str, PodRange] = {}
+    for reader in readers:
+        reader.names, reader.ranges = names, ranges
+    for kind in ("networks", "subnets", "clusters", "pools"):
+        for reader in readers:
+            getattr(reader, kind)()
+        for reader in readers:
+            names.add(reader.area, getattr(reader.found, kind))
+    for reader in readers:
+        reader.add_to(inventory)
+
+
+def _area(root: Module) -> str:
+    """The scope of names: an environment of a repository, or one of its samples."""
+    steps = root.configuration.folder.split("/")
+    at = next((i for i, step in enumerate(steps[:-1]) if step.lower() in _SAMPLES), None)
+    folder = "" if at is None else "/".join(steps[: at + 2])
+    return f"{folder}@{root.environment}"
+
+
+class Reader:
+    """Reads one root module; links are followed within it, and by name into the others.
+
+    `pools` are the types of resources that are node pools.
+    """
+
+    names: Names
+    ranges: dict[str, PodRange]
+    """The range of the pods of each cluster, of all roots."""
+
+    def __init__(self, cloud: str, root: Module, pools: tuple[str, ...]) -> None:
+        self.area = _area(root)
+        self.cloud = cloud
+        self.root = root
+        self.folder = root.configuration.folder
+        self.found = Inventory()
+        self._addressed: dict[type[_Named], Any] = {}
+        self.defaults = profiles.settings(cloud)
+        self.pool_instances = {kind: list(root.instances(kind)) for kind in pools}
+        self.pins = pins.pinned_versions(root)
+        self.gap = self._gap()
+
+    def _gap(self) -> str:
+        """Why pools may be missing: a broken file or an unread module."""
+        for module in self.root.all():
+            if module.configuration.incomplete:
+                return f"part of {module.configuration.folder} could not be read"
+            if module.configuration.partial:
+                return module.configuration.unread
+        calls = ((block, missing_modules.source_of(block)) for _, block, told in self.root.unread() if not told)
+        return next(
+            (missing_modules.why_unread(*call) for call in calls if missing_modules.may_make(*call) == "node pools"), ""
+        )
+
+    def _doubts(self) -> dict[str, str]:
+        """Reasons by pool why it may not exist or be several."""
+        instances = {one.address: one for some in self.pool_instances.values() for one in some}
+        modules = [module for module in self.root.all() if module.doubt]
+        result = {}
+        for pool in self.found.pools:
+            instance, cluster = instances.get(pool.address), known(pool.cluster)
+            inside = [module for module in modules if pool.address.startswith(f"{module.address}.")]
+            if cluster is not None:
+                inside = [module for module in inside if not cluster.address.startswith(f"{module.address}.")]
+            if instance is not None and instance.doubt and not self._shared(instance, cluster):
+                result[pool.id] = instance.doubt
+            elif inside:
+                result[pool.id] = inside[0].doubt
+        return result
+
+    def _shared(self, instance: Instance, cluster: Cluster | None) -> bool:
+        """Whether a pool and its cluster exist under the same condition."""
+        kind = _KIND.search(cluster.address) if cluster is not None else None
+        owners = self.root.instances(kind[1]) if kind and instance.optional else ()
+        return cluster is not None and any(
+            owner.address == cluster.address and owner.optional and owner.doubt == instance.doubt for owner in owners
+        )
+
+    def fields(self, resource: str, record: Record) -> Fields:
+        """The fields of a record by the cloud's table."""
+        return Fields(self.cloud, resource, record, self.pins)
+
+    def network(self, instance: Instance, name: Value[str], cidrs: Value[tuple[str, ...]]) -> Network:
+        """Enter a virtual network."""
+        found = Network(self.identity(instance.address), instance.span, instance.address, self.folder, name, cidrs)
+        self.found.networks.append(found)
+        return found
+
+    def subnet(
+        self,
+        address: str,
+        place: Span,
+        name: Value[str],
+        cidr: Value[str],
+        network: Value[Network],
+        tags: Value[dict[str, str]] = NOTHING,
+        zone: Value[str] = NOTHING,
+    ) -> Subnet:
+        """Enter a subnet."""
+        identity = self.identity(address)
+        if isinstance(cidr, Unset) and cidr.origin.missing is None and len(cidr.origin.spans) > 1:
+            cidr = Unknown(f"{called(cidr.origin, 'its range')} is empty", cidr.origin)
+        found = Subnet(
+            identity, place, self.cloud, address, self.folder, self.gap, name=name, cidr=cidr, network=network,
+            tags=tags, zone=zone,
+        )  # fmt: skip
+        self.found.subnets.append(found)
+        return found
+
+    def reserve(self, identity: str, place: Span, what: str, cidr: Value[str]) -> None:
+        """Enter addresses that ranges of pods may not overlap."""
+        self.found.reserved.append(Reserved(identity, place, self.folder, what, cidr))
+
+    def default(self, key: str, origin: Origin) -> Known[str]:
+        """The text that the cloud uses where nothing is written."""
+        return Known(self.defaults[key].text, origin)
+
+    def default_number(self, key: str, origin: Origin) -> Known[int]:
+        """The number that the cloud uses where nothing is written."""
+        return Known(self.defaults[key].number, origin)
+
+    def has_gpu(self, instance_type: str) -> bool:
+        """Whether machines of a type have GPUs or other accelerators."""
+        return has_accelerator(self.cloud, instance_type)
+
+    def identity(self, address: str) -> str:
+        """The identity of a resource."""
+        return identity(self.cloud, self.root, address)
+
+    def things(self, kind: type[N]) -> list[N]:
+        """What this root has of a kind."""
+        found = (*self.found.networks, *self.found.subnets, *self.found.clusters)
+        return [thing for thing in found if isinstance(thing, kind)]
+
+    def find_named(
+        self, value: Value[str], kind: type[N], what: str, fits: Callable[[N], bool] = lambda _thing: True
+    ) -> Value[N]:
+        """The unique thing of a kind with this name: in this root, else in another.
+
+        It is of a kind that `read_all` has read in all roots.
+        """
+        if not isinstance(value, Known):
+            return value
+        everywhere = [thing for thing in self.names.find(self.area, kind, value.value) if fits(thing)]
+        own = [thing for thing in everywhere if thing.root == self.folder]
+        found = own or everywhere
+        if len(found) == 1:
+            return Known(found[0], value.origin)
+        return Unknown(f"no unique {what} named {value.value} in this code", value.origin)
+
+    def by_reference(self, kind: type[N], resource: str) -> dict[str, N]:
+        """The things of a kind by address, or by a data source that asks for their name."""
+        found: dict[str, N] | None = self._addressed.get(kind)
+        if found is None:
+            found = self._addressed[kind] = {thing.address: thing for thing in self.things(kind)}
+            for address, record in self.root.sources(resource):
+                name = record.entry("name")
+                if isinstance(name, Known) and isinstance(name.value, str):
+                    thing = self.find_named(Known(name.value, name.origin), kind, "thing")
+                    found |= {address: thing.value} if isinstance(thing, Known) else {}
+        return found
+
+    def candidates(self, certain: Value[object], datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
+        """The candidates of a reference with unknown branch."""
+        found: list[N] = []
+        for one in () if isinstance(certain, Known) else possible(datum):
+            link = resolve_reference(one, things)
+            if link is not None:
+                found.append(link.value)
+            elif isinstance(one, Known) and isinstance(one.value, str):
+                found += [thing for thing in things.values() if equals(thing.name, one.value)]
+        return tuple(dict.fromkeys(found))
+
+    def resolve_list(self, datum: Datum | None, things: Mapping[str, T], what: str) -> Value[tuple[T, ...]]:
+        """The things that a list refers to; Unknown if one is outside this root."""
+        if datum is None:
+            return NOTHING
+        if isinstance(datum, Unknown):
+            return datum
+        found = []
+        for item in datum.value if isinstance(datum.value, tuple) else ():
+            link = resolve_reference(item, things)
+            if link is None:
+                return Unknown(why_missing(unresolved_reference(item, what), what), datum.origin)
+            found.append(link.value)
+        return Known(tuple(dict.fromkeys(found)), datum.origin)
+
+    def add_to(self, inventory: Inventory) -> None:
+        """Hand over what was found."""
+        inventory.networks += self.found.networks
+        inventory.subnets += self.found.subnets
+        inventory.ranges += self.found.ranges
+        inventory.reserved += self.found.reserved
+        inventory.clusters += self.found.clusters
+        inventory.autoscalers += self.found.autoscalers
+        inventory.pools += self.found.pools
+        inventory.doubts |= self._doubts()
+        inventory.sharings += self.found.sharings
+        inventory.cluster_of |= {
+            one: one.pool.cluster.value
+            for one in self.found.sharings
+            if one.pool is not None and isinstance(one.pool.cluster, Known)
+        }
+
+
+def identity(cloud: str, root: Module, address: str) -> str:
+    """Address and identity of a resource.
+
+    Its root is named where it is not the working directory, its environment where the settings have several.
+    """
+    folder, environment = root.configuration.folder, f"@{root.environment}" if root.environment else ""
+    return f"{cloud}/{address}" if folder == "." and not environment else f"{cloud}/{folder}{environment}:{address}"
+
+
+def resolve_reference(datum: Datum | None, things: Mapping[str, T]) -> Known[T] | None:
+    """The thing whose id or name the datum refers to; `things` are by address."""
+    if not isinstance(datum, Unknown) or datum.symbol is None:
+        return None
+    if datum.symbol.attribute not in ("id", "name", "self_link", "arn", "?"):  # the last one is a part of an id
+        return None
+    thing = things.get(datum.symbol.address)
+    if thing is None:
+        return None
+    return Known(thing, datum.origin or Origin((thing.place,) if isinstance(thing, Thing) else ()))
+
+
+_PART = regex(r"\$\{[^}]*\}")
+"""A part of such a text that is unknown."""
+
+
+def matches_pattern(text: str | None, pattern: str | None) -> bool:
+    """Whether a text fits a pattern with `*` and `?`; an unknown part counts as one character."""
+    if text is None or not pattern:
+        return False
+    return fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern))
+
+
+def text_of(value: Value[object]) -> str | None:
+    """A text with `${...}` for unknown parts; None if unknown as a whole."""
+    if isinstance(value, Known):
+        return str(value.value)
+    symbol = value.symbol if isinstance(value, Unknown) else None
+    return symbol.address.strip('"') if symbol is not None and symbol.attribute == "text" else None
+
+
+def unique_identity(identity: str, inventory: Inventory) -> str:
+    """A unique identity for a cluster, even for equal names in a file."""
+    taken = {cluster.id for cluster in inventory.clusters}
+    number, found = 1, identity
+    while found in taken:
+        number += 1
+        found = f"{identity}#{number}"
+    return found
+
+
+def has_accelerator(cloud: str, instance_type: str) -> bool:
+    """Whether machines of a type have GPUs or other accelerators."""
+    return re.search(str(profiles.settings(cloud)["pool.gpu_types"].value), instance_type) is not None
+
+
+def gpu_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[bool]:
+    """Whether nodes of some machine types may have GPUs or other accelerators."""
+    return mapped(types, lambda names: any(has_accelerator(cloud, name) for name in names))
+
+
+def gpus_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[int]:
+    """GPUs of a node of some machine types, at least."""
+    return mapped(types, lambda names: min((machines.gpus(cloud, name) or 0 for name in names), default=0))
+
+
+def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
+    """Taints in nested blocks, as `key=value:Effect`; unset if none."""
+    nested = record.blocks(kind)
+    if isinstance(nested, Unknown):
+        return nested
+    found = []
+    for one in nested:
+        parts = [one.entry(name) for name in ("key", "value", "effect")]
+        unknown = next((part for part in parts if isinstance(part, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        key, value, effect = (part.value if isinstance(part, Known) else None for part in parts)
+        found.append(f"{key}={value or ''}:{effect}")
+    if found:
+        return Known(tuple(found), Origin((nested[0].span,)))
+    return Unset(_of_collection(record, kind) or record.absent((kind,)))
+
+
+def taint_form(record: Record, kind: str) -> str:
+    """The form of a first taint: an item of a list, or a member of a map."""
+    made = record.made_from(kind) if isinstance(record, BlockRecord) else None
+    return "member" if made is not None and isinstance(known(made), dict) else "item"
+
+
+def _of_collection(record: Record, kind: str) -> Origin | None:
+    """The place of a new item in the collection of a `dynamic` block."""
+    made = record.made_from(kind) if isinstance(record, BlockRecord) else None
+    origin = made.origin.outside(record.span) if isinstance(made, Known) and made.origin else None
+    if origin is None or made is None or not isinstance(known(made), dict):
+        return origin
+    if origin.missing is not None:
+        return replace(origin, missing=origin.missing.below(_MEMBER) if origin.missing.path else None)
+    empty = re.fullmatch(r"\{\s*\}", origin.written.text)
+    return replace(origin, missing=Missing(origin.written, (_MEMBER,))) if empty else origin
+
+
+_MEMBER = "gpu"
+"""What the taint of GPU nodes is called in a map of taints."""
+
+
+def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
+    """The ranges of a network; unknown if one is."""
+    texts = []
+    for cidr in cidrs:
+        if not isinstance(cidr, Known):
+            return Unknown(why_missing(cidr, "cidr_block"), cidr.origin)
+        texts.append(cidr.value)
+    return Known(tuple(texts), cidrs[0].origin or Origin(()))
+
+
+def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:
+    """A reference that leads out of this root."""
+    if isinstance(value, Known):
+        return Unknown(f"the {what} is given by id and is not in this root module", value.origin)
+    return value
+
+
+def why_missing(value: Value[object], name: str) -> str:
+    """Why a needed value is missing; `name` is its attribute."""
+    return value.reason if isinstance(value, Unknown) else f"{name} is not set"
+
+
+def same_value(first: Value[object], second: Value[object]) -> bool:
+    """Whether two values are equal, or come from the same unknown source."""
+    if isinstance(first, Known) and isinstance(second, Known):
+        return bool(first.value == second.value)
+    if not isinstance(first, Unknown) or not isinstance(second, Unknown) or first.reason != second.reason:
+        return False
+    if first.symbol is not None or second.symbol is not None:
+        return first.symbol == second.symbol
+    if first.origin is None or second.origin is None or not first.origin.spans:
+        return False
+    spans, others = first.origin.spans, second.origin.spans
+    parts = [
+        used.text for used in (*spans[1:2], *others[1:2])
+    ]  # `var.ranges.pods` of the one, `var.ranges.gpus` of the other
+    return spans[:1] == others[:1] and len(set(parts)) <= 1
+
+
+def first_span(instance: Instance, kind: str) -> Span:
+    """The first nested block of a type, else the instance."""
+    nested: tuple[Record, ...] | Unknown = instance.blocks(kind)
+    return nested[0].span if not isinstance(nested, Unknown) and nested else instance.span
+
+
+def text_reference(value: Value[str]) -> Value[str]:
+    """A name; if it comes from a resource, the resource."""
+    symbol = value.symbol if isinstance(value, Unknown) else None
+    return Known(symbol.address, value.origin or Origin(())) if symbol and symbol.attribute != "?" else value
+
+
+def or_default(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
+    """The value, or a default if not set."""
+    return default(value.origin) if isinstance(value, Unset) else value

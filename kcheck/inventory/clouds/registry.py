@@ -1,0 +1,48 @@
+"""The clouds by name."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers.clouds import CLOUDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.inventory.clouds.cloud import Cloud
+
+PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
+"""What the kinds of a provider of Cluster API end with."""
+_MODULES: dict[str, str] = {}
+"""The modules of clouds that lie elsewhere."""
+
+
+def register(name: str, folder: str, module: str) -> None:
+    """Register a cloud with the folder of its numbers and the module of its `CLOUD`."""
+    CLOUDS[name], _MODULES[name] = folder, module
+
+
+def unregister(name: str) -> None:
+    """Take a cloud away that was added."""
+    del CLOUDS[name], _MODULES[name]
+    cloud.cache_clear()
+
+
+@cache
+def cloud(name: str) -> Cloud:
+    """The cloud of a name."""
+    found: Cloud = import_module(_MODULES.get(name, f"kcheck.inventory.clouds.{name}.cloud")).CLOUD
+    return found
+
+
+def every() -> Iterator[Cloud]:
+    """All clouds."""
+    return map(cloud, CLOUDS)
+
+
+def cluster_api_kinds() -> frozenset[str]:
+    """The kinds of objects that `cluster_api` reads."""
+    own = ("Cluster", "KubeadmControlPlane", "KubeadmConfigTemplate", "MachineDeployment", "MachinePool")
+    return frozenset((*own, *(cloud.provider + end for cloud in every() if cloud.provider for end in PROVIDER_KINDS)))

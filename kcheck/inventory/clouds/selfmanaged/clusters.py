@@ -1,0 +1,115 @@
+"""Shared parts of the readers of self-managed clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import profiles
+from kcheck.model import NOTHING, Addresses, NodePool, PodRange, Size, Subnet, Surge, Upgrade
+from kcheck.text.ip_ranges import parse_cidr
+from kcheck.text.path_steps import Item
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, mapped, with_origin
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster, Inventory
+    from kcheck.text.text import Span
+
+CLOUD = "selfmanaged"
+
+T = TypeVar("T")
+
+
+def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: Inventory) -> PodRange | None:
+    """The range of the pods of a cluster, entered; None if none is written."""
+    cidr = ipv4(cidr)
+    if isinstance(cidr, Unset):
+        return None
+    found = PodRange(
+        f"{cluster.id}/pods", cluster.place, cluster.cloud, cluster.address, cluster.root, "", name=cluster.name,
+        cidr=cidr, block=block,
+    )  # fmt: skip
+    inventory.ranges.append(found)
+    return found
+
+
+def node_pool(
+    cluster: Cluster, name: str, size: Size, addresses: Addresses | None = None, place: Span | None = None
+) -> NodePool:
+    """Equal nodes of a cluster, without surge."""
+    origin = Origin((place or cluster.place,))
+    return NodePool(
+        f"{cluster.id}/{name}",
+        origin.written,
+        f"{cluster.address}/{name}",
+        Known(cluster, Origin((cluster.place,))),
+        Known(name, origin),
+        cluster.root,
+        managed=False,
+        size=size,
+        upgrade=Upgrade(surge=Known(Surge(), origin)),
+        addresses=addresses or blocks_of(None, origin),
+    )
+
+
+def blocks_of(found: PodRange | None, origin: Origin) -> Addresses:
+    """Addresses of nodes that take a block for their pods of a range."""
+    return Addresses(
+        pods_take_addresses=Known(value=False, origin=origin),
+        pod_range=Known(found, origin) if found else Unset(origin),
+    )
+
+
+def addresses_of_calico(
+    plain: Addresses, cluster: Cluster, cidr: Value[str], most: Value[int], inventory: Inventory
+) -> Addresses:
+    """Addresses of nodes whose pods take single addresses: Calico shares blocks between nodes.
+
+    Its range is full when its last address is taken; a node has at least one pod, or the end of a tunnel, in it.
+    """
+    cidr = ipv4(cidr)
+    if isinstance(cidr, Unset):
+        return plain
+    origin = Origin((cluster.place,))
+    subnet = Subnet(
+        f"{cluster.id}/pods", cluster.place, CLOUD, cluster.address, cluster.root, "", name=Known("pods", origin),
+        cidr=cidr, network=NOTHING,
+    )  # fmt: skip
+    inventory.subnets.append(subnet)
+    pods = mapped(most, lambda pods: (1, pods + 1))
+    return replace(plain, max_pods=most, pod_subnets=Known((subnet,), origin), pod_addresses=pods)
+
+
+def fixed_size(count: Value[int], origin: Origin) -> Size:
+    """The size of nodes that nothing grows."""
+    return Size(Known(value=False, origin=origin), count, count)
+
+
+def unknown_size(why: str, origin: Origin) -> Size:
+    """A size with an unknown number of nodes."""
+    return Size(Known(value=True, origin=origin), Known(0, origin), Unknown(why, origin))
+
+
+def ipv4(cidr: Value[str]) -> Value[str]:
+    """The IPv4 range of a list of two families; unset where there is none."""
+    if not isinstance(cidr, Known):
+        return cidr
+    own = [part for part in cidr.value.split(",") if parse_cidr(part.strip())]
+    if "," not in cidr.value:
+        return Unset(cidr.origin) if ":" in cidr.value else cidr
+    return Known(own[0].strip(), replace(cidr.origin, literal=False)) if own else Unset(cidr.origin)
+
+
+def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Value[T]:
+    """A value with its place: `extraArgs` are a map up to v1beta3 and a list since."""
+    origin = value.origin
+    if not listed or origin is None or origin.missing is None or within not in origin.missing.path:
+        return value
+    *outer, last = origin.missing.path
+    return with_origin(value, replace(origin, missing=replace(origin.missing, path=(*outer, Item(last), "value"))))
+
+
+def quota(written: int) -> int:
+    """The quota of etcd's database: 0 stands for the default."""
+    return written or profiles.settings(CLOUD)["plane.etcd_quota"].number

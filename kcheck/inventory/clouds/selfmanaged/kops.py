@@ -1,0 +1,228 @@
+"""Self-managed clusters, instance groups and subnets from kops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import profiles
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
+from kcheck.inventory.clouds.selfmanaged import clusters
+from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.model import (
+    CONTROL_PLANE,
+    NOTHING,
+    Addresses,
+    Cluster,
+    Machine,
+    Market,
+    NodePool,
+    Plane,
+    Scheduling,
+    Size,
+    Subnet,
+)
+from kcheck.text.ip_ranges import parse_cidr
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of, with_origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Inventory
+
+GROUP = "InstanceGroup"
+_API = ("kops.k8s.io/", "kops/")
+_OWNER = "kops.k8s.io/cluster"
+_CONTROL = ("Master", "ControlPlane")
+_BLOCKS = ("kubenet", "flannel", "canal", "kuberouter", "kopeio", "cilium")
+"""Network plugins that give each node the block that the controller manager cuts for it."""
+
+
+def read(objects: Iterable[Object], inventory: Inventory) -> None:
+    """Add the clusters of kops."""
+    own = [item for item in objects if item.api_version.startswith(_API)]
+    groups = [item for item in own if item.kind == GROUP]
+    for item in own:
+        if item.kind == "Cluster":
+            cluster = _Cluster(item, inventory)
+            beside = [group for group in groups if _owner(group) == cluster.label]
+            near = [group for group in beside if group.folder == item.folder]
+            cluster.add(near or beside)
+
+
+def _owner(group: Object) -> str:
+    node = yaml.get(group.root, "metadata", "labels", _OWNER)
+    return node.text if isinstance(node, yaml.Scalar) else ""
+
+
+class _Cluster:
+    """One Cluster."""
+
+    def __init__(self, item: Object, inventory: Inventory) -> None:
+        self.item = item
+        self.inventory = inventory
+        self.fields = Fields(CLOUD, "kops", MappingRecord(item.root, item.span))
+        self.place = item.span
+        self.origin = Origin((item.span,))
+        self.label = known(self.fields.text("name")) or ""
+        self.address = f"kops/{self.label or '?'}"
+        self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
+        networking = yaml.get(item.root, "spec", "networking")
+        found = yaml.entries(networking) if isinstance(networking, yaml.Mapping) else {}
+        self.plugin = next((name for name in (*_BLOCKS, "calico", "amazonvpc") if name in found), "")
+        wanted = (known(self.fields.text("provider")) or "aws").lower()
+        self.machines = next((one.name for one in registry.every() if one.provider.lower() == wanted), "")
+
+    def add(self, groups: list[Object]) -> None:
+        """Enter the cluster with its groups and subnets."""
+        fields = self.fields
+        cluster = Cluster(
+            self.identity,
+            self.place,
+            CLOUD,
+            self.address,
+            self.item.folder,
+            "" if groups else "its instance groups are not in this code",
+            name=fields.text("name"),
+            version=fields.text("version"),
+            service_cidr=clusters.ipv4(or_default(fields.text("service_cidr"), lambda _: self._services())),
+            plane=Plane(
+                data_dir=NOTHING,  # kops gives etcd volumes of its own
+                etcd_quota=mapped(self._quota(), clusters.quota),
+                event_servers=Known("/events#", self.origin) if self._etcd("events") else Unset(self.origin),
+                reads_inflight=_bare(fields.number("reads_inflight")),
+                writes_inflight=_bare(fields.number("writes_inflight")),
+                controller_qps=fields.number("controller_qps"),
+                controller_burst=_bare(fields.number("controller_burst")),
+                serial_pulls=fields.flag("serial_pulls"),
+                features=mapped(fields.text("features"), lambda on: f"GenericWorkload={on}"),
+            ),
+        )
+        self.inventory.clusters.append(cluster)
+        addresses, subnets = self._addresses(cluster), self._subnets(cluster)
+        for item in groups:
+            pool = self._group(item, cluster, addresses, subnets)
+            if pool is not None:
+                self.inventory.pools.append(pool)
+
+    def _services(self) -> Value[str]:
+        """The Service range that kops takes, whatever nonMasqueradeCIDR is; another one with IPv6."""
+        whole = self.fields.text("overall")
+        if not isinstance(whole, Known) or parse_cidr(whole.value) is None:
+            return whole
+        return Known(profiles.settings(CLOUD)["kops.service_cidr"].text, replace(whole.origin, literal=False))
+
+    def _pods(self) -> Value[str]:
+        """The pod range that kops derives from nonMasqueradeCIDR: its second half."""
+        whole = self.fields.text("overall")
+        network = parse_cidr(whole.value) if isinstance(whole, Known) else None
+        if network is None or not isinstance(whole, Known):
+            return whole
+        if network.prefixlen == network.max_prefixlen:
+            return Unknown(f"{whole.value} has no room for pods", whole.origin)
+        return Known(str(list(network.subnets(1))[1]), replace(whole.origin, literal=False))
+
+    def _etcd(self, name: str) -> Fields | None:
+        """One of the clusters of etcd."""
+        found = self._records("etcdClusters", "kops.etcd")
+        return next((one for one in found if known(one.text("name")) == name), None)
+
+    def _records(self, kind: str, resource: str) -> list[Fields]:
+        listed = yaml.get(self.item.root, "spec", kind)
+        nodes = map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ()
+        return [Fields(CLOUD, resource, MappingRecord(node)) for node in nodes if isinstance(node, yaml.Mapping)]
+
+    def _quota(self) -> Value[int]:
+        main = self._etcd("main")
+        return NOTHING if main is None else clusters.spelled(main.number("etcd_quota"), listed=True, within="env")
+
+    # --- addresses
+
+    def _addresses(self, cluster: Cluster) -> Addresses:
+        """Of what pods take addresses, by the network plugin."""
+        cidr = or_default(self.fields.text("pod_cidr"), lambda _: self._pods())
+        plain = clusters.blocks_of(None, self.origin)
+        if self.plugin == "calico":
+            most = self.fields.number("max_pods")
+            return clusters.addresses_of_calico(plain, cluster, cidr, most, self.inventory)
+        if self.plugin in _BLOCKS and (
+            self.plugin != "cilium" or known(self.fields.text("cilium_mode")) == "kubernetes"
+        ):
+            found = clusters.pod_range(cluster, cidr, self.fields.number("node_mask"), self.inventory)
+            return clusters.blocks_of(found, self.origin)
+        why = Unknown(f"how {self.plugin or 'its network plugin'} assigns pod addresses is not read", self.origin)
+        return replace(plain, pod_range=why, pods_take_addresses=why)
+
+    def _subnets(self, cluster: Cluster) -> dict[str, Subnet]:
+        """The subnets by their names."""
+        result = {}
+        for fields in self._records("subnets", "kops.subnet"):
+            name = known(fields.text("name")) or "?"
+            why = f"kops chooses the range of the subnet {name}"
+            cidr = or_default(fields.text("cidr"), lambda origin, why=why: Unknown(why, origin))  # type: ignore[misc]
+            result[name] = Subnet(
+                f"{self.identity}/{name}", fields.record.span, self.machines or CLOUD, f"{self.address}/{name}",
+                cluster.root, "", name=fields.text("name"), cidr=cidr, network=NOTHING, zone=fields.text("zone"),
+            )  # fmt: skip
+        self.inventory.subnets += result.values()
+        return result
+
+    # --- groups
+
+    def _group(
+        self, item: Object, cluster: Cluster, addresses: Addresses, subnets: dict[str, Subnet]
+    ) -> NodePool | None:
+        """A group of machines; None for groups without nodes."""
+        fields = Fields(CLOUD, "kops.group", MappingRecord(item.root, item.span))
+        role = known(fields.text("role")) or "Node"
+        if role == "Bastion":
+            return None
+        low, high = fields.number("min"), fields.number("max")
+        origin = Origin((item.span,))
+        grows: Value[bool] = mapped(high, lambda most: most > (known(low) or 0))
+        size = Size(grows, _written(low), _written(high))
+        pool = clusters.node_pool(cluster, known(fields.text("name")) or "?", size, addresses, item.span)
+        listed = fields.texts("instance_types")
+        types = mapped(fields.text("instance_type"), lambda one: (one,)) if isinstance(listed, Unset) else listed
+        cloud = self.machines
+        machine = fields.record_of(Machine, instance_types=types)
+        if cloud:
+            machine = replace(machine, gpu=gpu_of(cloud, types), gpus=gpus_of(cloud, types))
+        named = [subnets.get(name) for name in known(fields.texts("subnets")) or ()]
+        found = [subnet for subnet in named if subnet is not None]
+        where: Value[tuple[Subnet, ...]] = Unknown("its subnets are not those of the cluster", origin)
+        if found and len(found) == len(named):
+            where = Known(tuple(found), origin)
+        price = fields.text("price")
+        spot: Value[bool] = NOTHING if isinstance(price, Unset) else mapped(price, bool)
+        return replace(
+            pool,
+            mode=Known(CONTROL_PLANE, origin) if role in _CONTROL else NOTHING,
+            machine=machine,
+            addresses=replace(addresses, subnets=where),
+            market=Market(spot),
+            scheduling=Scheduling(fields.mapping("labels"), _taints(fields), taint_form="text"),
+        )
+
+
+def _bare(value: Value[int]) -> Value[int]:
+    """A number that kops accepts only without quotes."""
+    why = "kops needs a number here, without quotes"
+    return with_origin(value, replace(value.origin, why=why)) if value.origin is not None else value
+
+
+def _written(size: Value[int]) -> Value[int]:
+    """A size; kops has its own where none is written."""
+    return Unknown(reason_of(size), size.origin) if isinstance(size, Unset) else size
+
+
+def _taints(fields: Fields) -> Value[tuple[str, ...]]:
+    """The taints of a group, as `key=value:Effect`."""
+    found = fields.texts("taints")
+    return Unset(found.origin) if isinstance(found, Known) and not found.value else found

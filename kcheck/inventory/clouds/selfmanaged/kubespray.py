@@ -1,0 +1,266 @@
+"""Self-managed clusters from kubespray inventories: group variables and hosts."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds.reader import unique_identity
+from kcheck.inventory.clouds.selfmanaged import ansible, clusters, nodes
+from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
+from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Placement, Plane, Scheduling, System
+from kcheck.text import scalars
+from kcheck.text.files import configurations
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, combined, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kcheck.model import Inventory, NodePool, Size
+    from kcheck.text.text import Source, Span
+
+_OWN = ("kube_pods_subnet", "kube_network_node_prefix", "kube_service_addresses", "kube_network_plugin")
+"""Variables that only kubespray has."""
+_GROUPS = ("all", "k8s_cluster", "kube_control_plane", "kube_master", "etcd")
+"""The groups whose variables hold for the whole cluster, the strongest last."""
+_CONTROL = ("kube_control_plane", "kube_master")
+_SAMPLE = "sample"
+"""The folder of the inventory that others are copied from."""
+
+_BLOCKS = ("flannel", "canal", "kube-router")
+"""Network plugins that give each node the block that the controller manager cuts for it."""
+
+
+def read(files: Mapping[str, Sequence[Source]], inventory: Inventory) -> None:
+    """Add the clusters of kubespray's inventories."""
+    variables: dict[str, list[Source]] = {}
+    for source in files.get(configurations.VARIABLES, ()):
+        folder = configurations.inventory_of(source.path) or "."
+        variables.setdefault(os.path.normpath(folder), []).append(source)
+    marks = [name.encode() for name in _OWN]
+    own = {at: found for at, found in variables.items() if any(mark in one.data for one in found for mark in marks)}
+    for folder, found in own.items():
+        beside = any(os.path.dirname(other) == os.path.dirname(folder) for other in own if other != folder)
+        if os.path.basename(folder) == _SAMPLE and beside:
+            continue
+        hosts = [s for s in files.get(configurations.HOSTS, ()) if (os.path.dirname(s.path) or ".") == folder]
+        layers = list(_layers(folder, found))
+        if any(layer.own(name) for layer in layers for name in _OWN):
+            _Cluster(folder, layers, hosts, inventory, _of_groups(folder, found)).add()
+
+
+def _group(folder: str, source: Source) -> str:
+    """The group that a variables file is of."""
+    inside = os.path.relpath(source.path, os.path.join(folder, "group_vars")).replace(os.sep, "/")
+    return inside.partition("/")[0].partition(".")[0].replace("-", "_")
+
+
+def _of_groups(folder: str, sources: list[Source]) -> dict[str, yaml.Mapping]:
+    """The labels and taints of groups of nodes, by group."""
+    found = {}
+    for source in sources:
+        group, root = _group(folder, source), ansible.root_of(source)
+        if group not in _GROUPS and root is not None and any(root.own(name) for name in ("node_labels", "node_taints")):
+            found[group] = root
+    return found
+
+
+def _layers(folder: str, sources: list[Source]) -> Iterable[yaml.Mapping]:
+    """The variables files, weakest first."""
+    ranked = []
+    for source in sources:
+        group = _group(folder, source)
+        if group in _GROUPS:
+            ranked.append((_GROUPS.index(group), source.path, source))
+    for _, _, source in sorted(ranked, key=lambda one: one[:2]):
+        root = ansible.root_of(source)
+        if root is not None:
+            yield root
+
+
+class _Cluster:
+    """One inventory."""
+
+    def __init__(
+        self,
+        folder: str,
+        layers: list[yaml.Mapping],
+        hosts: list[Source],
+        inventory: Inventory,
+        groups: dict[str, yaml.Mapping],
+    ) -> None:
+        self.folder = folder
+        self.groups = groups
+        self.inventory = inventory
+        self.hosts = hosts
+        main = max(layers, key=lambda layer: sum(layer.own(name) is not None for name in _OWN))
+        self.place = next(pair.key.span for pair in map(main.own, _OWN) if pair is not None)
+        self.origin = Origin((self.place,))
+        self.fields = Fields(CLOUD, "kubespray", ansible.Variables(layers, main, self.place))
+        label = os.path.basename(os.path.abspath(folder))
+        self.address = f"kubespray/{label}"
+        where = "" if folder == "." else f"{folder}:"
+        self.identity = unique_identity(f"{CLOUD}/{where}{self.address}", inventory)
+
+    def add(self) -> None:
+        """Enter the cluster, what its pods get addresses of, and its nodes."""
+        fields = self.fields
+        cluster = Cluster(
+            self.identity,
+            self.place,
+            CLOUD,
+            self.address,
+            self.folder,
+            "",
+            name=self._name(),
+            version=fields.text("version"),
+            service_cidr=clusters.ipv4(fields.text("service_cidr")),
+            plane=Plane(
+                data_dir=fields.text("data_dir"),
+                etcd_quota=mapped(fields.number("etcd_quota"), clusters.quota),
+                event_servers=self._event_servers(),
+                reads_inflight=fields.number("reads_inflight"),
+                writes_inflight=fields.number("writes_inflight"),
+                controller_qps=fields.number("controller_qps"),
+                controller_burst=fields.number("controller_burst"),
+                serial_pulls=fields.flag("serial_pulls"),
+                features=mapped(fields.texts("features"), ",".join),
+            ),
+            dns_replicas=self._dns(),
+        )
+        self.inventory.clusters.append(cluster)
+        addresses = self._addresses(cluster)
+        system = System(hub_mirror=self._mirror(), neighbours=self._neighbours())
+        for name, size, place, zones in self._sizes():
+            pool = clusters.node_pool(cluster, name, size, addresses, place)
+            if zones:
+                pool = replace(pool, placement=Placement(zones=Known(zones, Origin((place,)))))
+            mode = Known(CONTROL_PLANE, Origin((place,))) if name == "control plane" else NOTHING
+            pool = replace(pool, system=system, mode=mode)
+            self.inventory.pools.append(_registered(pool, self.groups[name]) if name in self.groups else pool)
+
+    def _name(self) -> Value[str]:
+        """The name of the cluster; without one the domain of its Services is used."""
+        name = self.fields.text("name")
+        return Unset(name.origin) if isinstance(name, Known) and name.value == _DOMAIN else name
+
+    def _event_servers(self) -> Value[str]:
+        """The etcd of events, if they have one."""
+        written, apart = self.fields.text("event_servers"), self.fields.flag("events_apart")
+        if not isinstance(written, Unset):
+            return written
+        if not isinstance(apart, Known):
+            return apart
+        return Known("/events#", apart.origin) if apart.value else Unset(apart.origin)
+
+    def _dns(self) -> Value[int]:
+        """The replicas of CoreDNS, unless it scales or nodes have caches of their own."""
+        scaled = combined(
+            lambda one, other: one or other, self.fields.flag("dns_scaled"), self.fields.flag("dns_cached")
+        )
+        if isinstance(scaled, Unknown):
+            return scaled
+        return NOTHING if scaled else self.fields.number("dns_replicas")
+
+    def _mirror(self) -> Value[bool]:
+        """Whether nodes ask a mirror before Docker Hub."""
+        prefixes = self.fields.record.blocks("containerd_registries_mirrors")
+        if isinstance(prefixes, Unknown):
+            return prefixes
+        found = any(known(Fields(CLOUD, "kubespray.mirror", one).text("registry")) == "docker.io" for one in prefixes)
+        return Known(value=True, origin=Origin((prefixes[0].span,))) if found else NOTHING
+
+    def _neighbours(self) -> Value[int]:
+        """How many other nodes the kernel of a node may know."""
+        listed = self.fields.record.blocks("additional_sysctl")
+        if isinstance(listed, Unknown):
+            return listed
+        found = [one.entry(nodes.NEIGHBOURS) for one in listed]  # a list of names and values is one record
+        entry = next((one for one in found if one is not None), None)
+        if entry is None or isinstance(entry, Unknown):
+            return entry or NOTHING
+        try:
+            return Known(int(scalars.to_number(entry.value)), entry.origin)
+        except EvaluationError as error:
+            return Unknown(str(error), entry.origin)
+
+    # --- addresses of pods
+
+    def _addresses(self, cluster: Cluster) -> Addresses:
+        """Addresses of a node's pods, by network plugin.
+
+        https://github.com/kubernetes-sigs/kubespray/blob/v2.28.0/roles/kubernetes/control-plane/templates/kubeadm-config.v1beta4.yaml.j2
+        """
+        fields, plugin = self.fields, known(self.fields.text("network_plugin"))
+        host_local = known(fields.flag("calico_blocks"))
+        if plugin in _BLOCKS or (plugin == "calico" and host_local) or plugin == "cilium":
+            block = fields.number("node_mask")
+            cidr = fields.text("pod_cidr")
+            if plugin == "cilium" and known(fields.text("cilium_mode")) == "cluster-pool":
+                block = block if isinstance(fields.number("cilium_mask"), Unset) else fields.number("cilium_mask")
+                cidr = cidr if isinstance(fields.text("cilium_cidr"), Unset) else fields.text("cilium_cidr")
+            found = clusters.pod_range(cluster, cidr, block, self.inventory)
+            return clusters.blocks_of(found, self.origin)
+        plain = clusters.blocks_of(None, self.origin)
+        if plugin != "calico":
+            why = f"how {plugin or 'its network plugin'} assigns pod addresses is not known"
+            return replace(plain, pod_range=Unknown(why, fields.text("network_plugin").origin or self.origin))
+        written = fields.text("calico_cidr")
+        cidr = fields.text("pod_cidr") if isinstance(written, Unset) else written
+        return clusters.addresses_of_calico(plain, cluster, cidr, fields.number("max_pods"), self.inventory)
+
+    # --- nodes
+
+    def _sizes(self) -> Iterable[tuple[str, Size, Span, tuple[str, ...]]]:
+        """Dedicated control plane nodes, and worker nodes: those of groups with labels or taints, and the others.
+
+        Each with its place, and its zones where the labels of its group name them.
+        """
+        listed = [ansible.groups(source) for source in self.hosts]
+        listed = [found for found in listed if ansible.members(found, "kube_node")]
+        if len(listed) != 1:
+            many = (
+                "several inventories list its hosts" if listed else "no inventory beside the variables lists its hosts"
+            )
+            yield "nodes", clusters.unknown_size(f"{many}; set --nodes N", self.origin), self.place, ()
+            return
+        workers = ansible.members(listed[0], "kube_node")
+        control = ansible.members(listed[0], *_CONTROL) - workers
+        parts: list[tuple[str, set[str], tuple[str, ...]]] = [("control plane", control, _CONTROL)]
+        own = {group: ansible.members(listed[0], group) & workers for group in self.groups}
+        for group in sorted(own, key=lambda name: (len(own[name]), name)):  # those of others first
+            parts.append((group, own[group] & workers, (group,)))
+            workers = workers - own[group]
+        rest = "other nodes" if "nodes" in own else "nodes"
+        for name, hosts, names in (*parts, (rest, workers, ("kube_node",))):
+            if hosts:
+                place = next(listed[0][one].place for one in names if one in listed[0])
+                size = clusters.fixed_size(Known(len(hosts), Origin((place,))), Origin((place,)))
+                label = yaml.get(self.groups.get(name), "node_labels", nodes.ZONE)
+                zones = ansible.values(listed[0], label.text, hosts) if isinstance(label, yaml.Scalar) else set()
+                yield name, size, place, tuple(sorted(zones))
+
+
+def _registered(pool: NodePool, variables: yaml.Mapping) -> NodePool:
+    """A pool with the labels, the taints and the machine that the variables of its group name."""
+    origin = Origin((pool.place,))
+    written, listed = yaml.get(variables, "node_labels"), yaml.get(variables, "node_taints")
+    pairs = yaml.entries(written).items() if isinstance(written, yaml.Mapping) else ()
+    labels = {key: node.text for key, pair in pairs if isinstance(node := yaml.resolve(pair.value), yaml.Scalar)}
+    labels = {key: text for key, text in labels.items() if "{{" not in text}
+    items = map(yaml.resolve, listed.items) if isinstance(listed, yaml.Sequence) else ()
+    taints = tuple(node.text for node in items if isinstance(node, yaml.Scalar))
+    return replace(
+        pool,
+        machine=nodes.machine(labels, origin),
+        scheduling=Scheduling(Known(labels, origin), Known(taints, origin) if taints else Unset(origin)),
+    )
+
+
+_DOMAIN = "cluster.local"
+"""What kubespray calls a cluster that nobody named."""

@@ -1,0 +1,177 @@
+"""Self-managed clusters from kubeadm's configuration and static pods."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
+
+from kcheck.config.numbers import profiles
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds.reader import unique_identity
+from kcheck.inventory.clouds.selfmanaged import clusters, nodes
+from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
+from kcheck.kubernetes.record import FlagsRecord, MappingRecord
+from kcheck.model import NOTHING, Cluster, Plane, Scheduling
+from kcheck.text.regex import regex
+from kcheck.text.syntax import sysctl, yaml
+from kcheck.text.values import Known, Missing, Origin, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Inventory
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import Record
+
+KIND = "ClusterConfiguration"
+_JOINING = ("InitConfiguration", "JoinConfiguration")
+_PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
+
+T = TypeVar("T")
+
+_MAPPED = regex(r"/v1(alpha\d|beta[1-3])$")
+"""Versions of kubeadm's API in which `extraArgs` are a map."""
+
+
+def read(objects: Iterable[Object], inventory: Inventory) -> None:
+    """Add the clusters that kubeadm, or static pods in one folder, describe."""
+    written: dict[str, dict[str, Fields]] = {}
+    labels: dict[str, dict[str, str]] = {}
+    for item in objects:
+        folder = os.path.dirname(item.span.source.path) or "."
+        if item.kind in _JOINING and item.api_version.startswith("kubeadm.k8s.io/"):
+            labels.setdefault(folder, {}).update(nodes.labels(yaml.get(item.root, "nodeRegistration")))
+        for name, record in _records(item):
+            key = f"{item.span.source.path}:{item.span.start}" if name == KIND else folder
+            written.setdefault(key, {}).setdefault(name, Fields(CLOUD, name, record))
+    configured = {os.path.dirname(key.partition(":")[0]) or "." for key, own in written.items() if KIND in own}
+    for key, own in written.items():
+        if KIND in own or ("kube-apiserver" in own and key not in configured):
+            parts = {**written.get(_folder(key), {}), **own} if KIND in own else own
+            _Cluster(parts, inventory, labels.get(_folder(key) if KIND in own else key, {})).add()
+
+
+def tune(settings: Iterable[Source], inventory: Inventory) -> None:
+    """Kernel settings of nodes, from sysctl files below the folder of their cluster; the last file wins."""
+    for source in settings:
+        for span in sysctl.numbers_set(source, nodes.NEIGHBOURS):
+            neighbours = Known(int(span.text[:10]), Origin((span,)))
+            for i, pool in enumerate(inventory.pools):
+                own = pool.id.startswith(f"{CLOUD}/") and (pool.root == "." or source.path.startswith(f"{pool.root}/"))
+                if own:
+                    inventory.pools[i] = replace(pool, system=replace(pool.system, neighbours=neighbours))
+
+
+def _folder(key: str) -> str:
+    return os.path.dirname(key.partition(":")[0]) or "."
+
+
+def _records(item: Object) -> Iterable[tuple[str, Record]]:
+    """The configuration, or the part of the control plane, that an object is."""
+    if item.kind == KIND and item.api_version.startswith("kubeadm.k8s.io/"):
+        yield KIND, MappingRecord(item.root, item.span)
+    if item.kind == nodes.KUBELET and item.api_version.startswith("kubelet.config.k8s.io/"):
+        yield nodes.KUBELET, MappingRecord(item.root, item.span)
+    if item.kind != "Pod":
+        return
+    containers = yaml.get(item.root, "spec", "containers")
+    for container in containers.items if isinstance(containers, yaml.Sequence) else ():
+        name = yaml.get(container, "name")
+        if isinstance(name, yaml.Scalar) and name.text in _PARTS:
+            yield name.text, FlagsRecord(container, item.span)
+
+
+class _Cluster:
+    """A cluster from kubeadm's configuration, else from the flags of static pods."""
+
+    def __init__(self, parts: dict[str, Fields], inventory: Inventory, labels: dict[str, str]) -> None:
+        self.parts = parts
+        self.labels = labels
+        self.inventory = inventory
+        api = parts[KIND].record.entry("apiVersion") if KIND in parts else None
+        self.listed = isinstance(api, Known) and not _MAPPED.search(str(api.value))
+        first = parts[KIND] if KIND in parts else parts["kube-apiserver"]
+        self.place: Span = first.record.span
+        self.origin = Origin((self.place,))
+        path = self.place.source.path
+        self.folder = os.path.dirname(path) or "."
+        self.address = f"{KIND}/{known(first.text('name'))}" if KIND in parts else "static pods"
+        self.identity = unique_identity(f"{CLOUD}/{path if KIND in parts else self.folder}:{self.address}", inventory)
+
+    def _serial_pulls(self) -> Value[bool]:
+        """Whether kubelets pull images serially; the default without a configuration."""
+        name = "serial_pulls"
+        if nodes.KUBELET in self.parts:
+            return self.parts[nodes.KUBELET].flag(name)
+        why = f"no {nodes.KUBELET} is in its folder"
+        missing = Missing(self.place, tuple(profiles.table(CLOUD)[nodes.KUBELET][name]["path"].split(".")))
+        usual = profiles.settings(CLOUD)[f"plane.{name}"].value is True
+        return Known(usual, replace(self.origin, missing=missing, why=why))
+
+    def text(self, name: str, *parts: str) -> Value[str]:
+        """A field that is a text."""
+        return self._value(Fields.text, name, parts)
+
+    def number(self, name: str, *parts: str) -> Value[int]:
+        """A field that is a number."""
+        return self._value(Fields.number, name, parts)
+
+    def _value(self, read: Callable[[Fields, str], Value[T]], name: str, parts: tuple[str, ...]) -> Value[T]:
+        """A field, from a static pod's flag or kubeadm's configuration."""
+        found = []
+        for part in (*parts, KIND):
+            if part in self.parts:
+                value = clusters.spelled(read(self.parts[part], name), listed=self.listed)
+                if not isinstance(value, Unset) and (value.origin is None or value.origin.missing is None):
+                    return value
+                found.append(value)
+        return found[-1] if found else Unset(self.origin)
+
+    def _dns(self) -> Value[int]:
+        """The replicas of CoreDNS that kubeadm deploys."""
+        count = profiles.settings(CLOUD)["coredns.replicas"].number
+        return Known(count, self.origin) if KIND in self.parts else NOTHING
+
+    def add(self) -> None:
+        """Add the cluster, its pod range, and nodes of unknown number."""
+        fields = self.parts.get(KIND)
+        external = fields is not None and not isinstance(fields.texts("external"), Unset)
+        cluster = Cluster(
+            self.identity,
+            self.place,
+            CLOUD,
+            self.address,
+            self.folder,
+            "",
+            name=fields.text("name") if fields else Unset(self.origin),
+            version=fields.text("version") if fields else Unset(self.origin),
+            service_cidr=clusters.ipv4(self.text("service_cidr", "kube-apiserver", "kube-controller-manager")),
+            plane=Plane(
+                data_dir=Unset(self.origin) if external else self.text("data_dir", "etcd"),
+                etcd_quota=Unset(self.origin)
+                if external
+                else mapped(self.number("etcd_quota", "etcd"), clusters.quota),
+                event_servers=self.text("event_servers", "kube-apiserver"),
+                reads_inflight=self.number("reads_inflight", "kube-apiserver"),
+                writes_inflight=self.number("writes_inflight", "kube-apiserver"),
+                controller_burst=self.number("controller_burst", "kube-controller-manager"),
+                controller_qps=self.number("controller_qps", "kube-controller-manager"),
+                serial_pulls=self._serial_pulls() if KIND in self.parts else NOTHING,
+                features=self.text("features", "kube-apiserver"),
+            ),
+            dns_replicas=self._dns(),
+        )
+        self.inventory.clusters.append(cluster)
+        cidr, mask = (
+            self.text("pod_cidr", "kube-controller-manager"),
+            self.number("node_mask", "kube-controller-manager"),
+        )
+        addresses = clusters.blocks_of(clusters.pod_range(cluster, cidr, mask, self.inventory), self.origin)
+        size = clusters.unknown_size("kubeadm sets no number of nodes; set --nodes N", self.origin)
+        pool = clusters.node_pool(cluster, "nodes", size, addresses)
+        scheduling = Scheduling(Known(self.labels, self.origin) if self.labels else Unset(self.origin))
+        machine = nodes.machine(self.labels, self.origin)
+        self.inventory.pools.append(replace(pool, scheduling=scheduling, machine=machine))

@@ -1,0 +1,142 @@
+"""The things that objects of Kubernetes and releases of charts describe, and their places in the inventory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from kcheck.inventory import autoscalers
+from kcheck.inventory.incremental import OfFile
+from kcheck.kubernetes import images, releases, syncs
+from kcheck.kubernetes.objects import objects_in
+from kcheck.kubernetes.workloads import jobs, prometheus, queues, sharings
+from kcheck.model import Addon, Manifest
+from kcheck.text import deadline
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Origin, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.inventory.incremental import Kept
+    from kcheck.kubernetes.charts import Charts
+    from kcheck.kubernetes.objects import Manifests, Object
+    from kcheck.kubernetes.releases import Release
+    from kcheck.model import Inventory, Raw, Thing
+    from kcheck.text.text import Source
+
+Described: TypeAlias = "list[tuple[str, Thing]]"
+"""Things, each with the name of the list of the inventory that it belongs to."""
+
+
+def add(described: Described, inventory: Inventory) -> list[Thing]:
+    """Put things into their lists."""
+    for name, thing in described:
+        getattr(inventory, name).append(thing)
+    return [thing for _, thing in described]
+
+
+def add_releases(found: Iterable[Release], inventory: Inventory) -> list[Thing]:
+    """Add what releases install: add-ons, autoscalers, images and settings of queues."""
+    return [thing for release in found for thing in add(_of_release(release), inventory)]
+
+
+def _of_release(release: Release) -> Described:
+    ignores = mapped(release.scalar("settings", "ignoreDRARequests"), lambda value: value is True)
+    addons = [Addon(release.address, release.place, release.chart, version=release.version, ignores_claims=ignores)]
+    addons += [addon for item in _in_values(release) for addon in _installed_products(item)]
+    workload = images.workload(release)
+    return [
+        *(("addons", addon) for addon in addons),
+        *(("autoscalers", autoscaler) for autoscaler in autoscalers.of_release(release)),
+        *([("workloads", workload)] if workload is not None else ()),
+        *(("sharings", sharing) for sharing in sharings.of_release(release)),
+        *((queues.LISTS[type(one)], one) for one in (*queues.of_release(release), *prometheus.of_release(release))),
+    ]
+
+
+class Objects:
+    """Adds what objects describe to an inventory, and the raw objects that rules need.
+
+    Their settings are looked for `among` some, a list that is emptied: the tree of an object, twice as large as what is
+    made of it, is dropped before the next one.
+    """
+
+    def __init__(self, among: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> None:
+        self._inventory = inventory
+        self._charts = charts
+        self._wanted = wanted
+        self._workloads = jobs.Workloads(among)
+        inventory.synced += syncs.read(among, charts.top)
+        self._watchers = list(queues.watchers(among))
+        among.clear()
+
+    def add_all(self, objects: Iterable[Object]) -> list[Thing]:
+        """Add what all objects describe, and who watches them."""
+        return [*self.add_each(objects), *self.add_watchers()]
+
+    def add_each(self, objects: Iterable[Object]) -> list[Thing]:
+        """Add what all objects describe."""
+        return [thing for item in objects for thing in self._add(item)]
+
+    def add_file(
+        self, source: Source, read: Callable[[], Iterable[Object]], found: Manifests, kept: Kept | None
+    ) -> None:
+        """Add what the objects of a file describe that others do not ask about: as it was kept, or as it is read now.
+
+        What cannot be read of it is `found`.
+        """
+        own = kept.get(source) if kept is not None else None
+        if own is None:
+            before = len(found.problems)
+            described = [one for item in read() for one in self.of(item)]
+            own = OfFile(described, found.problems[before:], source in found.templates)
+            if kept is not None:
+                kept.keep(source, own)
+        else:
+            found.problems += own.problems
+            found.templates += [source] if own.is_template else []
+        add(own.described, self._inventory)
+
+    def _add(self, item: Object) -> list[Thing]:
+        """Add what an object describes, releases of charts too."""
+        own = add(self.of(item), self._inventory)
+        for release in releases.read([item], self._charts.find, self._charts.named):
+            own += add_releases(self._charts.expanded(release), self._inventory)
+        if item.scope:
+            self._inventory.scope_of |= dict.fromkeys(own, item.scope)
+        return own
+
+    def of(self, item: Object) -> Described:
+        """What an object describes by itself."""
+        deadline.check()
+        workload = self._workloads.of(item)
+        found: Described = []
+        if self._wanted.kinds is None or item.kind in self._wanted.kinds:
+            raw = Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)
+            found.append(("objects", raw))
+        if workload is not None:
+            found.append(("workloads", workload))
+        found += [("autoscalers", autoscaler) for autoscaler in autoscalers.of_object(item)]
+        found += [("addons", addon) for addon in _installed_products(item)]
+        found += [("services", service) for service in jobs.services([item])]
+        return [*found, *((queues.LISTS[type(one)], one) for one in queues.read(item))]
+
+    def add_watchers(self) -> list[Thing]:
+        """Add who watches the objects."""
+        return add([("watchers", watcher) for watcher in self._watchers], self._inventory)
+
+
+def _in_values(release: Release) -> Iterator[Object]:
+    """Karpenter's objects in the values of a release, for charts that install them."""
+    for node in yaml.walk(release.values):
+        if isinstance(node, yaml.Mapping) and node.own("apiVersion") is not None:
+            yield from objects_in(node)
+
+
+def _installed_products(item: Object) -> Iterator[Addon]:
+    """Installed products, recognised by objects that only they use."""
+    if item.api_version.startswith("karpenter."):
+        name = Known("karpenter", Origin((item.span,)))
+        label = yaml.get(item.root, "metadata", "name")
+        own = label.text if isinstance(label, yaml.Scalar) else "?"
+        yield Addon(f"{item.owner_path}:{item.kind}/{own}", item.span, name, item.root)

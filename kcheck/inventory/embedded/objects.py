@@ -1,0 +1,119 @@
+"""Kubernetes objects in Terraform: manifests of the kubernetes and kubectl providers, and typed resources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.inventory.embedded.trees import computed_scalar, documents, tree
+from kcheck.kubernetes.objects import Object, objects_in
+from kcheck.text.path_steps import MapName
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.values import Known, Missing, Origin, Unknown
+from kcheck.text.yaml_nodes import Stated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.text import Span
+    from kcheck.text.values import Datum, Record
+
+_MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body", "k8s_manifest": "content"}
+"""Resource -> the argument that holds an object."""
+
+_TYPED = {
+    "pod": ("v1", "Pod"), "deployment": ("apps/v1", "Deployment"), "daemonset": ("apps/v1", "DaemonSet"),
+    "daemon_set": ("apps/v1", "DaemonSet"), "stateful_set": ("apps/v1", "StatefulSet"),
+    "replication_controller": ("v1", "ReplicationController"), "job": ("batch/v1", "Job"),
+    "cron_job": ("batch/v1", "CronJob"), "priority_class": ("scheduling.k8s.io/v1", "PriorityClass"),
+    "resource_quota": ("v1", "ResourceQuota"), "limit_range": ("v1", "LimitRange"), "namespace": ("v1", "Namespace"),
+    "config_map": ("v1", "ConfigMap"), "service_account": ("v1", "ServiceAccount"),
+}  # fmt: skip
+_LISTS = {
+    "container": "containers", "init_container": "initContainers", "volume": "volumes", "volume_mount": "volumeMounts",
+    "toleration": "tolerations", "env": "env", "env_from": "envFrom", "port": "ports",
+    "image_pull_secrets": "imagePullSecrets", "image_pull_secret": "imagePullSecrets", "limit": "limits",
+}  # fmt: skip
+"""Nested blocks that stand for an item of a list, and the list's name."""
+
+_RESOURCE = regex(r"kubernetes_(\w+?)(?:_v\d\w*)?")
+_UNDERSCORE = regex(r"_([a-z])")
+_SNAKE = regex(r"[A-Z]+")
+
+
+def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
+    """The objects of a root module and their resources; `kinds` are its resource types."""
+    for kind in sorted(kinds):
+        if kind in _MANIFESTS:
+            for instance in root.instances(kind):
+                for found in _manifest(instance, _MANIFESTS[kind]):
+                    yield found, instance
+        match = _RESOURCE.fullmatch(kind)
+        typed = _TYPED.get(match[1]) if match else None
+        if typed is not None:
+            for instance in root.instances(kind):
+                yield Object(typed[1], typed[0], _mapping(instance), instance.span), instance
+
+
+def _manifest(instance: Instance, argument: str) -> Iterator[Object]:
+    datum = instance.entry(argument)
+    if datum is None:
+        return
+    for document in documents(datum, instance.span):
+        yield from objects_in(document)
+
+
+def _mapping(record: Record) -> yaml.Mapping:
+    """A record of a typed resource as the object it makes."""
+    entries: list[yaml.Pair] = []
+    place = record.span
+    for name in record.names():
+        datum = record.entry(name)
+        if datum is None or _is_nested(name, datum):
+            entries.append(yaml.Pair(_key(_LISTS.get(name) or _camel(name), place), _nested(record, name, place)))
+        else:
+            entries.append(yaml.Pair(_key(_camel(name), place), tree(datum, place)))
+    return Stated(*place, None, tuple(entries), flow=False, absent=lambda path: _absent(record, path))
+
+
+_MAPS = frozenset({"annotations", "labels", "match_labels", "node_selector", "requests", "limits"})
+"""Attributes whose value is a map with keys of its own."""
+_ITEMS = frozenset(_LISTS.values()) - _MAPS
+
+
+def _absent(record: Record, path: tuple[str, ...]) -> Origin:
+    """Where goes what an object lacks; nowhere yet if it is a list, whose items are blocks."""
+    found: list[str] = []
+    for step in path:
+        if found and found[-1] in _MAPS:
+            return record.absent((*found[:-1], MapName(found[-1]), *path[len(found) :]))
+        if step in _ITEMS:
+            return Origin((record.span,), missing=Missing(record.span, path))
+        found.append(_SNAKE.sub(lambda match: f"_{match[0].lower()}", step))
+    return record.absent(tuple(found))
+
+
+def _is_nested(name: str, datum: Datum) -> bool:
+    """Whether an attribute stands for nested blocks: a list of objects, as in plans."""
+    value = datum.value if isinstance(datum, Known) else None
+    first = value[0] if isinstance(value, tuple) and value else None
+    return name in _LISTS or (isinstance(first, Known) and isinstance(first.value, dict))
+
+
+def _nested(record: Record, kind: str, place: Span) -> yaml.Target:
+    blocks = record.blocks(kind)
+    if isinstance(blocks, Unknown):
+        return computed_scalar(blocks, place)
+    if kind in _LISTS:
+        return yaml.Sequence(*place, None, tuple(map(_mapping, blocks)), flow=False)
+    return _mapping(blocks[0]) if blocks else computed_scalar(Known(None, Origin((place,))), place)
+
+
+def _key(name: str, place: Span) -> yaml.Scalar:
+    return yaml.Scalar(*place, None, name, "double", None)
+
+
+def _camel(name: str) -> str:
+    return _UNDERSCORE.sub(lambda match: match[1].upper(), name)

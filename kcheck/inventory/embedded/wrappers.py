@@ -1,0 +1,216 @@
+"""Helm releases inside published modules, as far as their arguments describe them.
+
+Such a module takes the values of a chart as an object among its arguments (`karpenter = { values = [...] }`,
+`vpa_helm_config = { set = [...] }`), as several of them by name (`helm_releases = { ... }`), or as its own arguments.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.config.numbers import profiles
+from kcheck.inventory.embedded.releases import settings, values
+from kcheck.inventory.embedded.trees import tree
+from kcheck.kubernetes.releases import Release, chart_name, path_of
+from kcheck.terraform.resource import ObjectRecord
+from kcheck.text.regex import regex
+from kcheck.text.values import Datum, Known, Origin, Unknown, Unset, Value, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.kubernetes.releases import Path
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.syntax import yaml
+    from kcheck.text.text import Span
+
+_CHARTS = ("chart", "chart_name", "helm_chart_name", "helm_chart")
+_VERSIONS = ("chart_version", "helm_chart_version", "version")
+_NAMES = ("name", "release_name", "helm_release_name")
+_VALUES = ("values", "extra_values", "helm_values", "values_yaml", "additional_values", "custom_values")
+_SETS = ("set", "set_values", "settings", "set_sensitive")
+_INSIDE = ("helm_config", "helm_release", "helm")
+"""Keys of an object below which the release is."""
+
+_ON = ("enabled", "enable", "create")
+_SWITCH = regex(r"(?:enable|install|deploy|create)_(\w+)|(\w+)_enabled")
+_SUFFIX = regex(r"_(?:helm_config|helm_release|helm_values|extra_values|config|helm|values|release|addon)$")
+_MENTIONS = regex(
+    r"\b(?:values|set|settings|\w+_values|set_\w+|chart\w*|helm\w*)\b[\"']?[ \t]*[=:]|^[\s(]*(?:var|local)\."
+)
+"""What an argument that holds a release has in its text, or it is a reference to it."""
+_DEPTH, _MOST = 2, 20_000
+
+Fields = dict[str, Datum]
+
+
+class _Call(NamedTuple):
+    """A call of a module that was not read."""
+
+    address: str
+    place: Span
+    fields: Fields
+    source: str
+    arguments: list[str]
+
+    @property
+    def gap(self) -> str:
+        """Why values may be missing that the arguments do not say."""
+        return f"{self.address} was not read and may set other chart values"
+
+    @property
+    def chart(self) -> Value[str]:
+        """The chart that a module installs, by the module's name."""
+        here = Origin((self.place,))
+        found = next((name for name in _scalers() if name in self.source), None)
+        return Known(found, here) if found else Unknown(f"{self.address} chooses the chart", here)
+
+
+def read(root: Module, calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[Release, Instance]]:
+    """Releases described by module calls, from arguments that nothing else reads."""
+    folder = root.configuration.folder
+    for instance, arguments in calls:
+        attributes = instance.block.body.attributes
+        own = any(name in arguments for name in (*_CHARTS, *_VALUES, *_SETS))
+        names = [
+            name
+            for name in arguments
+            if own
+            or _SUFFIX.search(name)
+            or name.replace("_", "-") in _scalers()
+            or _MENTIONS.search(attributes[name].value_span.text[:_MOST])
+        ]
+        switches = [name for name in attributes if name in _ON or _SWITCH.fullmatch(name)]
+        fields = {name: found for name in (*names, *switches) if (found := instance.entry(name)) is not None}
+        address = instance.address if folder == "." else f"{folder}:{instance.address}"
+        source = instance.entry("source")
+        name = str(known(source)) if source is not None else ""
+        for release in _releases(_Call(address, instance.span, fields, name, arguments)):
+            yield release, instance
+
+
+def _releases(call: _Call) -> Iterator[Release]:
+    if _is_release(call.fields, named=False):
+        yield from _release(call, call.fields, "", call.place)
+        return
+    seen = set()
+    for name, datum in call.fields.items():
+        base = _SUFFIX.sub("", name)
+        if any(_is(call.fields, key, on=False) for key in (f"enable_{base}", f"{base}_enabled")):
+            continue
+        alone = name != base and name.endswith("values")  # cluster_autoscaler_values = [...]
+        whole = Known({"values": datum}, datum.origin or Origin((call.place,))) if alone else datum
+        named = name != base and not name.endswith("_config")  # much else has a name like that
+        for release in _found(call, whole, base, named=named or name.endswith("_helm_config"), depth=0):
+            seen.add(known(release.chart))
+            yield release
+    for name in call.arguments:  # what is turned on without a word about its values
+        match = _SWITCH.fullmatch(name)
+        base = (match[1] or match[2]) if match else ""
+        chart = base.replace("_", "-")
+        if chart in _scalers() and chart not in seen and _is(call.fields, name, on=True):
+            yield from _release(call, {}, base, call.place)
+
+
+def _scalers() -> tuple[str, ...]:
+    """Charts that matter even without values."""
+    return (*profiles.charts(), "karpenter")
+
+
+def _found(call: _Call, datum: Datum, name: str, *, named: bool, depth: int) -> Iterator[Release]:
+    """The releases in an argument, or in a part of it."""
+    value = datum.value if isinstance(datum, Known) else None
+    if isinstance(value, tuple):
+        for item in value:
+            own = item.value.get("name") if isinstance(item, Known) and isinstance(item.value, dict) else None
+            called = known(own) if own is not None else None
+            if isinstance(called, str) and depth < _DEPTH:
+                yield from _found(call, item, called, named=False, depth=depth + 1)
+    if not isinstance(value, dict) or any(_is(value, key, on=False) for key in _ON):
+        return
+    inside = next((value[key] for key in _INSIDE if key in value), None)
+    if inside is not None:
+        yield from _found(call, inside, name, named=True, depth=depth + 1)
+    elif _is_release(value, named=named) or (
+        name.replace("_", "-") in _scalers() and any(_is(value, key, on=True) for key in _ON)
+    ):
+        spans = datum.origin.spans if datum.origin else ()
+        place = next((span for span in spans if not span.source.bundled), call.place)
+        yield from _release(call, value, name, place)
+    elif depth < _DEPTH:
+        for key, inner in value.items():
+            if isinstance(inner, Known) and isinstance(inner.value, dict):
+                yield from _found(call, inner, key, named=False, depth=depth + 1)
+
+
+def _is(fields: Fields, key: str, *, on: bool) -> bool:
+    """Whether a switch is known to be on, or off."""
+    switch = fields.get(key)
+    return isinstance(switch, Known) and switch.value is on
+
+
+def _is_release(fields: Fields, *, named: bool) -> bool:
+    """Whether an object has values of a chart."""
+    given = [key for key in (*_VALUES, *_SETS) if key in fields]
+    if named or any(key in fields for key in _CHARTS):
+        return bool(given) or any(key in fields for key in _VERSIONS)
+    return any(_says(fields[key], key) for key in given)
+
+
+def _says(datum: Datum, key: str) -> bool:
+    """Whether a value is a YAML map, a list of them, or a list of `set` entries."""
+    value = datum.value if isinstance(datum, Known) else None
+    for item in value if isinstance(value, tuple) else (datum,):
+        inner = item.value if isinstance(item, Known) else None
+        if isinstance(inner, dict):
+            return key.startswith("set") and key != "settings" and {"name", "value"} <= inner.keys()
+        if item.origin and item.origin.spans and values(_listed(item), item.origin.written)[0]:
+            return True
+    return False
+
+
+def _release(call: _Call, fields: Fields, name: str, place: Span) -> Iterator[Release]:
+    trees: list[yaml.Target] = []
+    sets: dict[Path, yaml.Target] = {}
+    gap, here = call.gap, Origin((place,))
+    for key in _VALUES:
+        if key in fields:
+            found, why = values(_listed(fields[key]), place)
+            trees += found
+            gap = why or gap
+    for key in _SETS:
+        datum = fields.get(key)
+        if isinstance(datum, Unknown):
+            gap = datum.reason
+        elif datum is not None and isinstance(datum.value, dict) and "name" not in datum.value:
+            sets |= {path_of(path): tree(item, place) for path, item in datum.value.items()}
+        elif datum is not None:
+            given, why = settings(ObjectRecord(Known(fields, here)).blocks(key), secret=key == "set_sensitive")
+            sets |= given
+            gap = why or gap
+    chart = _text(fields, _CHARTS, here)
+    if isinstance(chart, Unset):
+        chart = Known(name.replace("_", "-"), here) if name else call.chart
+    called = _text(fields, _NAMES, here)
+    if isinstance(called, Unset) and name:
+        called = Known(name, here)
+    address = f"{call.address}/{name}" if name else call.address
+    yield Release(
+        address, place, chart=chart_name(chart), version=_text(fields, _VERSIONS[: 3 if name else 2], here),
+        trees=tuple(trees), sets=sets, gap=gap, name=called,
+    )  # fmt: skip
+
+
+def _listed(datum: Datum) -> Datum:
+    """A list of values; a single one is a list of one."""
+    single = isinstance(datum, Known) and not isinstance(datum.value, tuple)
+    return Known((datum,), datum.origin) if single and datum.origin else datum
+
+
+def _text(fields: Fields, keys: tuple[str, ...], here: Origin) -> Value[str]:
+    datum = next((fields[key] for key in keys if key in fields), None)
+    if isinstance(datum, Unknown):
+        return datum
+    text = datum.value if datum is not None else None
+    return Known(str(text), datum.origin) if datum is not None and isinstance(text, str) else Unset(here)

@@ -1,0 +1,25 @@
+"""The fields that every part of the model has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.text.values import Origin, Unset
+
+if TYPE_CHECKING:
+    from kcheck.text.text import Span
+
+NOTHING = Unset(Origin(()))
+"""What a field is on a cloud that has no such thing."""
+
+
+class Thing(Struct, frozen=True, eq=False):
+    """Anything a rule can judge. `id` is its identity, `place` its declaration."""
+
+    id: str
+    place: Span
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.id!r})"

@@ -1,0 +1,130 @@
+"""The answer to a query as text, CSV, JSON or Markdown: columns with names, rows of values."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.report.escape import defused, json_text, markdown, short
+from kcheck.text.control_characters import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Value = str | int | float | bool | datetime.datetime | list[str] | None
+
+_WIDEST = 60
+"""Characters of a cell that a person reads in a row."""
+_NARROWEST = 12
+"""Characters that the name of a column may take in each of its lines."""
+_NOTHING = "Nothing.\n"
+
+
+class Answer(NamedTuple):
+    """What a query gives; a value that is None is not known."""
+
+    columns: list[str]
+    rows: list[tuple[Value, ...]]
+
+
+def text(answer: Answer) -> str:
+    """An aligned table: numbers to the right, long names without their middle, long sentences without their end."""
+    if not answer.rows:
+        return _NOTHING
+    body = [[_short(_shown(value)) for value in row] for row in answer.rows]
+    columns = [
+        list(_aligned(*column))
+        for column in zip(answer.columns, zip(*body, strict=True), _numeric(answer), strict=True)
+    ]
+    highest = max(len(column) for column in columns) - len(body)
+    columns = [[" " * len(column[0])] * (highest + len(body) - len(column)) + column for column in columns]
+    return "".join(f"{'  '.join(cells).rstrip()}\n" for cells in zip(*columns, strict=True))
+
+
+def table(answer: Answer) -> str:
+    """CSV (RFC 4180): what is not known is empty, and no spreadsheet takes text for a formula."""
+    made = io.StringIO()
+    writer = csv.writer(made)
+    writer.writerow(map(defused, answer.columns))
+    writer.writerows([_cell(value) for value in row] for row in answer.rows)
+    return made.getvalue()
+
+
+def json(answer: Answer) -> str:
+    """JSON: a list of objects; what is not known is null."""
+    rows = [dict(zip(answer.columns, map(_plain, row), strict=True)) for row in answer.rows]
+    return json_text(rows, indent=1)
+
+
+def page(answer: Answer) -> str:
+    """A table of Markdown."""
+    if not answer.rows:
+        return _NOTHING
+    head = [markdown(name.replace("_", " ")) for name in answer.columns]
+    rule = ["---:" if number else "---" for number in _numeric(answer)]
+    body = ([markdown(_shown(value)) for value in row] for row in answer.rows)
+    return "".join(map(_line, (head, rule, *body)))
+
+
+FORMATS = {"text": text, "csv": table, "json": json, "markdown": page}
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(" ".join(cell.split()) for cell in cells) + " |\n"
+
+
+def _numeric(answer: Answer) -> list[bool]:
+    """Which columns are numbers."""
+    return [any(_is_number(value) for value in column) for column in zip(*answer.rows, strict=True)]
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _aligned(name: str, cells: tuple[str, ...], number: bool) -> Iterator[str]:
+    """The cells of a column, as wide as each other, below its name, which may take several lines."""
+    least = max(_NARROWEST, *map(len, cells))
+    title = wrap(visible(name).replace("_", " "), least, break_long_words=False)
+    width = max(map(len, (*title, *cells)))
+    for cell in (*title, *cells):
+        yield f"{cell:>{width}}" if number else f"{cell:{width}}"
+
+
+def _short(cell: str) -> str:
+    cell = visible(cell)
+    if " " not in cell:
+        return short(cell, _WIDEST)
+    return cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 3].rstrip()}..."
+
+
+def _shown(value: Value) -> str:
+    """A value for a person."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.2f}".rstrip("0").rstrip(".")
+    return ", ".join(value) if isinstance(value, list) else str(_plain(value)) or "-"
+
+
+def _plain(value: Value) -> str | int | float | bool | list[str] | None:
+    """A value for a program; times are of UTC."""
+    return f"{value.isoformat(timespec='seconds')}Z" if isinstance(value, datetime.datetime) else value
+
+
+def _cell(value: Value) -> str | int | float | None:
+    plain = _plain(value)
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    return (
+        plain
+        if isinstance(plain, int | float | None)
+        else defused(", ".join(plain) if isinstance(plain, list) else plain)
+    )

@@ -1,0 +1,275 @@
+"""Words of clusters and node pools."""
+
+from __future__ import annotations
+
+import operator
+import os
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers import machines
+from kcheck.inventory.clouds.registry import cloud
+from kcheck.model import Autoscaler, Cluster, NodePool
+from kcheck.scale.facts.basics import anyone, cluster_of, computed
+from kcheck.scale.growth import surge_nodes
+from kcheck.text.units import round_up
+from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
+
+if TYPE_CHECKING:
+    from kcheck.model import PodTemplate, Subnet, Workload
+    from kcheck.scale.world import World
+
+
+def counted(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
+    nodes = world.sizes.of_pool(pool)
+    if not isinstance(nodes, Known):
+        return nodes
+    from kcheck.scale.walls import limits
+
+    many = limits.counted(pool, nodes.value, world)
+    return Known(many.value, nodes.origin) if isinstance(many, Known) else many
+
+
+def biggest_job(pool: NodePool, world: World) -> Value[Workload]:
+    """The GPU workload that fills most nodes of a pool, of those that other pools, or all together, have no room for."""
+    found = _biggest_job(pool, world)
+    return computed(pool, found[0] if found else None)
+
+
+def biggest_job_nodes(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that this workload fills; 0 without one."""
+    found = _biggest_job(pool, world)
+    return computed(pool, found[1] if found else 0)
+
+
+def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
+    return world.remember("biggest job", pool.id, lambda: _find_biggest_job(pool, world))
+
+
+def _find_biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return None
+    found: list[tuple[Workload, int]] = []
+    for workload in world.deployed.on(cluster).workloads:
+        need = None if workload.per_node else _fills(workload, pool)
+        if need is None:
+            continue
+        own = Fraction(number(pool.size.max_nodes, 0), need)
+        beside = _room_of_all(workload, cluster, world) - own
+        if beside < 1 and (own >= 1 or own + beside < 1):
+            found.append((workload, need))
+    return max(found, key=operator.itemgetter(1), default=None)
+
+
+def _fills(workload: Workload, pool: NodePool) -> int | None:
+    """How many nodes of a pool a GPU workload fills; None if its pods do not fit or something is not known."""
+    found = [filled(template, pool) for template in workload.templates]
+    return None if None in found else sum(one or 0 for one in found) or None
+
+
+def filled(template: PodTemplate, pool: NodePool) -> int | None:
+    """How many nodes of a pool pods fill by their GPUs; None if they do not fit or something is not known."""
+    pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
+    if pods is None or gpus > of_node:
+        return None
+    return -(-int(pods) // (of_node // gpus)) if gpus else 0
+
+
+def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction:
+    """Which part of a GPU workload the pools of its cluster have room for together."""
+    pools = world.pools.of_cluster(cluster)
+    return world.remember(
+        "room of all pools",
+        (workload.id, cluster.id),
+        lambda: sum((_room(workload, pool) for pool in pools), Fraction(0)),
+    )
+
+
+def _room(workload: Workload, pool: NodePool) -> Fraction:
+    """Which part of a GPU workload a pool has room for."""
+    need = _fills(workload, pool)
+    return Fraction(number(pool.size.max_nodes, 0), need) if need else Fraction(0)
+
+
+def max_count(pool: NodePool, _world: World) -> Value[int]:
+    """The largest size of a pool as it is written."""
+    return mapped(pool.size.max_nodes, lambda nodes: nodes // pool.size.times)
+
+
+def count_zones(pool: NodePool, _world: World) -> Value[int]:
+    """By how many zones the written size of a pool is multiplied."""
+    return computed(pool, pool.size.times)
+
+
+def sufficient_count(pool: NodePool, world: World) -> Value[int]:
+    """The size to be written: what the biggest job needs exactly, a larger share of the target in round numbers."""
+    need = known(biggest_job_nodes(pool, world)) or 0
+
+    def written(nodes: int) -> int:
+        each = -(-max(need, nodes) // pool.size.times)
+        return each if need >= nodes else round_up(each)
+
+    return mapped(world.sizes.of_pool(pool), written)
+
+
+def surge(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that an upgrade adds to a pool."""
+    nodes = world.sizes.of_pool(pool)
+    if not isinstance(nodes, Known) or isinstance(pool.upgrade.surge, Unset):
+        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.upgrade.surge))
+    return mapped(pool.upgrade.surge, lambda one: surge_nodes(one, nodes.value))
+
+
+def parallel(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that an upgrade replaces at a time."""
+    nodes = world.sizes.of_pool(pool)
+    if isinstance(pool.upgrade.rolling, Unset):
+        return pool.upgrade.rolling
+    if not isinstance(nodes, Known):
+        return Unknown(reason_of(nodes))
+    return mapped(pool.upgrade.rolling, lambda one: max(1, surge_nodes(one, nodes.value)))
+
+
+def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
+    """A tenth of the nodes, as far as the cloud allows; null where a percentage is written, or that is too few."""
+    nodes, rolling = known(world.sizes.of_pool(pool)), known(pool.upgrade.rolling)
+    if nodes is None or rolling is None or rolling.percent:
+        return computed(pool, None)
+    share, rounds = (world.numbers.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
+    many = max(1, min(round_up(-(-nodes * share // 100)), rolling.most or nodes))
+    beside = 0 if known(pool.upgrade.scarce_surge) else rolling.beside
+    return computed(pool, many - beside if nodes <= many * rounds else None)
+
+
+def upgrade_is_default(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether how it is upgraded is the default of a variable of a module that is called: others call that too."""
+    return computed(pool, any(map(_of_called_module, [(pool, pool.upgrade.rolling), (pool, pool.upgrade.max_surge)])))
+
+
+def _of_called_module(found: tuple[NodePool, Value[object]]) -> bool:
+    pool, value = found
+    if not isinstance(value, Known) or not value.origin.literal:
+        return False
+    folder = os.path.dirname(value.origin.written.source.path)
+    of_variable = value.origin.path[-1:] == ("default",) and value.origin.path[0].startswith("variable ")
+    return of_variable and os.path.normpath(folder) != os.path.normpath(pool.root)
+
+
+def tainted(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether a taint keeps away pods that do not tolerate it; the cloud's own taint of GPU nodes counts."""
+    cluster = known(pool.cluster)
+    taints = pool.scheduling.taints
+    by_cloud = cluster is not None and cloud(cluster.cloud).taints_gpu_nodes
+    if by_cloud and known(pool.machine.gpu) and not isinstance(taints, Unknown):
+        return computed(pool, value=True)
+    if isinstance(taints, Unset):
+        return Known(value=False, origin=taints.origin)
+    return mapped(taints, lambda own: any(text.rpartition(":")[2] in _KEEPS_AWAY for text in own))
+
+
+_KEEPS_AWAY = frozenset(
+    {"NoSchedule", "NoExecute", "PreferNoSchedule", "NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE"}
+)
+
+
+def efa(pool: NodePool, _world: World) -> Value[tuple[str, ...]]:
+    """The types of the EFA interfaces of a node."""
+    return Known((), pool.machine.efa.origin) if isinstance(pool.machine.efa, Unset) else pool.machine.efa
+
+
+def pod_addresses(pool: NodePool, _world: World) -> Value[int]:
+    """Addresses that one node takes for its pods: its block, or one for each pod that it may run."""
+    cluster, pod_range, pods = known(pool.cluster), known(pool.addresses.pod_range), pool.addresses.max_pods
+    if cluster is not None and cluster.cni is None and known(pool.addresses.pods_take_addresses):
+        return pods
+    if pod_range is None or not isinstance(pod_range.block, Unset):
+        return computed(pool, 0)  # none, or a block that does not follow from the pods
+    return mapped(pods, lambda count: 1 << (32 - cloud(pod_range.cloud).pod_block(count)))
+
+
+def nvme(pool: NodePool, _world: World) -> Value[int]:
+    """GB of local disks of the smallest machine of a pool."""
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return Unknown(reason_of(pool.cluster))
+    found = [machines.machine(cluster.cloud, name) for name in known(pool.machine.instance_types) or ()]
+    return computed(pool, min((one.nvme for one in found if one), default=0))
+
+
+def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
+    """Whether all its machines have a disk of their own to boot from; null where the cloud has no such choice."""
+    cluster = known(pool.cluster)
+    least = world.numbers.limits(cluster.cloud).get("disk.vcpus") if cluster is not None else None
+    if cluster is None or least is None:
+        return computed(pool, None)
+    if isinstance(pool.machine.instance_types, Unknown):
+        return Unknown(pool.machine.instance_types.reason, pool.machine.instance_types.origin)
+    own = cloud(cluster.cloud)
+    found = [own.boots_from_own_disk(name, least.number) for name in known(pool.machine.instance_types) or ()]
+    if None in found:
+        return Unknown("which disks its machines have is not known", pool.machine.instance_types.origin)
+    return computed(pool, bool(found) and all(found))
+
+
+def together(pool: NodePool, _world: World) -> Value[str]:
+    """What keeps its nodes close to each other; an empty name is none."""
+    group = pool.placement.together
+    return Unset(group.origin) if isinstance(group, Known) and not group.value else group
+
+
+def image_disk(pool: NodePool, _world: World) -> Value[int]:
+    """The size of the disk that images are written to; null where the cloud chooses it, or it is a local SSD."""
+    machine = pool.machine
+    if known(machine.local_ssd):
+        return computed(pool, None)
+    return machine.disk_size if isinstance(machine.image_disk, Unset) else machine.image_disk
+
+
+def zones(pool: NodePool, _world: World) -> Value[int]:
+    """Over how many zones, or subnets, a pool is spread; 0 where the cloud puts nodes where there is room."""
+    cluster = known(pool.cluster)
+    if cluster is not None and cloud(cluster.cloud).zones_of_pools == "listed":
+        listed = pool.placement.zones
+        return computed(pool, 0) if isinstance(listed, Unset) else mapped(listed, lambda zones: len(set(zones)))
+    if not isinstance(pool.size.zone_count, Unset):
+        return pool.size.zone_count
+    subnets, ids = pool.addresses.subnets, pool.addresses.subnet_ids
+    return mapped(ids if isinstance(subnets, Unknown) and isinstance(ids, Known) else subnets, len)
+
+
+def subnets_of(pool: NodePool, _world: World) -> Value[tuple[Subnet, ...]] | list[Subnet]:
+    """The subnets of a pool's nodes."""
+    return list(pool.addresses.subnets.value) if isinstance(pool.addresses.subnets, Known) else pool.addresses.subnets
+
+
+def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
+    """Whether a cluster is for jobs: it has a GPU or spot pool, or a Job among its manifests."""
+    owner = cluster_of(thing, world) if isinstance(thing, Autoscaler) else computed(thing, thing)
+    return _batch(owner.value, world) if isinstance(owner, Known) else owner
+
+
+def _batch(cluster: Cluster, world: World) -> Value[bool]:
+    flags = [flag for pool in world.pools.of_cluster(cluster) for flag in (pool.machine.gpu, pool.market.spot)]
+    jobs = [w for w in world.deployed.on(cluster).workloads if w.batch or number(w.gpus, 0)]
+    asked = [computed(cluster, value=True)] if world.config.run.jobs else []
+    return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs), *asked])
+
+
+def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether something that is installed into a cluster is in the same code: a manifest, or a Helm release."""
+    here = bool(world.deployed.on(cluster).workloads) or bool(world.deployed.on(cluster).addons)
+    return computed(cluster, here)
+
+
+def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster is autoscaled."""
+    pools = world.pools.of_cluster(cluster)
+    return anyone(cluster, (pool.size.autoscaled for pool in pools), world.pools.kinds_of_cluster(cluster))
+
+
+def plain(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster is without GPUs, so that there is a place for pods that need none."""
+    flags = (mapped(pool.machine.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))
+    return anyone(cluster, flags, world.pools.kinds_of_cluster(cluster))

@@ -1,0 +1,139 @@
+"""The jobs that run at the same time: the largest one, CronJobs that start together, or all of a queue with a quota."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.model import CARDS, KUEUE_PRIORITY
+from kcheck.scale import placement, schedules
+from kcheck.scale.simulate.model import Job, Queue
+from kcheck.text.values import Known, equals, known, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.model import Cluster, NodePool, PodTemplate, PriorityClass, Workload
+    from kcheck.model import Queue as QueueInCode
+    from kcheck.scale.world import World
+
+
+class Jobs(NamedTuple):
+    """Jobs with their largest pod template, the largest job first; `note` says what makes them run at once."""
+
+    jobs: tuple[tuple[Workload, PodTemplate], ...]
+    note: str = ""
+    queue: QueueInCode | None = None
+
+    @property
+    def pods(self) -> int:
+        """The number of their pods."""
+        return sum(number(template.count, 0) for _, template in self.jobs)
+
+
+def largest(world: World, cluster: Cluster) -> Jobs | None:
+    """The job of a cluster with most pods, or jobs that have more together."""
+    every = [
+        (job, max(job.templates, key=lambda one: number(one.count, 0)))
+        for job in world.deployed.on(cluster).workloads
+        if job.batch and not job.per_node and job.templates and known(job.suspended) is not True
+    ]
+    single = [Jobs((pair,)) for pair in every if number(pair[1].count, 0) > 1]
+    groups = [*single, *_of_schedules(every), *_of_queues(world, every)]
+    return max(groups, key=lambda one: one.pods, default=None)
+
+
+def _of_schedules(every: list[tuple[Workload, PodTemplate]]) -> Iterator[Jobs]:
+    """CronJobs that start in the same minute."""
+    pairs = schedules.together(every, lambda template: number(template.count, 0))
+    if pairs:
+        found = dict.fromkeys(" ".join((known(job.schedule) or "").split()) for job, _ in pairs)
+        yield Jobs(_sorted(pairs), f"{len(pairs)} CronJobs start together ({'; '.join(found)})")
+
+
+def _of_queues(world: World, every: list[tuple[Workload, PodTemplate]]) -> Iterator[Jobs]:
+    """Jobs that wait in a queue whose quota is known, as if they were submitted together."""
+    groups = defaultdict(list)
+    for pair in every:
+        queue = _queue(world, pair[0])
+        if queue is not None and isinstance(queue.quotas, Known) and not isinstance(pair[0].schedule, Known):
+            groups[queue].append(pair)
+    for queue, pairs in groups.items():
+        if len(pairs) > 1:
+            yield Jobs(
+                _sorted(pairs), f"the {len(pairs)} jobs of the queue {known(queue.name)} are submitted together", queue
+            )
+
+
+def _sorted(pairs: list[tuple[Workload, PodTemplate]]) -> tuple[tuple[Workload, PodTemplate], ...]:
+    return tuple(sorted(pairs, key=lambda pair: (-number(pair[1].count, 0), str(known(pair[0].name)))))
+
+
+def _queue(world: World, job: Workload) -> QueueInCode | None:
+    """The queue with a quota that a job waits in: Volcano's, or the ClusterQueue behind its LocalQueue."""
+    near = world.deployed.beside(job).queues
+    name = known(job.queue)
+    if equals(job.queue_system, "volcano"):
+        return next((one for one in near if one.kind == "Queue" and known(one.name) == name), None)
+    local = [
+        one
+        for one in near
+        if one.kind == "LocalQueue" and known(one.name) == name and known(one.namespace) in (known(job.namespace), None)
+    ]
+    target = known(local[0].leads_to) if local else None
+    return next((one for one in near if one.kind == "ClusterQueue" and target and known(one.name) == target), None)
+
+
+def on_pools(found: Jobs, world: World, pools: list[NodePool]) -> Jobs:
+    """The largest job with those others that some of the pools take."""
+    first, *others = found.jobs
+    fitting = [pair for pair in others if any(world.pools.fit(pair[1], pool).fits is not False for pool in pools)]
+    return found._replace(jobs=(first, *fitting))
+
+
+def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) -> tuple[list[Job], tuple[Queue, ...]]:
+    """The jobs of a run with their queue; each pod of a run stands for a full node."""
+    queue = _limit(found, world, pool)
+    result = []
+    for job, template in found.jobs:
+        gang, apart = isinstance(job.gang, Known), bool(known(template.spread))
+        name, line = known(job.name) or job.kind, queue.name if queue else ""
+        count = world.pools.nodes_for(template, pool) if pool else number(template.count, 0)
+        rank = _priority_class(world, job)
+        priority, preempts = (number(rank.number, 0), not equals(rank.preemption, "Never")) if rank else (0, True)
+        own = Job(
+            count, seconds, gang, anti_affinity=apart, name=name, priority=priority, preempts=preempts, queue=line,
+            deadline=known(job.deadline) or inf,
+        )  # fmt: skip
+        result.append(own)
+    return result, (queue,) if queue is not None else ()
+
+
+def _limit(found: Jobs, world: World, pool: NodePool | None) -> Queue | None:
+    """The quota of a queue in full nodes of a pool: by GPUs, else by vCPUs."""
+    if found.queue is None or pool is None:
+        return None
+    quotas = known(found.queue.quotas) or {}
+    counted = {*CARDS, *_claimed(found, world)}
+    cards, of_node = sum(quotas.get(name, 0) for name in counted), known(pool.machine.gpus)
+    cpus, vcpus = quotas.get("cpu"), placement.smallest(pool)
+    counts = [cards // of_node] if cards and of_node else []
+    counts += [cpus // vcpus] if cpus and vcpus else []
+    preempts = known(found.queue.preemption) not in (None, "Never")
+    return Queue(str(known(found.queue.name)), max(1, min(counts)), preempts=preempts) if counts else None
+
+
+def _claimed(found: Jobs, world: World) -> Iterator[str]:
+    """The resources by which Kueue counts the GPUs that jobs claim."""
+    for job, template in found.jobs:
+        names = known(world.deployed.device_resources(job)) or {} if template.device_classes else {}
+        yield from (names[name] for name in template.device_classes if name in names)
+
+
+def _priority_class(world: World, job: Workload) -> PriorityClass | None:
+    """A job's priority class, Kueue's own before that of its pods."""
+    own = (known(job.labels) or {}).get(KUEUE_PRIORITY)
+    pairs = [(True, own), (False, known(job.priority))]
+    near = [one for one in world.deployed.beside(job).classes if (one.kueue, known(one.name)) in pairs]
+    return max(near, key=lambda one: one.kueue, default=None)

@@ -1,0 +1,283 @@
+"""The inputs of a run: pools, autoscaler settings, cloud parameters, the job. Times are in seconds."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from kcheck.config.numbers.machines import Price
+
+
+class Pool(Struct, frozen=True):
+    """A node pool of a job: at most `most` nodes, at least `least`, `existing` at the start."""
+
+    name: str
+    most: int
+    least: int = 0
+    existing: int = 0
+    spot: bool = False
+    price: Price | None = None
+
+
+class Job(Struct, frozen=True):
+    """`pods` pods, one per node, each with `duration` seconds of work. A gang starts to work when all pods run.
+
+    It is submitted `at` a time, to a `queue` if it has one, and fails `deadline` seconds after it was admitted. Pods of
+    higher `priority` come first, and take nodes away if the job `preempts`.
+    """
+
+    pods: int
+    duration: float
+    gang: bool = False
+    anti_affinity: bool = False
+    gpu: bool = False
+    name: str = ""
+    at: float = 0
+    priority: int = 0
+    preempts: bool = True
+    queue: str = ""
+    deadline: float = inf
+
+
+class Queue(Struct, frozen=True):
+    """A queue of Kueue or Volcano: its jobs get `nodes` nodes at most; `preempts` stops lower ones for a higher one."""
+
+    name: str
+    nodes: int
+    preempts: bool = False
+
+
+class Settings(Struct, frozen=True):
+    """The cluster autoscaler's flags, with their defaults; `minor` is its version, which decides the rules.
+
+    Of `karpenter` only what it has, too, counts: the interval, `unneeded_time` (consolidateAfter), `batch` (budgets).
+
+    https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-are-the-parameters-to-ca
+    """
+
+    minor: int = 37
+    karpenter: bool = False
+    scan_interval: float = 10
+    frequent_loops: bool | None = None
+    unready_percentage: float = 45
+    unready_count: int = 3
+    startup_time: float = 900
+    provision_time: float = 900
+    new_pod_delay: float = 0
+    nodes_total: int = 0
+    nodes_per_scale_up: int = 1000
+    binpacking_time: float = 10
+    balance: bool = False
+    scale_down: bool = True
+    unneeded_time: float = 600
+    delay_after_add: float = 600
+    delay_after_delete: float = 0
+    delay_after_failure: float = 180
+    local_delays: bool = False
+    batch: int = 10
+    client_qps: float = 5
+    client_burst: float = 10
+    taint_delay: float = 5
+    soft_taints: int = 10
+    soft_taint_time: float = 3
+    batcher_interval: float = 0
+    parallel_drain: bool | None = None
+    salvo: bool = False
+    backoff: float = 300
+    backoff_most: float = 1800
+    backoff_reset: float = 10800
+
+    @property
+    def modern(self) -> bool:
+        """Whether it deletes with the actuator of 1.25, the default from 1.28 on."""
+        return self.minor >= 32 or (
+            self.minor >= 25 and (self.minor >= 28 if self.parallel_drain is None else self.parallel_drain)
+        )
+
+    @property
+    def batch_flag(self) -> str:
+        """The flag that sets `batch`."""
+        return "max-scale-down-parallelism" if self.minor >= 25 else "max-empty-bulk-delete"
+
+    @property
+    def eager(self) -> bool:
+        """Whether loops follow without a pause while there is work."""
+        frequent = self.minor >= 35 if self.frequent_loops is None else self.frequent_loops
+        return self.minor >= 30 and frequent and not self.karpenter
+
+
+class Cloud(Struct, frozen=True):
+    """How fast a cloud handles requests; rates are per second.
+
+    Instances of a pool start at `launch_rate` and are ready `boot` later (median of a lognormal distribution with
+    `boot_sigma`), `straggler_mean` more for a share of `stragglers`; a share of `lost` ones never joins. `serial` says
+    that deletions of all pools go one after the other, each for `delete_call`; else a pool's batch is one call.
+    `shrinks_first` says that a pool's size falls when the call begins, not when it ends. From the minor version
+    `lookup_from` on the autoscaler asks which machines are gone. A node is paid for until `delete_latency` after its
+    call, or `delete_tail` for a share of `late`. A spot machine is taken away `interruptions` times an hour.
+    """
+
+    name: str
+    launch_rate: float
+    boot: float
+    boot_sigma: float
+    stragglers: float
+    straggler_mean: float
+    lost: float
+    pod_rate: float
+    pull: float
+    serial: bool
+    shrinks_first: bool
+    delete_call: float
+    delete_call_sigma: float
+    delete_latency: float
+    late: float
+    delete_tail: float
+    lookup_from: float
+    linger: float
+    loop: float
+    loop_per_node: float
+    loop_deleting: float
+    loop_sigma: float
+    taint_requests: float
+    event_requests: float
+    affinity_check: float
+    fit_check: float
+    interruptions: float
+    create_rate: float
+    create_burst: float
+    schedule_rate: float
+    granularity: float
+    least_paid: float
+
+
+class Case(Struct, frozen=True):
+    """The inputs of a run: a job, and `others` beside it.
+
+    `system_nodes` exist and are healthy; walls allow `ceiling` nodes. `pulls` are those that a registry allows in a
+    `window` of seconds, each pod taking `pulls_each`; 0 for no limit.
+    """
+
+    pools: tuple[Pool, ...]
+    job: Job
+    settings: Settings
+    cloud: Cloud
+    seed: int = 0
+    system_nodes: int = 0
+    ceiling: int | None = None
+    pulls: int = 0
+    pulls_each: int = 1
+    window: float = 21600
+    horizon: float = 172800
+    others: tuple[Job, ...] = ()
+    queues: tuple[Queue, ...] = ()
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """All jobs of the run."""
+        return (self.job, *self.others)
+
+    @property
+    def pods(self) -> int:
+        """Pods of all jobs."""
+        return sum(job.pods for job in self.jobs)
+
+    @property
+    def work(self) -> float:
+        """Seconds of nodes that the work itself takes."""
+        return sum(job.pods * job.duration for job in self.jobs)
+
+
+class Point(NamedTuple):
+    """The cluster at a moment: nodes requested, paid, ready, busy, empty, and being deleted."""
+
+    time: float
+    target: int
+    launched: int
+    ready: int
+    busy: int
+    empty: int
+    deleting: int
+
+
+class Event(NamedTuple):
+    """Something that an operator would see."""
+
+    time: float
+    what: str
+    pool: str
+    nodes: int
+
+
+PHASES = ("boot", "wait", "work", "idle", "queue", "delete")
+"""Where the paid time of a node goes: until it is ready, until its pod runs, work, idle until it may go, waiting for
+its deletion, being deleted."""
+
+
+class JobTimes(NamedTuple):
+    """When the first pod of a job started, and when its last one was done; infinite if it was not."""
+
+    name: str
+    start: float
+    done: float
+
+
+class Span(NamedTuple):
+    """A phase of one node."""
+
+    phase: str
+    begin: float
+    end: float
+
+
+class Use(NamedTuple):
+    """The nodes that a run had of a pool, and the seconds for which they are paid, all together, by phase."""
+
+    nodes: int
+    phases: dict[str, float]
+
+
+class Summary(Struct):
+    """The result of a run: seconds since the job was created, paid seconds by phase.
+
+    `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
+    setting held the run up. `uses` are those of the pools of its case. `lost` seconds of work were done in vain, on
+    `interrupted` spot nodes and for other jobs. `failed` pods were not done at the deadline of their job; `refused`
+    ones had to wait for the pull limit of a registry. `bound` are the settings of which a larger one would have changed
+    the run, as far as that is told: batch, unready_count.
+    """
+
+    total: float
+    finished: bool
+    first_ready: float
+    last_ready: float
+    last_start: float
+    last_done: float
+    pods_done: int
+    launched: int
+    paid: float
+    phases: dict[str, float]
+    uses: tuple[Use, ...]
+    held: dict[str, float] = {}
+    bound: frozenset[str] = frozenset()
+    jobs: tuple[JobTimes, ...] = ()
+    interrupted: int = 0
+    lost: float = 0
+    failed: int = 0
+    refused: int = 0
+
+    def overspend(self, case: Case) -> float:
+        """Paid time by the time of the work itself."""
+        return self.paid / case.work
+
+
+class Run(Struct):
+    """A run with its events; `readies` are the times at which nodes became ready."""
+
+    summary: Summary
+    timeline: list[Point]
+    events: list[Event]
+    readies: list[float] = []

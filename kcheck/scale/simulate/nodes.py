@@ -1,0 +1,215 @@
+"""Nodes and pools during a run, counted as in the autoscaler's cluster state.
+
+https://github.com/kubernetes-sigs/cluster-autoscaler/blob/main/pkg/clusterstate/clusterstate.go
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from kcheck.scale.simulate.model import PHASES, Span
+
+if TYPE_CHECKING:
+    from kcheck.scale.simulate.model import Job, Pool
+    from kcheck.scale.simulate.pods import Pod
+
+NEVER = float("inf")
+
+
+class Node:
+    """A machine with the times of its events, NEVER if not yet, and what its paid time was spent for.
+
+    `since` is when it was found to be unneeded. `images` are the jobs whose image it has.
+    """
+
+    __slots__ = (
+        "_mark",
+        "gone",
+        "images",
+        "launched",
+        "pod",
+        "pool",
+        "ready",
+        "registered",
+        "since",
+        "spent",
+        "tainted",
+        "unready",
+    )
+
+    def __init__(self, pool: Group, launched: float) -> None:
+        self.pool = pool
+        self.launched = self._mark = launched
+        self.registered = self.ready = self.since = self.tainted = self.gone = NEVER
+        self.unready = False
+        self.pod: Pod | None = None
+        self.images: list[Job] = []
+        self.spent = dict.fromkeys(PHASES, 0.0)
+
+    def spend(self, phase: str, now: float) -> None:
+        """The time since the last call was spent for a phase."""
+        if now > self._mark:
+            self.spent[phase] += now - self._mark
+            self._mark = now
+
+    def rest(self, now: float, unneeded_time: float) -> None:
+        """It was empty since the last call: idle, and from some time on waiting for its deletion."""
+        if self.since < NEVER:
+            self.spend("idle", min(now, self.since + unneeded_time))
+            self.spend("queue", now)
+            self.since = NEVER
+        else:
+            self.spend("idle", now)
+
+    def close(self, now: float, unneeded_time: float) -> None:
+        """The run ends before the machine is gone."""
+        if self.tainted < NEVER:
+            self.spend("delete", now)
+        elif self.pod is not None:
+            self.spend("wait" if self.pod.working == NEVER else "work", now)
+        elif self.ready == NEVER:
+            self.spend("boot", now)
+        else:
+            self.rest(now, unneeded_time)
+
+
+class TracedNode(Node):
+    """A machine that also notes when each phase was."""
+
+    __slots__ = ("_spans",)
+
+    def __init__(self, pool: Group, launched: float, spans: list[Span]) -> None:
+        super().__init__(pool, launched)
+        self._spans = spans
+
+    def spend(self, phase: str, now: float) -> None:
+        """The time since the last call was spent for a phase."""
+        if now > self._mark:
+            self._spans.append(Span(phase, self._mark, now))
+        super().spend(phase, now)
+
+
+class Group(Struct):
+    """A pool as the autoscaler sees it: its target, and its nodes by state.
+
+    `waiting` have no Node object yet, `long` of them for too long; `young` are registered and not ready, `unready`
+    for too long. `increase` was asked for until `deadline`; `leaving` are deleted by calls that have not returned.
+    """
+
+    pool: Pool
+    target: int = 0
+    waiting: int = 0
+    long: int = 0
+    young: int = 0
+    unready: int = 0
+    ready: int = 0
+    increase: int = 0
+    deadline: float = NEVER
+    backoff_until: float = 0
+    backoff_length: float = 0
+    failed_at: float = -NEVER
+    next_launch: float = 0
+    next_call: float = 0
+    leaving: int = 0
+    last_increase: float = -NEVER
+    last_deletion: float = -NEVER
+    kept: list[Node] = []
+
+    @property
+    def coming(self) -> int:
+        """Nodes that are expected to become ready."""
+        return self.waiting - self.long + self.young
+
+    @property
+    def room(self) -> int:
+        """How much it can still grow."""
+        return self.pool.most - self.target
+
+    def healthy(self, count: int, percentage: float) -> bool:
+        """Whether not too many nodes of the target are missing."""
+        missing = max(0, self.target - self.long - self.increase - self.ready)
+        every = self.ready + self.unready + self.young
+        return not (missing > count and missing > percentage / 100 * every)
+
+    def fail(self, now: float, first: float, most: float, reset: float) -> None:
+        """Exponential back-off after failures, reset after a while."""
+        if now < self.backoff_until:
+            return
+        again = now - self.failed_at < reset and self.backoff_length > 0
+        self.backoff_length = min(most, self.backoff_length * 2) if again else first
+        self.backoff_until = now + self.backoff_length
+        self.failed_at = now
+
+
+class Fleet(Struct):
+    """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer.
+
+    `untainted` are unneeded nodes that are not marked as such yet, beside some that went since. The counts are those
+    of the last loop: between loops `launches`, `leaves` of nodes and of machines that never joined (`losses`), and the
+    time of nodes between `stops` and `clears`, in which they are not ready, wait to be counted. `joins` are the times
+    at which nodes get their Node object, with a number that no other one has, and their pool.
+    """
+
+    groups: list[Group]
+    nodes: list[Node] = []
+    idle: deque[Node] = field(default_factory=deque)
+    unneeded: deque[Node] = field(default_factory=deque)
+    untainted: deque[Node] = field(default_factory=deque)
+    registered: int = 0
+    unready: int = 0
+    ready: int = 0
+    busy: int = 0
+    deleting: int = 0
+    launched: int = 0
+    gone: int = 0
+    launches: list[float] = []
+    leaves: list[float] = []
+    losses: list[float] = []
+    stops: list[float] = []
+    clears: list[float] = []
+    joins: list[tuple[float, int, Group]] = []
+
+    def count(self, now: float) -> None:
+        """Count what happened to nodes since the last time: as events these moments took a quarter of a run."""
+        launches, leaves, losses = self.launches, self.leaves, self.losses
+        while launches and launches[0] <= now:
+            heappop(launches)
+            self.launched += 1
+        while leaves and leaves[0] <= now:
+            heappop(leaves)
+            self.gone += 1
+            self.ready -= 1
+            self.deleting -= 1
+            self.registered -= 1
+        while losses and losses[0] <= now:
+            heappop(losses)
+            self.gone += 1
+
+    def count_health(self, now: float) -> None:
+        """Count which nodes joined and were stopped since the last time; only the beginning of a loop asks for that."""
+        stops, clears, joins = self.stops, self.clears, self.joins
+        while stops and stops[0] <= now:
+            heappop(stops)
+            self.unready += 1
+        while clears and clears[0] <= now:
+            heappop(clears)
+            self.unready -= 1
+        while joins and joins[0][0] <= now:
+            _, _, group = heappop(joins)
+            group.waiting -= 1
+            group.young += 1
+            self.registered += 1
+
+    @property
+    def target(self) -> int:
+        """Nodes that are asked for."""
+        return sum([group.target for group in self.groups])
+
+    @property
+    def coming(self) -> int:
+        """Nodes that are expected to become ready."""
+        return sum([group.coming for group in self.groups])

@@ -1,0 +1,356 @@
+"""Jobs of a run and their pods: admitted by queues, created, bound to nodes, preempted, done."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from kcheck.scale.simulate.nodes import NEVER, Node
+from kcheck.scale.simulate.requests import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.scale.simulate.clock import Clock
+    from kcheck.scale.simulate.model import Case, Job, Queue
+    from kcheck.scale.simulate.nodes import Fleet
+
+
+class Pod:
+    """A pod with the time of its creation; `life` counts how often it had to begin again.
+
+    It works since `working`; NEVER if it does not.
+    """
+
+    __slots__ = ("created", "done", "life", "node", "work", "working")
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.created = 0.0
+        self.life = 0
+        self.node: Node | None = None
+        self.working = NEVER
+        self.done = False
+
+    @property
+    def place(self) -> Node:
+        """The node that it is on."""
+        if self.node is None:
+            raise ValueError("the pod is on no node")
+        return self.node
+
+
+class Work:
+    """A job on its way: pods that have started, and that are done; `tries` counts how often it was admitted."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.pods = [Pod(self) for _ in range(job.pods)]
+        self.admitted = self.failed = False
+        self.started = self.finished = self.tries = 0
+        self.first_start = self.done = NEVER
+
+    @property
+    def left(self) -> int:
+        """Pods that are not done."""
+        return len(self.pods) - self.finished
+
+
+class Pods:
+    """All pods of a run. `hold` records which setting delayed them, and for how long.
+
+    `unschedulable` is how many of them are `waiting` for a node: each loop asks for it.
+    """
+
+    def __init__(self, case: Case, fleet: Fleet, clock: Clock, hold: Callable[[str, float], None]) -> None:
+        self.case, self.cloud, self.fleet, self.clock, self.hold = case, case.cloud, fleet, clock, hold
+        self.works = [Work(job) for job in case.jobs]
+        self._pod_gap = 1 / self.cloud.pod_rate if self.cloud.pod_rate else 0
+        self.waiting = {number: deque[Pod]() for number in sorted({job.priority for job in case.jobs}, reverse=True)}
+        self._every = case.pods
+        self.finished = self.failed = self.refused = 0
+        self.awaited = self.unschedulable = 0
+        self.last_seen = -NEVER
+        self.last_start, self.last_done = NEVER, 0.0
+        self.lost = 0.0
+        self._coming: deque[float] = deque()
+        self._create = Client(case.cloud.create_rate, case.cloud.create_burst)
+        self._schedule = Client(case.cloud.schedule_rate, 1)
+        self._next_start = self._limited_until = 0.0
+        self._pulled: deque[float] = deque()
+        self._free = [fleet.idle, fleet.unneeded, *(group.kept for group in fleet.groups)]
+        self._queues = {queue.name: queue for queue in case.queues}
+        for work in self.works:
+            self._later(work.job.at, self._submit, work)
+
+    # --- what others ask
+
+    @property
+    def ended(self) -> bool:
+        """Whether all pods are done, or failed with their job."""
+        return self.finished + self.failed == self._every
+
+    def older_than(self, time: float) -> int:
+        """Pods that wait for a node and were created until a time."""
+        return sum(pod.created <= time for pods in self.waiting.values() for pod in pods)
+
+    def are_younger(self, seconds: float, now: float) -> bool:
+        """Whether all of them are younger than that: the first one that is asked seldom is."""
+        for pods in self.waiting.values():
+            for pod in pods:
+                if now - pod.created >= seconds:
+                    return False
+        return True
+
+    def next_one(self, since: float, now: float) -> float:
+        """Seconds until another pod becomes unschedulable; 0 if one did `since` a time (loop/trigger.go)."""
+        if self.last_seen > since:
+            return 0.0
+        return max(0.0, self._coming[0] - now) if self._coming else NEVER
+
+    # --- admission and creation: the Job controller in a burst and at a rate, the scheduler at its own
+
+    def _later(self, time: float, act: Callable[..., None], *arguments: object) -> None:
+        """Have something done; what that is takes one off `awaited`."""
+        self.awaited += 1
+        self.clock.at(time, act, *arguments)
+
+    def _submit(self, now: float, work: Work) -> None:
+        self.awaited -= 1
+        if work.job.queue in self._queues:
+            self._admit(now, self._queues[work.job.queue])
+        else:
+            self._make(now, work)
+
+    def _admit(self, now: float, queue: Queue) -> None:
+        """Admit jobs of a queue as far as its nodes suffice, those of high priority first, the others in turn.
+
+        Pods that are done give their quota back (reclaimable pods of Kueue).
+        """
+        own = [one for one in self.works if one.job.queue == queue.name and one.done == NEVER and not one.failed]
+        for work in sorted(own, key=lambda one: (-one.job.priority, one.job.at)):
+            if work.admitted or work.job.at > now:
+                continue
+            if work.left > queue.nodes:
+                self.hold(f"the quota of the queue {queue.name}", self.case.horizon)
+                continue
+            room = queue.nodes - sum(one.left for one in own if one.admitted)
+            if queue.preempts and room < work.job.pods:
+                room += self._preempt_jobs(now, own, work.job, work.job.pods - room)
+            if room >= work.job.pods:
+                self._make(now, work)
+
+    def _preempt_jobs(self, now: float, works: list[Work], job: Job, nodes: int) -> int:
+        """Stop jobs of lower priority for another, the lowest first: nodes of the quota that it gets."""
+        lower = sorted((one for one in works if one.admitted and one.job.priority < job.priority), key=_priority)
+        if sum(one.left for one in lower) < nodes:
+            return 0
+        found = 0
+        for work in lower:
+            if found >= nodes:
+                break
+            found += work.left
+            self._withdraw(now, work)
+        return found
+
+    def _withdraw(self, now: float, work: Work) -> None:
+        """Take all pods of a job away."""
+        work.admitted = False
+        for priority, pods in self.waiting.items():
+            self.waiting[priority] = deque(pod for pod in pods if pod.work is not work)
+        self.unschedulable = sum(map(len, self.waiting.values()))
+        self._stop(now, work, list(work.pods))
+
+    def _make(self, now: float, work: Work) -> None:
+        """Create the pods of a job that are not done."""
+        work.admitted = True
+        work.tries += 1
+        if work.job.deadline < self.case.horizon:
+            self._later(now + work.job.deadline, self._expire, work, work.tries)
+        for pod in work.pods:
+            if pod.done:
+                continue
+            pod.created = self._create.send_one(now)
+            seen = self._schedule.send_one(pod.created)
+            self._coming.append(seen)
+            self._later(seen, self._seen, pod, pod.life)
+
+    def _expire(self, now: float, work: Work, tries: int) -> None:
+        """A job that is not done at its deadline fails, with the pods that still wait."""
+        self.awaited -= 1
+        if not work.admitted or work.tries != tries:
+            return
+        work.failed = True
+        self.failed += work.left
+        self._withdraw(now, work)
+        if work.job.queue in self._queues:
+            self._admit(now, self._queues[work.job.queue])
+
+    def _seen(self, now: float, pod: Pod, life: int) -> None:
+        """The scheduler sees a pod: it gets a free node, one of a pod that matters less, or waits."""
+        self.awaited -= 1
+        self._coming.popleft()
+        if pod.life != life:
+            return
+        node = self._free_node(now) or self._preempt_pod(now, pod)
+        if node is not None:
+            self._bind(now, node, pod)
+            return
+        self._wait(pod, now)
+
+    def _free_node(self, now: float) -> Node | None:
+        for nodes in self._free:
+            if nodes:
+                node = nodes.pop()
+                node.rest(now, self.case.settings.unneeded_time)
+                return node
+        return None
+
+    def _preempt_pod(self, now: float, pod: Pod) -> Node | None:
+        """The node of a pod of lower priority that no queue has admitted."""
+        if not pod.work.job.preempts:
+            return None
+        lower = [
+            work
+            for work in self.works
+            if work.job.priority < pod.work.job.priority and work.job.queue not in self._queues
+        ]
+        for work in sorted(lower, key=_priority):
+            victim = next((one for one in work.pods if one.node is not None), None)
+            if victim is not None:
+                node = victim.place
+                self.interrupt(now, victim)
+                return node
+        return None
+
+    # --- on a node
+
+    def free(self, now: float, node: Node) -> None:
+        """A node has room: the first pod of the highest priority gets it, else it is empty."""
+        for waiting in self.waiting.values():
+            if waiting:
+                self.unschedulable -= 1
+                self._bind(now, node, waiting.popleft())
+                return
+        self.fleet.idle.append(node)
+
+    def _bind(self, now: float, node: Node, pod: Pod) -> None:
+        self.fleet.busy += 1
+        pod.node, node.pod = node, pod
+        job = pod.work.job
+        if job in node.images:
+            self._later(now, self._started, pod, pod.life)
+        else:
+            node.images.append(job)
+            self._later(now + self.cloud.pull, self._start, pod, pod.life)
+
+    def _start(self, now: float, pod: Pod, life: int) -> None:
+        """Start a pod as soon as its turn comes, and its images can be pulled."""
+        self.awaited -= 1
+        if pod.life != life:
+            return
+        begin = max(now, self._next_start)
+        if self.case.pulls:
+            begin = max(begin, self._pull(begin))
+            self.refused += now < self._limited_until
+        self._next_start = begin + self._pod_gap
+        self._later(begin, self._started, pod, life)
+
+    def _pull(self, now: float) -> float:
+        """When the registry gives the next pod its images."""
+        case, pulled = self.case, self._pulled
+        while pulled and pulled[0] <= now - case.window:
+            pulled.popleft()
+        if len(pulled) + case.pulls_each > case.pulls and pulled:
+            now = pulled[min(len(pulled), case.pulls_each) - 1] + case.window
+            self.hold("the registry's pull limit", now - pulled[-1])
+            self._limited_until = now
+            while pulled and pulled[0] <= now - case.window:
+                pulled.popleft()
+        pulled.extend([now] * case.pulls_each)
+        return now
+
+    def _started(self, now: float, pod: Pod, life: int) -> None:
+        self.awaited -= 1
+        if pod.life != life:
+            return
+        work = pod.work
+        work.started += 1
+        work.first_start = min(work.first_start, now)
+        self.last_start = now
+        together = work.job.gang
+        if together and work.started < len(work.pods):
+            return
+        pods = work.pods if together else [pod]
+        for one in pods:
+            one.place.spend("wait", now)
+            one.working = now
+        self._later(now + work.job.duration, self._finish, [(one, one.life) for one in pods])
+
+    def _finish(self, now: float, pods: list[tuple[Pod, int]]) -> None:
+        self.awaited -= 1
+        for pod, life in pods:
+            if pod.life == life:
+                self._end(now, pod)
+
+    def _end(self, now: float, pod: Pod) -> None:
+        """The work of a pod is done."""
+        node, work = self._take_away(now, pod), pod.work
+        pod.working, pod.done = NEVER, True
+        self.finished += 1
+        self.last_done = now
+        work.finished += 1
+        if work.finished == len(work.pods):
+            work.done, work.admitted = now, False
+        if work.job.queue in self._queues:
+            self._admit(now, self._queues[work.job.queue])
+        self.free(now, node)
+
+    # --- what takes pods from their nodes
+
+    def interrupt(self, now: float, pod: Pod) -> None:
+        """A pod loses its node, and with it its work: a gang all of it, as no checkpoint is known."""
+        self._take_away(now, pod)
+        if pod.work.job.gang:
+            self._stop(now, pod.work, [one for one in pod.work.pods if one.node is not None], again=True)
+        self._forget(now, pod)
+        self._queue_again(pod, now)
+
+    def _take_away(self, now: float, pod: Pod) -> Node:
+        node = pod.place
+        self.fleet.busy -= 1
+        pod.node = node.pod = None
+        node.spend("wait" if pod.working == NEVER else "work", now)
+        return node
+
+    def _stop(self, now: float, work: Work, pods: list[Pod], *, again: bool = False) -> None:
+        """Take pods of a job from their nodes; `again` has them created anew."""
+        nodes = [self._take_away(now, pod) for pod in pods if pod.node is not None]
+        for pod in pods:
+            if not pod.done:
+                self._forget(now, pod)
+                if again:
+                    self._queue_again(pod, now)
+        work.started = 0
+        for node in nodes:
+            self.free(now, node)
+
+    def _forget(self, now: float, pod: Pod) -> None:
+        """What a pod has done is lost."""
+        pod.life += 1
+        if pod.working < NEVER:
+            self.lost += now - pod.working
+        pod.working = NEVER
+
+    def _queue_again(self, pod: Pod, now: float) -> None:
+        pod.created = now
+        self._wait(pod, now)
+
+    def _wait(self, pod: Pod, now: float) -> None:
+        self.last_seen = now
+        self.unschedulable += 1
+        self.waiting[pod.work.job.priority].append(pod)
+
+
+def _priority(work: Work) -> int:
+    return work.job.priority

@@ -1,0 +1,208 @@
+"""Results of a scenario over its draws: the median run, ranges of time and money, and what decides its length."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.scale.simulate.model import PHASES
+from kcheck.scale.simulate.run import simulate, summarize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcheck.scale.simulate.model import Case, Run, Span, Summary
+    from kcheck.scale.simulate.scenario import Scenario
+
+_IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
+_GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
+_PULLS = "the registry's pull limit"
+PARTS = {"start": ("boot", "wait"), "work": ("work",), "idle": ("idle", "queue", "delete")}
+"""The phases of a node in three parts: before its pod works, while it does, and after."""
+
+
+class Range(NamedTuple):
+    """A number of which only the bounds are known."""
+
+    least: float
+    most: float
+
+
+class Part(NamedTuple):
+    """What a part of the paid time takes, and what it costs: None without any price."""
+
+    node_hours: Range
+    dollars: Range | None
+
+
+class SimulationResult(NamedTuple):
+    """A scenario with a run for each of its draws; the median run represents them.
+
+    Where a wall stops it, `without_wall` is what comes of it when that is moved.
+    """
+
+    scenario: Scenario
+    runs: list[Run]
+    without_wall: SimulationResult | None = None
+
+    @property
+    def middle(self) -> Run:
+        """The run of median length."""
+        return self.runs[self._middle]
+
+    @property
+    def case(self) -> Case:
+        """The inputs of the run of median length."""
+        return self.scenario.draws[self._middle]
+
+    @property
+    def _middle(self) -> int:
+        return _median([run.summary for run in self.runs])
+
+    @property
+    def total(self) -> Range:
+        """The shortest and the longest run, in seconds."""
+        return range_of(run.summary.total for run in self.runs)
+
+    @property
+    def node_hours(self) -> Range:
+        """The paid time of the cheapest run and of the most expensive one."""
+        return range_of(run.summary.paid / 3600 for run in self.runs)
+
+    @property
+    def dollars(self) -> Range | None:
+        """The cost of these runs, without nodes that have no price; None without any price."""
+        case = self.scenario.case
+        return range_of(cost(case, run.summary) for run in self.runs) if is_priced(case) else None
+
+    def part(self, phases: Sequence[str]) -> Part:
+        """What some phases of the paid time take and cost: in the run with the least of it and the most."""
+        case = self.scenario.case
+        hours = range_of(sum(run.summary.phases[phase] for phase in phases) / 3600 for run in self.runs)
+        return Part(hours, range_of(cost(case, run.summary, phases) for run in self.runs) if is_priced(case) else None)
+
+    @property
+    def unpriced(self) -> int:
+        """Nodes of the median run that have no price."""
+        pairs = zip(self.scenario.case.pools, self.middle.summary.uses, strict=True)
+        return sum(use.nodes for pool, use in pairs if pool.price is None)
+
+
+def middle_summary(scenario: Scenario) -> Summary:
+    """The result of the run of median length, for those who do not ask for its timeline."""
+    found = [summarize(case) for case in scenario.draws]
+    return found[_median(found)]
+
+
+def _median(summaries: list[Summary]) -> int:
+    """The number of the run of median length."""
+    return sorted(range(len(summaries)), key=lambda i: summaries[i].total)[len(summaries) // 2]
+
+
+def range_of(numbers: Iterable[float]) -> Range:
+    """The least and the most of some numbers."""
+    found = list(numbers)
+    return Range(min(found), max(found))
+
+
+def is_priced(case: Case) -> bool:
+    """Whether any of its nodes has a price."""
+    return any(pool.price is not None for pool in case.pools)
+
+
+def cost(case: Case, summary: Summary, phases: Iterable[str] = PHASES) -> float:
+    """US dollars that some phases of a run cost, without nodes that have no price."""
+    pairs = list(zip(case.pools, summary.uses, strict=True))
+    mills = (pool.price.mills * use.phases[name] for name in phases for pool, use in pairs if pool.price is not None)
+    return sum(mills) / 3_600_000
+
+
+def run_scenario(scenario: Scenario) -> SimulationResult:
+    """The runs of a scenario, and those without the wall that stops it."""
+    found = SimulationResult(scenario, [simulate(case) for case in scenario.draws])
+    return found._replace(without_wall=run_scenario(scenario.without_wall)) if scenario.is_stopped else found
+
+
+def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
+    """What decides how long each phase of the paid time is, as text."""
+    case, run = outcome.case, outcome.middle
+    held = run.summary.held
+    return {
+        "boot": _boot(case, held),
+        "wait": _wait(case, run),
+        "work": f"{case.job.duration / 60:g} min each{' once all run' if case.job.gang else ''}",
+        "idle": f"{_IDLE[case.settings.karpenter]} {minutes(case.settings.unneeded_time)}",
+        "queue": _queue(case, held),
+        "delete": _delete(case),
+    }
+
+
+def _boot(case: Case, held: dict[str, float]) -> str:
+    boots = f"machines are ready about {minutes(case.cloud.boot)} after they start"
+    failed = held.get("initial-node-group-backoff-duration", 0)
+    return f"{boots}; pools skipped for {minutes(failed)} after a failure" if failed >= 1 else boots
+
+
+def _wait(case: Case, run: Run) -> str:
+    if run.summary.held.get(_PULLS, 0) >= 1:
+        return _PULLS
+    readies = sorted(run.readies)
+    starting = case.pods / case.cloud.pod_rate if case.cloud.pod_rate else 0
+    half, last = (readies[len(readies) // 2], readies[-1]) if readies else (0, 0)
+    if case.job.gang and last - half > max(starting, case.cloud.pull):
+        if any(event.what == "never joined" for event in run.events):
+            limit = f"{minutes(case.settings.provision_time)} ({_GIVEN_UP[case.settings.karpenter]})"
+            return f"all wait for the last node; a machine that never joins is abandoned after {limit}"
+        return f"all wait for the last node, ready after {minutes(last)}; half of them are after {minutes(half)}"
+    slow = starting > case.cloud.pull
+    starts = (
+        f"{case.cloud.pod_rate:g} pods start per second" if slow else f"{minutes(case.cloud.pull)} to pull the image"
+    )
+    return f"{starts}, and all wait for the last one" if case.job.gang else starts
+
+
+def _queue(case: Case, held: dict[str, float]) -> str:
+    """The slowest part of deletion: batches, taint requests, or the cloud's calls."""
+    settings, cloud = case.settings, case.cloud
+    if settings.karpenter:
+        return f"disruption budgets of {settings.batch:,} nodes at a time"
+    after = held.get("scale-down-delay-after-add", 0)
+    if after > held.get(settings.batch_flag, 0):
+        return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"
+    pause = 0 if settings.eager else settings.scan_interval
+    gap = pause + cloud.loop + cloud.loop_per_node * case.pods
+    if settings.modern:  # a batch waits until the calls of the one before have returned
+        gap = max(gap, settings.taint_delay + cloud.delete_call)
+    batches = f"{settings.batch} nodes at a time ({settings.batch_flag}), about every {gap:.0f} s"
+    rates = {batches: settings.batch / gap if gap else inf}
+    if settings.client_qps:
+        requests = cloud.taint_requests + cloud.event_requests
+        rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / requests
+    if cloud.serial and cloud.delete_call:
+        rates[f"the cloud's calls, one node in {cloud.delete_call:g} s"] = 1 / cloud.delete_call
+    return min(rates, key=lambda name: rates[name])
+
+
+def _delete(case: Case) -> str:
+    cloud = case.cloud
+    stops = f"the cloud takes {minutes(cloud.delete_latency)} to stop a machine"
+    return f"{stops}, after calls of {cloud.delete_call:g} s one after the other" if cloud.serial else stops
+
+
+def minutes(seconds: float) -> str:
+    """A duration as text that is about so long."""
+    return f"{seconds / 60:.3g} min" if seconds >= 60 else f"{seconds:.2g} s"
+
+
+def part_nodes(spans: Iterable[Span], until: float, columns: int) -> dict[str, list[float]]:
+    """How many nodes are in each part of their time, on average over each of equal columns of a run."""
+    names = {phase: part for part, phases in PARTS.items() for phase in phases}
+    changes = {part: [0.0] * (columns + 2) for part in PARTS}
+    for phase, begin, end in spans:
+        own = changes[names[phase]]
+        for time, sign in ((begin, 1), (end, -1)):
+            column, rest = divmod(min(max(time / until, 0.0), 1.0) * columns, 1)
+            own[int(column)] += sign * (1 - rest)
+            own[int(column) + 1] += sign * rest
+    return {part: list(accumulate(own))[:columns] for part, own in changes.items()}

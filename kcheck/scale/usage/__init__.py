@@ -1,0 +1,1 @@
+"""What pods and nodes were measured to use, joined to the code."""

@@ -1,0 +1,261 @@
+"""What a pod had, used and held of its node in a part of a recording, and sums of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import compress
+from operator import mul
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from msgspec import Struct
+
+from kcheck.scale.usage import nodes
+from kcheck.scale.usage.recording import HOUR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kcheck.scale.usage.nodes import Priced
+    from kcheck.scale.usage.recording import Gpu, Pod, Recording
+
+_GIB = 1 << 30
+_MIB_OF_GIB = 1 << 10
+_MILLI = 1000
+_PERCENT = 100
+
+
+class Span(Struct, frozen=True):
+    """A part of a recording: from `begin` to `end`, and its hours `first` up to `last`, without that one."""
+
+    begin: int
+    end: int
+    first: int
+    last: int
+
+    def within(self, begin: int, end: int) -> int:
+        """Seconds of a time that are in it."""
+        return max(0, min(end, self.end) - max(begin, self.begin))
+
+    def has(self, time: int | None) -> bool:
+        """Whether something happened in it; what is not known did not."""
+        return time is not None and self.begin <= time < self.end
+
+
+class Amounts(Struct):
+    """Sums over pods: hours of GPUs, cores and GiB, in US dollars what was paid, and how much of it idled.
+
+    GPUs and MIG slices count by their share of a GPU. `gpu_measured` are the GPU-hours of which the use was measured,
+    `gpu_busy` and `gpu_idle` the two parts of these; `tensor_busy` of `tensor_measured` had active tensor cores.
+    `gpu_unpriced` and `cpu_unpriced` were on nodes without a price. Of `paid`, `unmeasured` is for pods of which no use
+    was measured: it is not among `idle`. `queued` pods waited `queue_hours` for a node, the longest of them
+    `queue_longest`. While gangs waited for their last pod, the others held `gang_gpu_hours`.
+    """
+
+    pods: int = 0
+    runs: int = 0
+    pod_hours: float = 0
+    gpu_hours: float = 0
+    gpu_measured: float = 0
+    gpu_busy: float = 0
+    gpu_idle: float = 0
+    tensor_measured: float = 0
+    tensor_busy: float = 0
+    energy_kwh: float = 0
+    cpu_requested: float = 0
+    cpu_used: float = 0
+    memory_requested: float = 0
+    memory_used: float = 0
+    paid: float = 0
+    idle: float = 0
+    unmeasured: float = 0
+    gpu_unpriced: float = 0
+    cpu_unpriced: float = 0
+    queued: int = 0
+    queue_hours: float = 0
+    queue_longest: float = 0
+    gang_gpu_hours: float = 0
+
+    def add(self, other: Amounts) -> None:
+        """Add those of others."""
+        longest = max(self.queue_longest, other.queue_longest)
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.queue_longest = longest
+
+    def times(self, factor: float) -> Amounts:
+        """Those of a time that is longer by a factor; the longest wait stays."""
+        if factor == 1:
+            return self
+        scaled = {name: getattr(self, name) * factor for name in self.__struct_fields__}
+        return Amounts(**scaled | {"queue_longest": self.queue_longest})
+
+    @property
+    def gpu_use(self) -> float | None:
+        """How busy the measured GPUs were, from 0 to 1; None if none was measured."""
+        return self.gpu_busy / self.gpu_measured if self.gpu_measured else None
+
+    @property
+    def tensor_use(self) -> float | None:
+        """How active their tensor cores were, from 0 to 1; None if that was not measured."""
+        return self.tensor_busy / self.tensor_measured if self.tensor_measured else None
+
+    @property
+    def cpu_use(self) -> float | None:
+        """Used cores as a share of those requested; None if none was requested."""
+        return self.cpu_used / self.cpu_requested if self.cpu_requested else None
+
+    @property
+    def memory_use(self) -> float | None:
+        """Used memory as a share of what was requested; None if none was requested."""
+        return self.memory_used / self.memory_requested if self.memory_requested else None
+
+    @property
+    def queue_mean(self) -> float | None:
+        """Hours that a pod waited for a node on average; None if it is not known of any."""
+        return self.queue_hours / self.queued if self.queued else None
+
+
+def total(found: Iterable[Amounts]) -> Amounts:
+    """The sum of amounts."""
+    result = Amounts()
+    for one in found:
+        result.add(one)
+    return result
+
+
+class Share(Struct):
+    """What a pod took of its node in a span: for `seconds` the share `paid`, of which it used `used`.
+
+    `used` is None if that was not measured. All is without a price.
+    """
+
+    seconds: float
+    paid: float
+    used: float | None
+
+
+class Held(Struct):
+    """A pod in a span: what it had and used, and its share of its node; None if that is not known."""
+
+    amounts: Amounts
+    share: Share | None
+
+
+def requested(pod: Pod) -> dict[str, float]:
+    """What the containers of a pod request together; limits count where nothing else is recorded."""
+    result: dict[str, float] = {}
+    for container in pod.containers.values():
+        for name, amount in (container.limits | container.requests).items():
+            result[name] = result.get(name, 0) + amount
+    return result
+
+
+def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Held | None:
+    """What a pod had in a span of a recording; None if it was not there."""
+    low, high = (max(0, hour - pod.hours.first) for hour in (span.first, span.last))
+    seconds = pod.hours.seconds[low:high]
+    before = _before_running(pod, span, recording)
+    whole = sum(seconds) + before
+    if not whole:
+        return None
+    asked, hours, copies = requested(pod), whole / HOUR, node.copies if node else 1
+    cards = [gpu for container in pod.containers.values() for gpu in container.gpus]
+    count, watched = _cards(asked, cards, copies)
+    cpu, memory = _over(pod.hours.cpu[low:high], seconds), _over(pod.hours.memory[low:high], seconds)
+    result = Amounts(
+        pods=1, pod_hours=hours, gpu_hours=count * hours,
+        cpu_requested=asked.get("cpu", 0) / _MILLI * hours, memory_requested=asked.get("memory", 0) / _GIB * hours,
+        cpu_used=cpu.sum / _MILLI / HOUR, memory_used=memory.sum / _MIB_OF_GIB / HOUR,
+    )  # fmt: skip
+    busy = _over(pod.hours.busy[low:high], seconds)
+    if count and watched and busy.seconds:
+        result.gpu_measured = count * busy.seconds / HOUR
+        result.gpu_busy = result.gpu_measured * min(1.0, busy.sum / busy.seconds / _PERCENT / watched)
+        result.gpu_idle = result.gpu_measured - result.gpu_busy + count * before / HOUR
+        _add_activity(result, cards)
+    if node is None:
+        return Held(result, None)
+    if node.gpus:
+        return Held(result, _share_of_gpus(count * copies / node.gpus, result, whole))
+    return Held(result, _share_of_cores(node, result, whole, is_measured=bool(cpu.seconds)))
+
+
+def _cards(asked: dict[str, float], cards: Sequence[Gpu], copies: int) -> tuple[float, int]:
+    """The GPUs of a pod in whole ones, and how many were measured at a time: after a restart it may have others."""
+    seen = len({gpu.id for gpu in cards})
+    return nodes.gpus(asked) / copies or seen, min(seen, round(nodes.devices(asked)) or seen)
+
+
+def busy_hours(pod: Pod, node: Priced | None) -> Iterator[tuple[int, float, float]]:
+    """For each hour of the recording: the GPU-hours of a pod that were measured, and how many of them were busy."""
+    cards = [gpu for container in pod.containers.values() for gpu in container.gpus]
+    count, watched = _cards(requested(pod), cards, node.copies if node else 1)
+    for hour, (busy, seconds) in enumerate(zip(pod.hours.busy, pod.hours.seconds, strict=False), pod.hours.first):
+        if busy is not None and watched and seconds:
+            measured = count * seconds / HOUR
+            yield hour, measured, measured * min(1.0, busy / _PERCENT / watched)
+
+
+def _add_activity(into: Amounts, cards: Sequence[Gpu]) -> None:
+    """Add what was measured of tensor cores and power; it has no times of its own."""
+    tensor = [(percent, number) for gpu in cards for percent, number in gpu.tensor.items()]
+    samples = sum(number for _, number in tensor)
+    if samples:
+        active = sum(percent * number for percent, number in tensor) / samples / _PERCENT
+        into.tensor_measured, into.tensor_busy = into.gpu_measured, into.gpu_measured * active
+    power = [gpu.power / gpu.power_samples for gpu in cards if gpu.power_samples and not gpu.profile]
+    if power:
+        into.energy_kwh = sum(power) / len(power) * into.gpu_measured / _MILLI
+
+
+def _share_of_gpus(share: float, had: Amounts, seconds: float) -> Share:
+    """A pod's share of a node with GPUs: it pays for its GPUs, which the others cannot have."""
+    share = min(1.0, share)
+    if not share:
+        return Share(seconds, 0, 0)
+    watched = had.gpu_busy + had.gpu_idle
+    return Share(seconds, share, share * had.gpu_busy / watched if had.gpu_measured else None)
+
+
+def _share_of_cores(node: Priced, had: Amounts, seconds: float, *, is_measured: bool) -> Share | None:
+    """A pod's share of another node: the larger of its shares of cores and memory.
+
+    It pays for what it requests, or for what it uses where that is more, as in OpenCost's specification:
+    https://www.opencost.io/docs/specification.
+    """
+    hours = seconds / HOUR
+    cores = node.node.allocatable.get("cpu", 0) / _MILLI * hours
+    memory = node.node.allocatable.get("memory", 0) / _GIB * hours
+    if not cores or not memory:
+        return None
+    used = max(had.cpu_used / cores, had.memory_used / memory)
+    share = max(had.cpu_requested / cores, had.memory_requested / memory, used)
+    return Share(seconds, min(1.0, share), min(1.0, used) if is_measured else None)
+
+
+def _before_running(pod: Pod, span: Span, recording: Recording) -> int:
+    """Seconds for which a pod held its node and did not run yet, as while its images were pulled.
+
+    None where it was not seen to start: what ran before the recording, or began in a gap of it.
+    """
+    if pod.scheduled is None:
+        return 0
+    if pod.first is not None:
+        gap = bisect_left(recording.gaps, (pod.first, 0)) - 1
+        is_seen = pod.scheduled >= recording.begin and (gap < 0 or recording.gaps[gap][1] <= pod.scheduled)
+        return span.within(pod.scheduled, pod.first) if is_seen else 0
+    return span.within(pod.scheduled, pod.ended or pod.pending or pod.scheduled)
+
+
+class _Sum(NamedTuple):
+    """The sum of means times the seconds that they are of, and these seconds."""
+
+    sum: float
+    seconds: int
+
+
+def _over(means: Sequence[int | None], seconds: Sequence[int]) -> _Sum:
+    if None in means:
+        there = [one is not None for one in means]
+        means, seconds = list(compress(means, there)), list(compress(seconds, there))
+    return _Sum(sum(map(mul, cast("Sequence[int]", means), seconds)), sum(seconds))

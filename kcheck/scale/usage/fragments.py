@@ -1,0 +1,203 @@
+"""What was free on the nodes of a pool while pods waited, and of no use to any of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.scale.usage import nodes as recorded
+from kcheck.scale.usage.accounting import requested
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcheck.scale.usage.recording import Node, Pod
+
+
+class Shape(Struct, frozen=True):
+    """What one pod asks for: GPUs, CPU in millicores, memory in bytes."""
+
+    gpus: float
+    cpu: float
+    memory: float
+
+    def fits(self, room: Shape) -> bool:
+        """Whether there is room for it."""
+        return self.gpus <= room.gpus and self.cpu <= room.cpu and self.memory <= room.memory
+
+    def less(self, other: Shape) -> Shape:
+        """What is left of it."""
+        return Shape(self.gpus - other.gpus, self.cpu - other.cpu, self.memory - other.memory)
+
+
+class Fragments(Struct, frozen=True):
+    """The GPUs of some nodes while pods waited that would fit a free node, or their cores where they have no GPUs.
+
+    `waiting` is for how many seconds any waited, `there` how many node-seconds that were. In that time `whole`
+    unit-seconds were there, and `stranded` of them were free on nodes that took none of the pods; `packed` says for how
+    many seconds they would have been enough for one of the pods if they had been on one node. `nodes` is the mean
+    number of nodes with such a rest, `longest` the pod that waited longest.
+    """
+
+    unit: str
+    waiting: int
+    there: int
+    whole: float
+    stranded: float
+    packed: int
+    nodes: float
+    longest: Pod
+
+
+def shape(pod: Pod) -> Shape:
+    """What a pod asks for."""
+    asked = requested(pod)
+    return Shape(recorded.gpus(asked), asked.get("cpu", 0.0), asked.get("memory", 0.0))
+
+
+def room(node: Node) -> Shape:
+    """What a node has for pods."""
+    of = node.allocatable
+    return Shape(recorded.gpus(of), of.get("cpu", 0.0), of.get("memory", 0.0))
+
+
+def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments | None:
+    """What was of no use on some nodes of a recording that ends at `end`; None where no pod waited for them.
+
+    `pods` are all of it: those on these nodes take of them, and those that got no node, or one of these, waited for
+    them. Nodes are as they were between their first and last sample.
+    """
+    own = {node.name: room(node) for node in nodes}
+    sweep = _Sweep(own)
+    events: list[tuple[int, int, _Event]] = []
+    for node in nodes:
+        if node.first is not None:
+            events += _events(node.first, node.last or end, _Event(node.name))
+    for at, pod in enumerate(pods):
+        size = shape(pod)
+        if pod.node in own:
+            begin = next((time for time in (pod.scheduled, pod.started, pod.first) if time is not None), None)
+            finish = next((time for time in (pod.ended, pod.last) if time is not None), end)
+            if begin is not None and begin < finish:
+                events += _events(begin, finish, _Event(pod.node, size))
+        span = _waiting(pod)
+        if span is not None and (not pod.node or pod.node in own) and sweep.wants(size):
+            events += _events(*span, _Event(size=size, pod=at))
+    events.sort(key=lambda event: event[:2])
+    now = None
+    for time, begins, event in events:
+        if now is not None and time > now:
+            sweep.passed(time - now)
+        now = time
+        sweep.happen(event, ends=not begins)
+    return sweep.result(pods)
+
+
+def _events(begin: int, finish: int, event: _Event) -> list[tuple[int, int, _Event]]:
+    """The beginning and the end of something; of two at a time, ends go first."""
+    return [(begin, 1, event), (finish, 0, event)]
+
+
+def _waiting(pod: Pod) -> tuple[int, int] | None:
+    """When a pod waited for a node; None where it did not, or nobody knows."""
+    finish = pod.scheduled if pod.scheduled is not None else pod.pending
+    if pod.created is None or finish is None or finish <= pod.created:
+        return None
+    return pod.created, finish
+
+
+class _Event(Struct, frozen=True):
+    """A node that is there, a pod of some size on it, or, without a node, one that waits."""
+
+    node: str = ""
+    size: Shape | None = None
+    pod: int = -1
+
+
+class _Sweep:
+    """The state of some nodes at a time, and sums over time."""
+
+    def __init__(self, rooms: dict[str, Shape]) -> None:
+        self._rooms = rooms
+        self._unit = "gpus" if any(one.gpus for one in rooms.values()) else "cpu"
+        self._taken: dict[str, list[Shape]] = {}
+        self._there: set[str] = set()
+        self._wanted: dict[int, Shape] = {}
+        self._shapes: dict[Shape, int] = {}
+        self._rests: dict[str, float] = {}
+        self._waited: dict[int, int] = {}
+        self._sums = [0.0, 0.0, 0.0]
+        self._seconds = [0, 0, 0]
+
+    def wants(self, size: Shape) -> bool:
+        """Whether a pod of a size might be on one of the nodes, were it free, and is what they are for."""
+        return (size.gpus > 0) == (self._unit == "gpus") and any(size.fits(one) for one in self._rooms.values())
+
+    def happen(self, event: _Event, *, ends: bool) -> None:
+        """Change the state: something begins, or ends."""
+        if event.size is None:
+            (self._there.discard if ends else self._there.add)(event.node)
+        elif not event.node:
+            self._wait(event.pod, event.size, ends=ends)
+            return
+        else:
+            taken = self._taken.setdefault(event.node, [])
+            (taken.remove if ends else taken.append)(event.size)
+        self._look(event.node)
+
+    def _wait(self, pod: int, size: Shape, *, ends: bool) -> None:
+        before = size in self._shapes
+        self._shapes[size] = self._shapes.get(size, 0) + (-1 if ends else 1)
+        if not self._shapes[size]:
+            del self._shapes[size]
+        if ends:
+            del self._wanted[pod]
+        else:
+            self._wanted[pod] = size
+        if (size in self._shapes) != before:
+            for node in self._there:
+                self._look(node)
+
+    def _look(self, node: str) -> None:
+        """Whether what is left on a node is of use to a pod that waits."""
+        self._rests.pop(node, None)
+        if node not in self._there:
+            return
+        left = self._rooms[node]
+        for one in self._taken.get(node, ()):
+            left = left.less(one)
+        rest: float = getattr(left, self._unit)
+        if rest > _LEAST[self._unit] and not any(size.fits(left) for size in self._shapes):
+            self._rests[node] = rest
+
+    def passed(self, seconds: int) -> None:
+        """Count some time in which nothing changes."""
+        if not self._wanted:
+            return
+        stranded = sum(self._rests.values())
+        self._seconds[0] += seconds
+        self._seconds[2] += seconds * len(self._there)
+        self._sums[0] += seconds * sum(getattr(self._rooms[node], self._unit) for node in self._there)
+        self._sums[1] += seconds * stranded
+        self._sums[2] += seconds * len(self._rests)
+        if any(getattr(size, self._unit) <= stranded for size in self._shapes):
+            self._seconds[1] += seconds
+        for pod in self._wanted:
+            self._waited[pod] = self._waited.get(pod, 0) + seconds
+
+    def result(self, pods: Sequence[Pod]) -> Fragments | None:
+        """The sums; None where nothing waited."""
+        waiting, packed, there = self._seconds
+        if not waiting:
+            return None
+        whole, stranded, nodes = self._sums
+        longest = max(self._waited, key=lambda pod: (self._waited[pod], -pod))
+        unit = "GPUs" if self._unit == "gpus" else "cores"
+        return Fragments(
+            unit, waiting, there, whole, stranded, packed=packed, nodes=nodes / waiting, longest=pods[longest]
+        )
+
+
+_LEAST = {"gpus": 0.0, "cpu": 999.0}
+"""Less than that is no rest: a core is what the smallest of jobs need."""

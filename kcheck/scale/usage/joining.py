@@ -1,0 +1,199 @@
+"""Recorded pods and the code that they came from."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.config.numbers import profiles
+from kcheck.scale.usage import owners
+from kcheck.text.values import Known, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.model import PodTemplate, Workload
+    from kcheck.scale.usage.recording import Owner, Pod, Recording
+    from kcheck.scale.world import World
+
+
+class Match(Struct, frozen=True):
+    """A recorded pod with what the code has of it.
+
+    `job` is what the pod belongs to, as a person calls it: the kind and name of its outermost owner, such as
+    ("PyTorchJob", "train"); runs of a CronJob are one job. `workload` and `template` are None for what is not in the
+    code.
+    """
+
+    pod: Pod
+    job: tuple[str, str]
+    workload: Workload | None = None
+    template: PodTemplate | None = None
+
+
+class Doubt(Struct, frozen=True):
+    """A job that may be that of several workloads, or a workload whose name is not known; and why."""
+
+    what: str
+    why: str
+
+
+class Joined(Struct):
+    """A recording and the code: a match for each pod, in the order of the recording, and what is in one only.
+
+    `strangers` ran and are not in the code: namespace, job, number of pods. `unseen` is in the code and never ran.
+    """
+
+    recording: Recording
+    matches: list[Match] = []
+    strangers: list[tuple[str, tuple[str, str], int]] = []
+    unseen: list[Workload] = []
+    doubts: list[Doubt] = []
+
+
+def joined(recording: Recording, world: World | None) -> Joined:
+    """A recording and the code, if there is any."""
+    found = [one for one in (world.inventory.workloads if world else ()) if not one.partial]
+    code = _Code(found)
+    result = Joined(recording)
+    strangers: dict[tuple[str, tuple[str, str]], int] = {}
+    doubtful: dict[tuple[str, tuple[str, str]], list[Workload]] = {}
+    seen: set[Workload] = set()
+    every = [(pod, meant := code.workloads(pod), _job(pod, meant)) for pod in recording.pods]
+    runs = owners.generated((pod.namespace, *job) for pod, meant, job in every if not meant)
+    for pod, meant, (kind, name) in every:
+        job = kind, runs.get((pod.namespace, kind, name), name)
+        key = (pod.namespace, job)
+        seen.update(meant)
+        if len(meant) == 1:
+            result.matches.append(Match(pod, job, meant[0], _template(pod, meant[0])))
+            continue
+        result.matches.append(Match(pod, job))
+        if meant:
+            doubtful[key] = meant
+        else:
+            strangers[key] = strangers.get(key, 0) + 1
+    result.strangers = [(*key, count) for key, count in sorted(strangers.items(), key=lambda one: (-one[1], one[0]))]
+    result.doubts = [_several(*key, meant) for key, meant in sorted(doubtful.items())]
+    for workload in found:
+        if not isinstance(workload.name, Known):
+            result.doubts.append(Doubt(f"{workload.kind} in {workload.place.source.path}", "its name is not known"))
+        elif workload not in seen:
+            result.unseen.append(workload)
+    return result
+
+
+def _job(pod: Pod, meant: list[Workload]) -> tuple[str, str]:
+    """What a pod belongs to: the workload, if there is one of that name, else its outermost owner."""
+    names = {(one.kind, str(known(one.name))) for one in meant}
+    return names.pop() if len(names) == 1 else owners.job(pod)
+
+
+_NAMED = 3
+
+
+def _several(namespace: str, job: tuple[str, str], meant: list[Workload]) -> Doubt:
+    places = sorted({f"{one.place.source.path}:{one.place.begin.line}" for one in meant})
+    more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
+    listed = ", ".join(places[:_NAMED]) + more
+    return Doubt(
+        f"{job[0]} {namespace}/{job[1]}",
+        f"the code has it {len(meant)} times ({listed}); name the folder of the measured cluster alone",
+    )
+
+
+class _Code:
+    """The workloads of the code by what owns their pods."""
+
+    def __init__(self, workloads: Iterable[Workload]) -> None:
+        self._named: dict[str, list[Workload]] = {}
+        self._makers: dict[tuple[str, str], list[tuple[Workload, str]]] = {}
+        for workload in workloads:
+            name = known(workload.name)
+            if name is None:
+                continue
+            self._named.setdefault(name, []).append(workload)
+            for kind, rest in _made(workload, name):
+                self._makers.setdefault((kind, name), []).append((workload, rest))
+        self._answers: dict[tuple[str, tuple[Owner, ...], str], list[Workload]] = {}
+
+    def workloads(self, pod: Pod) -> list[Workload]:
+        """The workloads that a pod may be of: one, where the code is clear."""
+        chain = tuple(owners.chain(pod))
+        key = (pod.namespace, chain, "" if chain else pod.name)
+        if key not in self._answers:
+            found = self._by_owners(pod, chain) if pod.owners else self._by_name(pod)
+            self._answers[key] = found
+        return self._answers[key]
+
+    def _by_owners(self, pod: Pod, chain: tuple[Owner, ...]) -> list[Workload]:
+        for owner in reversed(chain):
+            found = self._in(pod, (one for one in self._named.get(owner.name, ()) if one.kind == owner.kind))
+            if found:
+                return found
+        for owner in chain:
+            for name in _beginnings(owner.name):
+                made = self._makers.get((owner.kind, name), ())
+                found = self._in(pod, (one for one, rest in made if fnmatchcase(owner.name[len(name) :], rest)))
+                if found:
+                    return found
+        if chain:
+            return self._unlisted(pod, chain)
+        return self._in(pod, (one for one in self._named.get(pod.name, ()) if one.kind == "Pod"))
+
+    def _unlisted(self, pod: Pod, chain: tuple[Owner, ...]) -> list[Workload]:
+        """Workloads of kinds that nobody described, of the name of an owner: their operators make all kinds."""
+        table = profiles.workloads()
+        names = (one for owner in reversed(chain) for one in self._named.get(owner.name, ()))
+        return self._in(pod, (one for one in names if f"{one.group}/{one.kind}".lstrip("/") not in table))
+
+    def _by_name(self, pod: Pod) -> list[Workload]:
+        """Workloads by the name of a pod alone: without kube-state-metrics no owner is known."""
+        for name in owners.guessed(pod.name):
+            found = self._in(pod, self._named.get(name, ()))
+            if found:
+                return found
+        return []
+
+    @staticmethod
+    def _in(pod: Pod, found: Iterable[Workload]) -> list[Workload]:
+        """Those that may be in the namespace of a pod, each once; those that name it, if any does."""
+        fits = [one for one in dict.fromkeys(found) if known(one.namespace) in (None, pod.namespace)]
+        sure = [one for one in fits if known(one.namespace) is not None]
+        return sure or fits
+
+
+def _made(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
+    """The kinds that own the pods of a workload, each with a pattern of what follows its name in theirs."""
+    entry = profiles.workloads().get(f"{workload.group}/{workload.kind}".lstrip("/"))
+    if name.endswith("-"):  # of generateName
+        yield workload.kind, "?*"
+    for kind, names in (entry.get("makes", {}) if entry else {}).items():
+        yield from ((kind, form.removeprefix("*").replace("?", "?*")) for form in names.split())
+
+
+def _beginnings(name: str) -> Iterator[str]:
+    """A name, and what it has up to each of its dashes, with them and without: the longest first."""
+    yield name
+    for end in range(len(name) - 1, 0, -1):
+        if name[end] == "-":
+            yield name[: end + 1]
+            yield name[:end]
+
+
+def _template(pod: Pod, workload: Workload) -> PodTemplate | None:
+    """The template that a pod was made of: by its containers, and by its role where several have them."""
+    found = [one for one in workload.templates if _has_containers(one, pod)]
+    if len(found) > 1:
+        rest = pod.name.removeprefix(str(known(workload.name))).lower()
+        roles = [one for one in found if one.role and f"-{one.role.lower()}" in rest]
+        found = sorted(roles, key=lambda one: -len(one.role))[:1] or [one for one in found if not one.role]
+    return found[0] if len(found) == 1 else None
+
+
+def _has_containers(template: PodTemplate, pod: Pod) -> bool:
+    """Whether a template may have the containers of a pod; others may be injected, as a sidecar is."""
+    names = {known(one.name) for one in template.containers}
+    return None in names or not pod.containers or not names.isdisjoint(pod.containers)

@@ -1,0 +1,133 @@
+"""What the containers of the code were measured to use: all their runs together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.scale.usage import histogram, joining, recording
+from kcheck.scale.usage.accounting import requested
+from kcheck.scale.usage.nodes import devices
+from kcheck.scale.usage.recording import Container, Pod, RecordingError
+from kcheck.text.values import known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.model import Container as CodeContainer
+    from kcheck.model import PodTemplate
+    from kcheck.scale.usage.histogram import Histogram
+    from kcheck.scale.usage.joining import Joined
+    from kcheck.scale.world import World
+
+
+class ContainerUse(Struct, frozen=True):
+    """What a container was measured to use, over `pods` pods and `seconds` of their time.
+
+    CPU is in millicores, memory in bytes. `starting` has the samples of the first minutes of pods, `cpu` those after.
+    `killed` is the largest memory limit at which one was killed, 0 if none was.
+    """
+
+    pods: int
+    seconds: int
+    starting: Histogram
+    cpu: Histogram
+    memory: Histogram
+    memory_peak: int
+    kills: int
+    killed: int
+
+
+class GpuUse(Struct, frozen=True):
+    """What the GPUs of pods of a template were measured to do.
+
+    `seconds` is the time of all GPUs together that they were held. `busy` has samples of
+    utilisation in percent; memory is in MiB: the most of any GPU, and what it has. `power` is the mean in watts.
+    """
+
+    pods: int
+    seconds: int
+    model: str
+    profile: str
+    busy: dict[int, int]
+    tensor: dict[int, int]
+    memory: int
+    memory_total: int
+    power: int | None
+
+
+def of(world: World) -> Joined | None:
+    """The recording of the settings, joined to the code; None without one.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    path = world.config.usage.recording
+    return world.remember("usage", "", lambda: joining.joined(_read(path), world)) if path else None
+
+
+def _read(path: str) -> recording.Recording:
+    from kcheck.config.config import ConfigError
+
+    try:
+        return recording.read(path)
+    except RecordingError as error:
+        raise ConfigError(f"usage: {error}") from error
+
+
+def containers(found: Joined) -> dict[CodeContainer, ContainerUse]:
+    """What each container of the code was measured to use; those never seen are left out."""
+    groups: dict[CodeContainer, list[tuple[Pod, Container]]] = {}
+    for match in found.matches:
+        for one in match.template.containers if match.template else ():
+            name = known(one.name)
+            if name in match.pod.containers:
+                groups.setdefault(one, []).append((match.pod, match.pod.containers[name]))
+    return {one: _merged(own) for one, own in groups.items()}
+
+
+def _merged(found: Iterable[tuple[Pod, Container]]) -> ContainerUse:
+    pairs = list(found)
+    own = [container for _, container in pairs]
+    return ContainerUse(
+        pods=len(pairs),
+        seconds=sum(pod.running for pod, _ in pairs),
+        starting=histogram.merged(one.starting for one in own),
+        cpu=histogram.merged(one.cpu for one in own),
+        memory=histogram.merged(one.memory for one in own),
+        memory_peak=round(max(one.memory_peak for one in own)),
+        kills=sum(one.kills for one in own),
+        killed=round(max(one.killed for one in own)),
+    )
+
+
+def gpus(found: Joined) -> dict[PodTemplate, GpuUse]:
+    """What the GPUs of each template of the code were measured to do; those that DCGM never saw are left out."""
+    groups: dict[PodTemplate, list[Pod]] = {}
+    for match in found.matches:
+        if match.template is not None and any(one.gpus for one in match.pod.containers.values()):
+            groups.setdefault(match.template, []).append(match.pod)
+    return {template: _together(pods) for template, pods in groups.items()}
+
+
+def _together(pods: list[Pod]) -> GpuUse:
+    each = [gpu for pod in pods for one in pod.containers.values() for gpu in one.gpus]
+    first = max(each, key=lambda gpu: gpu.memory)
+    samples = sum(gpu.power_samples for gpu in each)
+    return GpuUse(
+        pods=len(pods),
+        seconds=round(sum(pod.running * _held(pod) for pod in pods)),
+        model=first.model,
+        profile=first.profile,
+        busy=histogram.merged(gpu.busy for gpu in each),
+        tensor=histogram.merged(gpu.tensor for gpu in each),
+        memory=round(first.memory),
+        memory_total=round(first.memory_total),
+        power=round(sum(gpu.power for gpu in each) / samples) if samples else None,
+    )
+
+
+def _held(pod: Pod) -> float:
+    """How many GPUs a pod held: those it asked for, as one that comes back gets others; else those that were seen."""
+    return devices(requested(pod)) or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})

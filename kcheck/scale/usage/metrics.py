@@ -1,0 +1,129 @@
+"""Names of metrics and labels of the usual installations, and queries made of them."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.text import bundled
+from kcheck.text.bundled import PROFILES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import NotRequired, TypedDict
+
+    class Entry(TypedDict):
+        """A metric of a family, as the head of `metrics.yaml` explains."""
+
+        names: list[str]
+        where: NotRequired[str]
+        scale: NotRequired[float]
+        labels: NotRequired[list[str]]
+
+    class Family(TypedDict):
+        """The metrics of an exporter: its labels, its own pods, and what to do where it is missing."""
+
+        labels: dict[str, list[str]]
+        exporter: NotRequired[str]
+        metrics: dict[str, Entry]
+        missing: str
+
+    class Wait(TypedDict):
+        """A histogram of waiting times."""
+
+        system: str
+        name: str
+        queue: str
+        what: str
+        scale: float
+
+    class _File(TypedDict):
+        services: dict[str, str]
+        families: dict[str, Family]
+        waits: list[Wait]
+
+
+@cache
+def _file() -> _File:
+    data: _File = bundled.load(os.path.join(PROFILES, "any", "metrics.yaml"))
+    return data
+
+
+def services() -> dict[str, str]:
+    """What managed services ask of their clients, by the end of the host."""
+    return _file()["services"]
+
+
+def families() -> dict[str, Family]:
+    """The exporters that are known."""
+    return _file()["families"]
+
+
+def waits() -> list[Wait]:
+    """The histograms of waiting times that are known."""
+    return _file()["waits"]
+
+
+class Metric(Struct, frozen=True):
+    """A metric as one Prometheus has it: series under `conditions`, with the names of the labels of each meaning.
+
+    `extra` labels are read, too. `series` is about how many it has, `interval` the seconds between two samples;
+    `exporter` is in the names of the pods that export it.
+    """
+
+    name: str
+    family: str
+    conditions: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    extra: tuple[str, ...] = ()
+    scale: float = 1
+    exporter: str = ""
+    series: int = 1
+    interval: int = 60
+
+    @property
+    def by(self) -> str:
+        """The labels that make a series of ours: replicas, instances and ports of exporters are none."""
+        return ",".join(dict.fromkeys((*(name for names in self.labels for name in names), *self.extra)))
+
+    @property
+    def selector(self) -> str:
+        """A selector of its series."""
+        return selector(self.name, self.conditions)
+
+    def scaled(self, query: str) -> str:
+        """A query in kcheck's unit."""
+        return query if self.scale == 1 else f"{self.scale:g} * {query}"
+
+    def over(self, function: str, seconds: int, aggregate: str = "max") -> str:
+        """A query for what a function makes of some seconds, one series for each of ours."""
+        inner = f"{function}({self.selector}[{window(seconds)}])"
+        return self.scaled(f"{aggregate} by ({self.by}) ({inner})")
+
+    def meanings(self, labels: Mapping[str, str]) -> tuple[str, ...]:
+        """What the labels of a series say, in the order of `labels`; empty texts for those that it has not."""
+        found = []
+        for names in self.labels:  # a loop, as it is run for each series of each answer
+            text = ""
+            for name in names:
+                if text := labels.get(name, ""):
+                    break
+            found.append(text)
+        return tuple(found)
+
+    def is_of(self, pod: str) -> bool:
+        """Whether a series is of a pod, and not of an exporter that nobody is the user of."""
+        return bool(pod) and (not self.exporter or self.exporter not in pod)
+
+
+def window(seconds: int) -> str:
+    """A range that holds its newer end only: Prometheus 2 counts a sample on the older end, too."""
+    return f"{seconds * 1000 - 1}ms"
+
+
+def selector(name: str, conditions: Iterable[str]) -> str:
+    """A selector of series."""
+    return f"{name}{{{','.join(filter(None, conditions))}}}"

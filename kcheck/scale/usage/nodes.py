@@ -1,0 +1,141 @@
+"""Recorded nodes: the pool of the code that they belong to, their price, and what they have to share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.config.numbers import machines
+from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.karpenter_pools import CAPACITY, INSTANCE_TYPE
+from kcheck.model.pods import CARDS
+from kcheck.scale.usage import labels
+from kcheck.text.regex import regex
+from kcheck.text.units import whole_number
+from kcheck.text.values import known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kcheck.config.numbers.machines import Price
+    from kcheck.inventory.clouds.cloud import Cloud
+    from kcheck.model import NodePool
+    from kcheck.scale.usage.recording import Node
+    from kcheck.scale.world import World
+
+_TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
+_KARPENTER = "karpenter.sh/nodepool"
+_SPOT = "spot"
+_SHARED = ("nvidia.com/gpu.shared",)
+"""Copies of cards, where time slicing or MPS renames them."""
+_WHOLE = frozenset(map(labels.sanitised, (*CARDS, *_SHARED)))
+_SLICE = regex(r"nvidia_com_mig_(\d{1,2})g_.*")
+_SLICES = 7
+"""Of a whole GPU: https://docs.nvidia.com/datacenter/tesla/mig-user-guide/, of all but the A30."""
+_COPIES = "nvidia.com/gpu.replicas"
+"""Copies of each GPU, by NVIDIA's GPU feature discovery."""
+
+
+class Priced(Struct, frozen=True):
+    """A recorded node: the name of its pool and its machine type, both empty if unknown, and the price of its hour.
+
+    `own` is the pool of the code.
+    `gpus` are those that its pods can ask for, in whole GPUs or in `copies` of them.
+    """
+
+    node: Node
+    pool: str
+    own: NodePool | None
+    machine: str
+    price: Price | None
+    gpus: float
+    copies: int
+
+
+def gpus(resources: Mapping[str, float]) -> float:
+    """GPUs among some resources: whole accelerators, and MIG slices by their share of one."""
+    found = 0.0
+    for name, count in resources.items():
+        key = labels.sanitised(name)
+        if key in _WHOLE:
+            found += count
+        elif match := _SLICE.fullmatch(key):
+            found += count * int(match[1]) / _SLICES
+    return found
+
+
+def devices(resources: Mapping[str, float]) -> float:
+    """GPUs and slices of them, each of which an exporter measures by itself."""
+    return sum(
+        count for name, count in resources.items() if (key := labels.sanitised(name)) in _WHOLE or _SLICE.fullmatch(key)
+    )
+
+
+class Nodes:
+    """The nodes of a recording, by name."""
+
+    def __init__(self, nodes: Iterable[Node], world: World) -> None:
+        self._world = world
+        self._clouds = list(registry.every())
+        self._prices: dict[tuple[str, ...], tuple[str, NodePool | None, Price | None]] = {}
+        self.by_name = {node.name: self._priced(node) for node in nodes}
+
+    def _priced(self, node: Node) -> Priced:
+        plain = {labels.sanitised(name): text for name, text in node.labels.items()}
+        machine = labels.value(plain, _TYPES)
+        found = gpus(node.allocatable)
+        copies = max(1, whole_number(labels.value(plain, (_COPIES,))) or 1)
+        named = self._pool_name(plain)
+        spot = _is_spot(plain, self._clouds)
+        cloud = self._cloud(node, machine)
+        accelerator = labels.value(plain, cloud.gpu_labels) if cloud else ""
+        key = (named, machine, str(spot), cloud.name if cloud else "", accelerator, str(found))
+        if key not in self._prices:
+            pool = self._pool(named, machine)
+            listed = self._listed(cloud, machine, (round(found / copies), accelerator), spot=spot)
+            own = self._world.numbers.price(pool)
+            price = own if own and not own.machine else listed or own
+            self._prices[key] = named or (pool.display_name if pool else ""), pool, price
+        name, pool, price = self._prices[key]
+        return Priced(node, name, pool, machine, price, gpus=found, copies=copies)
+
+    def _pool_name(self, plain: Mapping[str, str]) -> str:
+        """The name of a node's pool, as its cloud or Karpenter labels it."""
+        keys = [key for cloud in self._clouds for key in cloud.pool_labels]
+        return labels.value(plain, [*keys, _KARPENTER])
+
+    def _pool(self, name: str, machine: str) -> NodePool | None:
+        """The pool of a name, or of which EKS or a module made a longer one; without a name the only one of a type."""
+        found = pools = self._world.inventory.pools
+        if name:
+            own = [(pool, known(pool.name) or "") for pool in pools]
+            found = [pool for pool, text in own if text == name]
+            found = found or [pool for pool, text in own if text and name.startswith(f"{text.rstrip('-')}-")]
+            if len(found) == 1:
+                return found[0]
+        typed = [pool for pool in found if machine in (known(pool.machine.instance_types) or ())]
+        return typed[0] if len(typed) == 1 else None
+
+    def _cloud(self, node: Node, machine: str) -> Cloud | None:
+        """The cloud of a node, by its provider ID, or by how its machine types begin."""
+        for cloud in self._clouds:
+            prefix = machines.tables_of(cloud.name).get("prefix", "")
+            pairs = ((node.provider, cloud.node_ids), (machine, prefix))
+            if any(begin and text.startswith(begin) for text, begin in pairs):
+                return cloud
+        return None
+
+    @staticmethod
+    def _listed(cloud: Cloud | None, machine: str, attached: tuple[int, str], *, spot: bool) -> Price | None:
+        return machines.price(cloud.name, machine, spot=spot, attached=attached) if cloud and machine else None
+
+
+def _is_spot(plain: Mapping[str, str], clouds: Sequence[Cloud]) -> bool:
+    """Whether a node is a spot machine, by the labels of its cloud or of Karpenter."""
+    if labels.value(plain, (CAPACITY,)).lower() == _SPOT:
+        return True
+    marked = [one.spot_label for one in clouds if one.spot_label]
+    if any(labels.value(plain, (one.key,)) == one.spot for one in marked):
+        return True
+    return bool(labels.value(plain, [key for one in clouds for key in one.spot_labels]))

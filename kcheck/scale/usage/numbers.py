@@ -1,0 +1,85 @@
+"""The numbers by which requests follow from what was measured: `profiles/any/usage.yaml`."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING, TypedDict
+
+from msgspec import Struct
+
+from kcheck.config.numbers import profiles
+from kcheck.text.bundled import PROFILES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.config.config import Tier
+
+HIGHEST, STANDARD, LOWEST = "highest", "standard", "lowest"
+
+
+class Buffers(Struct, frozen=True):
+    """How requests of a tier follow from what was used, in percent."""
+
+    tier: str
+    cpu_percentile: float
+    cpu_buffer: float
+    memory_buffer: float
+
+
+class Slice(Struct, frozen=True):
+    """A MIG profile: how many fit a GPU, its memory in MiB, and its share of the GPU's compute in percent."""
+
+    name: str
+    count: int
+    memory: int
+    compute: int
+
+
+if TYPE_CHECKING:
+
+    class TierTable(TypedDict):
+        """The buffers of a tier."""
+
+        cpu_percentile: float
+        cpu_buffer: float
+        memory_buffer: float
+
+    class Table(TypedDict):
+        """The whole table."""
+
+        tiers: dict[str, TierTable]
+        least: dict[str, int]
+        oom: int
+        slices: dict[str, dict[str, tuple[int, int, int]]]
+
+
+@cache
+def table() -> Table:
+    """The whole table."""
+    data: Table = profiles.load_table(os.path.join(PROFILES, "any", "usage.yaml"))
+    return data
+
+
+def buffers(tier: str, settings: Iterable[Tier]) -> Buffers:
+    """The buffers of a tier: those of the settings, else its own, else those of the standard tier."""
+    default = table()["tiers"].get(tier) or table()["tiers"][STANDARD]
+    own = next((one for one in settings if one.name == tier), None)
+    if own is None:
+        return Buffers(tier, **default)
+    return Buffers(
+        tier,
+        cpu_percentile=default["cpu_percentile"] if own.cpu_percentile is None else own.cpu_percentile,
+        cpu_buffer=default["cpu_buffer"] if own.cpu_buffer is None else own.cpu_buffer,
+        memory_buffer=default["memory_buffer"] if own.memory_buffer is None else own.memory_buffer,
+    )
+
+
+def slices(model: str) -> tuple[Slice, ...]:
+    """The MIG profiles of a model of GPU, as DCGM calls it, the smallest first; none of one without, or unknown."""
+    for pattern, found in table()["slices"].items():
+        if re.search(pattern, model):
+            return tuple(Slice(name, count, gb * 1024, share) for name, (count, gb, share) in found.items())
+    return ()

@@ -1,0 +1,265 @@
+"""A recording of what a cluster did, as `kcheck usage record` writes it: JSON, compressed by gzip.
+
+All times are seconds since 1970 in UTC, or durations in seconds. CPU is in millicores, memory in bytes, GPU memory in
+MiB (as DCGM has it), power in watts, use of a GPU in percent.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import lru_cache
+from typing import Annotated, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from kcheck.scale.usage.histogram import Histogram  # noqa: TC001 - msgspec asks for it when it reads
+from kcheck.text.control_characters import visible
+from kcheck.text.files import system
+
+VERSION = 1
+HOUR = 3600
+LARGEST = 2 << 30
+"""Bytes of a recording, unpacked: forty times that of 5,000 pods."""
+_LAST = 253_402_300_799
+"""The last second of the year 9999."""
+Whole: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 53)]
+Amount: TypeAlias = Annotated[float, Meta(ge=0, le=float(1 << 63))]
+"""Numbers of things, and amounts: what is larger than any, whoever wrote it, would be none when it is added up."""
+
+
+class RecordingError(Exception):
+    """Why something is no recording, and what to do, in one line."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(visible(text))
+
+
+class Owner(Struct, frozen=True):
+    """What made a pod, or made its owner."""
+
+    kind: str
+    name: str
+
+
+NOBODY = Owner("", "")
+"""What made a pod that nothing made, as was recorded; without any owner in a recording nobody knows."""
+
+
+class Gpu(Struct):
+    """A GPU, or a MIG slice of one (`profile`), as a container of a pod used it.
+
+    `busy` has samples of its utilisation and `tensor` of its tensor cores, both by percent; `memory` is the most
+    that was used of `memory_total`, `power` the sum of `power_samples` samples.
+    """
+
+    id: str
+    model: str = ""
+    profile: str = ""
+    busy: dict[Whole, Whole] = {}
+    tensor: dict[Whole, Whole] = {}
+    memory: Amount = 0.0
+    memory_total: Amount = 0.0
+    power: Amount = 0.0
+    power_samples: Whole = 0
+
+
+class Container(Struct):
+    """A container of a pod. `requests` and `limits` are by resource: cpu, memory, nvidia_com_gpu ...
+
+    `starting` has the samples of CPU of the first minutes of the pod, `cpu` those after. `memory_peak` is exact.
+    `killed` is the largest memory limit at which it was killed for want of memory; 0 where that never happened.
+    `first` is when it was first measured.
+    """
+
+    requests: dict[str, Amount] = {}
+    limits: dict[str, Amount] = {}
+    starting: Histogram = {}
+    cpu: Histogram = {}
+    memory: Histogram = {}
+    memory_peak: Amount = 0.0
+    first: Whole | None = None
+    restarts: Whole = 0
+    kills: Whole = 0
+    killed: Amount = 0.0
+    gpus: list[Gpu] = []
+
+
+class Hours(Struct):
+    """Means of whole hours since the beginning of the recording, from hour `first` on; None where nothing was measured.
+
+    CPU is in millicores, memory in MiB; `busy` is the sum over the GPUs of the pod, each in percent. All are means of
+    the `seconds` of the hour in which the pod was measured.
+    """
+
+    first: Whole = 0
+    cpu: list[Whole | None] = []
+    memory: list[Whole | None] = []
+    busy: list[Whole | None] = []
+    seconds: list[Whole] = []
+
+
+class Pod(Struct):
+    """A pod that was seen. `owners` are from its own controller outwards.
+
+    `running` is for how many seconds it was measured. Times that are not known are None: `ended` also of a pod that
+    still ran at the end. `first` and `last` are the begins of steps. `waiting` is for how many seconds it was seen
+    Pending; `pending` when that was last.
+    """
+
+    namespace: str
+    name: str
+    owners: list[Owner] = []
+    node: str = ""
+    labels: dict[str, str] = {}
+    priority: str = ""
+    created: Whole | None = None
+    scheduled: Whole | None = None
+    started: Whole | None = None
+    ended: Whole | None = None
+    first: Whole | None = None
+    last: Whole | None = None
+    running: Whole = 0
+    waiting: Whole = 0
+    pending: Whole | None = None
+    containers: dict[str, Container] = {}
+    hours: Hours = field(default_factory=Hours)
+
+
+class Node(Struct):
+    """A node that was seen, from `first` to `last`; `allocatable` by resource, as requests of containers are."""
+
+    name: str
+    labels: dict[str, str] = {}
+    provider: str = ""
+    allocatable: dict[str, Amount] = {}
+    first: Whole | None = None
+    last: Whole | None = None
+    seconds: Whole = 0
+
+
+class QueueWait(Struct):
+    """How long workloads waited in a queue of Kueue or Volcano: `count` of them, the mean and the 95th percentile."""
+
+    system: str
+    queue: str
+    what: str
+    count: Amount
+    mean: Amount
+    high: Amount
+
+
+class Lack(Struct, frozen=True):
+    """Something that was not measured: `what` is cpu, memory, gpu, owners ...; `why`, and what would change it."""
+
+    what: str
+    why: str
+
+
+class Recording(Struct):
+    """What a cluster did from `begin` to `end`, measured every `step` seconds of what is scraped every `interval`.
+
+    `until` is how far it got: `end` if it is whole. `asked` is the time that was asked for, which may be longer than
+    what the Prometheus keeps. `source` names the Prometheus, without any secret; `matchers` select one cluster of it.
+    `namespaces` has the labels of namespaces, `gaps` the times from which there are no samples at all.
+    """
+
+    version: int
+    begin: Whole
+    end: Whole
+    until: Whole
+    step: Whole
+    interval: Whole
+    asked: Whole
+    source: str = ""
+    matchers: list[str] = []
+    pods: list[Pod] = []
+    nodes: list[Node] = []
+    namespaces: dict[str, dict[str, str]] = {}
+    waits: list[QueueWait] = []
+    gaps: list[tuple[int, int]] = []
+    lacks: list[Lack] = []
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it was measured."""
+        return self.until >= self.end
+
+
+class _Version(Struct):
+    version: int
+
+
+def as_bytes(recording: Recording) -> bytes:
+    """A recording as it is written; the same one gives the same bytes."""
+    packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    return packer.compress(msgspec.json.encode(recording)) + packer.flush()
+
+
+def read(path: str, *, part: bool = False) -> Recording:
+    """The recording in a file; with `part`, also one that was not finished.
+
+    Raises:
+        RecordingError: there is none, or it is cut off, too large, or of another version.
+    """
+    try:
+        data = system.read(path)
+    except OSError as error:
+        raise RecordingError(f"{path}: {error.strerror or error}") from error
+    return decoded(data, path, part=part)
+
+
+def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
+    """The recording in some bytes, plain or compressed, of the file `path`.
+
+    Raises:
+        RecordingError: they are none.
+    """
+    found = _decoded(data, path)
+    if not found.is_whole and not part:
+        raise RecordingError(f"{path}: the recording was not finished; run the same kcheck usage record again")
+    return found
+
+
+@lru_cache(maxsize=1)
+def _decoded(data: bytes, path: str) -> Recording:
+    """The same once more: a fix reads it after each of its rounds."""
+    text = _unpacked(data, path) if data[:2] == b"\x1f\x8b" else data
+    again = "make it again with kcheck usage record"
+    try:
+        version = msgspec.json.decode(text, type=_Version).version
+        if version != VERSION:
+            raise RecordingError(f"{path}: a recording of version {version}, and this kcheck reads {VERSION}; {again}")
+        found = msgspec.json.decode(text, type=Recording)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise RecordingError(f"{path}: no recording of kcheck usage record ({error}); {again}") from error
+    problem = _problem(found)
+    if problem:
+        raise RecordingError(f"{path}: {problem}; {again}")
+    return found
+
+
+def _unpacked(data: bytes, path: str) -> bytes:
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        text = unpacker.decompress(data, LARGEST)
+    except zlib.error as error:
+        raise RecordingError(f"{path}: damaged ({error}); make it again with kcheck usage record") from error
+    if unpacker.unconsumed_tail:
+        raise RecordingError(f"{path}: larger than {LARGEST >> 30} GiB; record a shorter window")
+    if not unpacker.eof:
+        raise RecordingError(f"{path}: cut off; copy it again, or make it again with kcheck usage record")
+    return text
+
+
+def _problem(found: Recording) -> str:
+    """What cannot be true of it; empty if nothing is seen."""
+    if not found.begin < found.end <= _LAST or found.step <= 0 or found.interval <= 0:
+        return "its times make no sense"
+    longest = (found.end - found.begin) // HOUR + 2
+    for pod in found.pods:
+        hours = pod.hours
+        lists = (hours.cpu, hours.memory, hours.busy, hours.seconds)
+        if hours.first < 0 or any(hours.first + len(one) > longest for one in lists):
+            return f"pod {pod.namespace}/{pod.name} has hours outside of it"
+    return ""

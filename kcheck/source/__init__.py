@@ -1,1 +1,0 @@
-"""Text with spans; known, unset and unknown values; units; findings."""

@@ -1,0 +1,262 @@
+"""Partly known collections: certain and possible elements."""
+
+from __future__ import annotations
+
+from itertools import count, islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.terraform import convert
+from kcheck.text import scalars
+from kcheck.text.data_types import SetData, Short
+from kcheck.text.keys import Reference, key_of, stand_in
+from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Datum, Either, Known, Origin, Partial, Symbol, Unknown, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.text.values import DatumValue
+
+MOST_BRANCHES = 64
+"""What a value may be is distinguished up to this many."""
+
+
+MOST_ELEMENTS = 1_000
+"""Elements that may be there are distinguished up to this many; more are one that is unknown."""
+
+
+class Entry(NamedTuple):
+    """An element of a collection with its key or index; `sure` if it certainly exists."""
+
+    key: Datum
+    item: Datum
+    sure: bool = True
+
+
+def either(reason: str, origin: Origin | None, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
+    """A choice of values; a single value itself, and plain unknown if too many.
+
+    What may be refused, such as an element at an unknown place, stays one of several: `try` must see it.
+    """
+    found: list[Datum] = []
+    refusable = False
+    seen: set[object] = set()
+    for branch in branches:
+        refusable = refusable or type(branch) is Either
+        for one in branches_of(branch):
+            name = _same(one)
+            if name not in seen:
+                seen.add(name)
+                found.append(one)
+    if len(found) == 1 and not refusable:
+        return found[0]
+    if len(found) > MOST_BRANCHES:
+        return Unknown(reason, origin, symbol)
+    return Either(reason, origin, symbol, branches=tuple(found))
+
+
+def derived(choice: Unknown, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
+    """One of some values that were made of the branches of a choice."""
+    return either(choice.reason, choice.origin, [Either(choice.reason, branches=tuple(branches))], symbol)
+
+
+def branches_of(datum: Datum) -> tuple[Datum, ...]:
+    """The candidates of a value; itself if it is not a choice."""
+    return datum.branches if type(datum) is Either else (datum,)
+
+
+def _same(datum: Datum) -> object:
+    """The comparison key of a branch: a plain value, or its reason."""
+    if isinstance(datum, Known):
+        value = datum.value
+        return (type(value), value) if isinstance(value, str | int) or value is None else id(datum)
+    return (datum.symbol or datum.reason) if type(datum) is Unknown else id(datum)
+
+
+def settled(datum: Datum, origin: Origin) -> Datum:
+    """The value of which all branches agree; others as they are."""
+    if type(datum) is not Either or not datum.branches:
+        return datum
+    first, *others = datum.branches
+    if not all(convert.equal(first, other) for other in others):
+        return datum
+    if isinstance(first, Known) and first.origin.literal and others:  # to change one would leave the others
+        return Known(first.value, origin)
+    return first
+
+
+def entries_of(collection: Datum) -> Iterator[Entry]:
+    """The certain and possible elements of a collection; one stands for all of an unknown one.
+
+    Raises:
+        EvaluationError: it cannot be iterated.
+    """
+    if isinstance(collection, Partial):
+        for some in (collection.part, collection.rest):
+            for entry in _entries(some, collection.origin):
+                key = entry.key if not isinstance(some, tuple) or isinstance(some, SetData) else _why(collection)
+                yield entry._replace(key=key, sure=some is collection.part)
+    elif isinstance(collection, Either):
+        yield from _of_branches(collection)
+    elif isinstance(collection, Unknown):
+        key = _why(collection)
+        symbol = collection.symbol and collection.symbol.element(key)
+        yield Entry(key, Unknown(collection.reason, collection.origin, symbol), sure=False)
+    else:
+        yield from _entries(collection.value, collection.origin)
+
+
+def is_map(collection: Datum) -> bool:
+    """Whether a collection is a map or an object, as far as is known."""
+    if isinstance(collection, Either):
+        return any(map(is_map, collection.branches))
+    value = collection.part if isinstance(collection, Partial) else known(collection)
+    return isinstance(value, dict)
+
+
+def items_of(collection: Datum) -> Iterator[tuple[Datum, Unknown | None]]:
+    """The elements of a collection, each with a reason if uncertain."""
+    why = collection if isinstance(collection, Unknown) else None
+    for entry in entries_of(collection):
+        yield entry.item, None if entry.sure else why
+
+
+def _why(datum: Unknown) -> Unknown:
+    return Unknown(datum.reason, datum.origin)
+
+
+def _entries(value: DatumValue, origin: Origin | None) -> Iterator[Entry]:
+    place = origin or Origin(())
+    if isinstance(value, dict):
+        for name in sorted(value):
+            yield Entry(key_datum(name, value[name].origin or place), value[name])
+    elif isinstance(value, SetData):
+        for item in value:
+            yield Entry(item, item)
+    elif isinstance(value, tuple):
+        for at, item in enumerate(value):
+            yield Entry(Short(at, item.origin or place, bits=64), item)
+    else:
+        raise EvaluationError(f"{convert.kind_name(value)} cannot be iterated")
+
+
+def key_datum(key: str, origin: Origin) -> Datum:
+    """The key of an element in a loop."""
+    return key.datum if isinstance(key, Reference) else Known(key, origin)
+
+
+def _of_branches(collection: Either) -> Iterator[Entry]:
+    """The elements of all branches; those in every branch are certain."""
+    found: list[dict[str, Entry]] = []
+    keyed, room = is_map(collection), MOST_ELEMENTS
+    for branch in collection.branches:
+        try:
+            entries = list(islice(entries_of(branch), room + 1))
+        except EvaluationError:
+            continue
+        room -= len(entries)
+        if room < 0:
+            yield from entries_of(_why(collection))
+            return
+        names = (_name(entry, keyed=keyed) for entry in entries)
+        found.append(dict(zip(names, entries, strict=True)))
+    why = _why(collection)
+    for name in dict.fromkeys(name for entries in found for name in entries):
+        same = [entries[name] for entries in found if name in entries]
+        item = either(collection.reason, collection.origin, [entry.item for entry in same])
+        sure = len(same) == len(found) and all(entry.sure for entry in same)
+        yield Entry(same[0].key if keyed else why, item, sure)
+
+
+def _name(entry: Entry, *, keyed: bool) -> str:
+    return convert.identity(entry.key if keyed else entry.item)
+
+
+class Gathering:
+    """Takes the elements of a new collection, one by one."""
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self.why: Unknown | None = None
+        self.part: dict[str, Datum] = {}
+        self.rest: dict[str, Datum] = {}
+
+    def add(self, key: Datum, item: Datum, why: Unknown | None = None) -> str:
+        """Add an element; `why` is the reason if it is uncertain."""
+        if isinstance(key, Unknown) and why is not None:
+            key = _why(key)  # it stands for several
+        name = self.free(key)
+        if why is None:
+            self.part[name] = item
+        elif name not in self.part:
+            self.rest[name] = item
+        self.why = self.why or why
+        return name
+
+    def merge(self, entry: Entry, why: Unknown | None) -> None:
+        """Add an element that replaces an earlier one with its key."""
+        name = (key_of(entry.key) if isinstance(entry.key, Unknown) else None) or self.free(entry.key)
+        if entry.sure or why is None:
+            self.rest.pop(name, None)
+            self.part[name] = entry.item
+            return
+        self.why = self.why or why
+        loose = isinstance(name, Reference) and name.loose
+        for some in (self.part, self.rest):
+            for other in some if loose else {name} & some.keys():
+                some[other] = either(why.reason, why.origin, (some[other], entry.item))
+        if name not in self.part:
+            self.rest.setdefault(name, entry.item)
+
+    def free(self, key: Datum) -> str:
+        """The name of a key. Two that are unknown are two."""
+        if isinstance(key, Known):
+            return scalars.to_string(key.value)
+        name = stand_in(key)
+        return next(one for one in _numbered(name) if one not in self.part and one not in self.rest)
+
+    def map(self) -> Datum:
+        """The map of the elements."""
+        part = dict(sorted(self.part.items()))
+        if not self.rest or self.why is None:
+            return Known(part, self.origin)
+        if len(self.part) + len(self.rest) > MOST_ELEMENTS:
+            return _why(self.why)
+        return _partial(self.why, self.origin, part, dict(sorted(self.rest.items())))
+
+
+def gathered(items: Iterable[tuple[Datum, Unknown | None]], origin: Origin) -> Datum:
+    """The list of some elements, each with a reason if uncertain."""
+    part: list[Datum] = []
+    rest: list[Datum] = []
+    reasons: list[Unknown] = []
+    seen: set[object] = set()
+    for item, why in items:
+        if why is None:
+            part.append(item)
+            continue
+        reasons.append(why)
+        if _same(item) not in seen:  # each stands for any number
+            seen.add(_same(item))
+            rest.append(item)
+    if not reasons:
+        return Known(tuple(part), origin)
+    if len(part) + len(rest) > MOST_ELEMENTS:
+        part, rest = [], [_why(reasons[0])]
+    return _partial(reasons[0], origin, tuple(part), tuple(rest))
+
+
+def _partial(
+    why: Unknown, origin: Origin, part: tuple[Datum, ...] | dict[str, Datum], rest: tuple[Datum, ...] | dict[str, Datum]
+) -> Partial:
+    only = next(iter(rest.values() if isinstance(rest, dict) else rest)) if len(rest) == 1 and not part else None
+    symbol = only.symbol if isinstance(only, Unknown) else None
+    return Partial(why.reason, origin, symbol and Symbol(symbol.address, "?"), part=part, rest=rest)
+
+
+def _numbered(name: Reference) -> Iterator[Reference]:
+    yield name
+    for number in count(2):
+        other = Reference(f"{name[:-1]}#{number}>")
+        other.datum = name.datum
+        yield other

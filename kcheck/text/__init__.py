@@ -1,0 +1,1 @@
+"""Bytes in; spans, trees, values, files and edits out."""

@@ -1,0 +1,95 @@
+"""What a run may read: the repositories of the paths it is given, and what the command line names besides."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from kcheck.text.files import system
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+REASON = "outside of the repository"
+
+
+class Boundary:
+    """The folders that are read, with all in them, by their real paths with a separator at the end."""
+
+    def __init__(self, folders: Iterable[str]) -> None:
+        self.folders = tuple(dict.fromkeys(folders))
+
+    def holds(self, real: str) -> bool:
+        """Whether a path, with its links resolved, may be read."""
+        return _with_separator(real).startswith(self.folders)
+
+    def widened(self, named: Iterable[str]) -> Boundary:
+        """One that also holds files and folders that the user names. A link in a repository does not lead out of it."""
+        own = [system.real_path(path) for path in named if not leads_out(path)]
+        return Boundary((*self.folders, *map(_with_separator, own)))
+
+
+def around(paths: Iterable[str], outside: Iterable[str] = ()) -> Boundary:
+    """The boundary of a run on some paths that may read folders outside it, too.
+
+    A path belongs to the repository that holds its name, wherever a link leads: in a checkout of strangers, any folder
+    can be one. Without a repository it is the working directory, or a path that is not in it.
+    """
+    tops = [*(_top(path) for path in paths), *map(system.real_path, outside)]
+    return Boundary(map(_with_separator, tops))
+
+
+def leads_out(path: str) -> bool:
+    """Whether a name in a repository stands for something outside it."""
+    owner = _owner(path)
+    return bool(owner) and not contains_path(owner, path)
+
+
+def remedy(path: str) -> str:
+    """How to have something outside read."""
+    return f"--allow-outside {path} reads it"
+
+
+def repository(path: str) -> str:
+    """The folder of the repository that holds `path`, links resolved; empty without one."""
+    folder = system.real_path(path)
+    while not system.exists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return ""
+        folder = above
+    return folder
+
+
+def contains_path(folder: str, path: str) -> bool:
+    """Whether a path is a folder or below it, links resolved."""
+    return _with_separator(system.real_path(path)).startswith(_with_separator(system.real_path(folder)))
+
+
+def _top(path: str) -> str:
+    owner = _owner(path)
+    if owner:
+        return owner
+    real = system.real_path(path)
+    folder = real if system.is_folder(real) else os.path.dirname(real)
+    here = system.real_path(".")
+    return repository(folder) or (here if here != os.path.dirname(here) and contains_path(here, folder) else folder)
+
+
+def _owner(path: str) -> str:
+    """The repository that holds a path by its name; empty if none does."""
+    here, found = os.path.abspath(path), ""
+    while True:
+        if not found and system.exists(os.path.join(here, ".git")):
+            found = here
+        if system.is_link(here):  # it belongs to whoever holds the link, not to what it leads to
+            found = ""
+        above = os.path.dirname(here)
+        if above == here:
+            return system.real_path(found) if found else ""
+        here = above
+
+
+def _with_separator(path: str) -> str:
+    return os.path.join(path, "")

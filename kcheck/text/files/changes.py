@@ -1,0 +1,99 @@
+"""Waits until files change, by looking at them again and again: that works on every system and file system."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from kcheck.text.files import folders, system
+from kcheck.text.files.boundary import around
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_PAUSE = 0.3
+"""Seconds between two looks."""
+_SHARE = 20
+"""A look takes at most one part in so many of the time."""
+_SETTLED = 0.15
+"""Seconds without a change after which nobody goes on writing: editors and git write several times."""
+_LONGEST = 5.0
+"""Seconds after which changes are told though somebody goes on writing."""
+
+Stamps = dict[str, "system.Stamp"]
+
+
+class Watcher:
+    """What the files below some paths are, and some others, by their paths.
+
+    Links out of the repository are not followed.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = paths
+        self._boundary = around(paths)
+        self._others: tuple[str, ...] = ()
+        self._pause = _PAUSE
+        self._visited: set[str] = set()
+        self._seen = self._look()
+
+    def watch_others(self, paths: Iterable[str]) -> None:
+        """Look at some other files, too, from here on."""
+        self._others = tuple(paths)
+        self._boundary = around(self._paths).widened(self._others)
+        for path in self._others:
+            found: Stamps = {}
+            self._add(path, found, set())
+            for name, stamp in found.items():
+                # where a folder was looked at, a file that was not there is new
+                if system.real_path(os.path.dirname(name) or ".") not in self._visited:
+                    self._seen.setdefault(name, stamp)
+
+    def wait(self) -> list[str]:
+        """Wait for a change, and until no more follow; gives the paths of what was written, is new, or is gone."""
+        before = self._seen
+        while (now := self._look()) == before:
+            time.sleep(self._pause)
+        end = time.monotonic() + _LONGEST
+        while time.monotonic() < end:
+            time.sleep(_SETTLED)
+            last, now = now, self._look()
+            if last == now:
+                break
+        self._seen = now
+        return sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
+
+    def _look(self) -> Stamps:
+        begin = time.monotonic()
+        found: Stamps = {}
+        self._visited = set()
+        for path in (*self._paths, *self._others):
+            self._add(path, found, self._visited)
+        self._pause = max(_PAUSE, (time.monotonic() - begin) * _SHARE)
+        return found
+
+    def _add(self, top: str, found: Stamps, visited: set[str]) -> None:
+        """Add a file, or the files of a folder that are looked into; links are followed, each folder once."""
+        if not system.is_folder(top):
+            _add_file(top, found)
+            return
+        stack = [top]
+        while stack:
+            folder = stack.pop()
+            real = system.real_path(folder)
+            if real in visited or not self._boundary.holds(real):
+                continue
+            visited.add(real)
+            for name, stamp in system.stamps(folder):
+                path = os.path.join(folder, name)
+                if stamp is not None:
+                    found[os.path.normpath(path)] = stamp
+                elif folders.is_ours(name):
+                    stack.append(path)
+
+
+def _add_file(path: str, found: Stamps) -> None:
+    stamp = system.stamp(path)
+    if stamp is not None:
+        found[os.path.normpath(path)] = stamp

@@ -1,0 +1,180 @@
+"""The files on disk; an overlay replaces the bytes of some, before a change or after a fix."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.text.files import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from kcheck.text.files.boundary import Boundary
+
+MAX_BYTES = 20_000_000
+"""Larger files are dumps, not configuration."""
+
+
+class DirectoryEntry(NamedTuple):
+    """A file or folder in a folder."""
+
+    name: str
+    path: str
+    is_folder: bool
+
+
+class TooLargeError(Exception):
+    """A file too large to be written by hand."""
+
+
+class OutsideError(OSError):
+    """A path that leads out of the boundary."""
+
+
+class Disk:
+    """The files within a boundary; without one, those that a person names.
+
+    `overlay` maps real paths to the bytes that stand in for those on disk; None for a file that does not exist.
+    What is outside is as if it were not there; `refused` is told of each file and folder there that is asked for, once:
+    the path and where it leads.
+    """
+
+    def __init__(
+        self, overlay: Mapping[str, bytes | None] | None = None, boundary: Boundary | None = None,
+        refused: Callable[[str, str], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.overlay = dict(overlay or {})
+        self.boundary = boundary
+        self._refused = refused
+        self._told: set[str] = set()
+        self._added: dict[str, dict[str, bool]] = {}
+        self._real: dict[str, str] = {}
+        for path, data in self.overlay.items():
+            if data is not None and not system.exists(path):
+                self._add(path)
+
+    def _add(self, path: str) -> None:
+        """List a file that is not on disk, and its missing parent folders."""
+        is_folder = False
+        while True:
+            above, name = os.path.split(path)
+            self._added.setdefault(above, {})[name] = is_folder
+            if above == path or system.is_folder(above):
+                return
+            path, is_folder = above, True
+
+    def real(self, path: str) -> str:
+        """The path with its links resolved; those of a folder once for everything in it."""
+        folder, name = os.path.split(path)
+        if name in ("", ".", "..") or system.is_link(path):
+            return system.real_path(path)
+        if folder not in self._real:
+            self._real[folder] = system.real_path(folder)
+        return os.path.join(self._real[folder], name)
+
+    def is_outside(self, path: str) -> bool:
+        """Whether a path leads out of the boundary to something that is there."""
+        return self._is_outside(path, self.real(path))
+
+    def _is_outside(self, path: str, real: str) -> bool:
+        if self.boundary is None or self.boundary.holds(real):
+            return False
+        if self._refused is not None and real not in self._told and (system.is_file(real) or system.is_folder(real)):
+            self._told.add(real)
+            self._refused(path, real)
+        return True
+
+    def read(self, path: str, real: str = "") -> bytes | None:
+        """The bytes of a regular file; None if there is none that can be read. `real` is its real path if known.
+
+        Raises:
+            TooLargeError: it has more than MAX_BYTES.
+        """
+        real = real or self.real(path)
+        if real in self.overlay:
+            return self.overlay[real]
+        if self._is_outside(path, real):
+            return None
+        size = system.size(real)
+        if size is None:
+            return None
+        if size > MAX_BYTES:
+            raise TooLargeError(path)
+        try:
+            return system.read(real)
+        except OSError:
+            return None
+
+    def head(self, path: str, size: int) -> bytes:
+        """The first bytes of a file, however large it is; none if it cannot be read."""
+        real = self.real(path)
+        if real in self.overlay:
+            return (self.overlay[real] or b"")[:size]
+        if self._is_outside(path, real) or not system.is_file(real):  # a pipe would be waited for
+            return b""
+        try:
+            return system.head(real, size)
+        except OSError:
+            return b""
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is a file."""
+        real = self.real(path)
+        if real in self.overlay:
+            return self.overlay[real] is not None
+        return system.is_file(real) and not self._is_outside(path, real)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there is a folder."""
+        if system.is_folder(path):
+            return not self.is_outside(path)
+        return bool(self._added) and system.real_path(path) in self._added
+
+    def entries(self, folder: str) -> list[DirectoryEntry]:
+        """What a folder holds, sorted by name.
+
+        Raises:
+            OutsideError: it is outside.
+            OSError: there is no such folder, or it cannot be read.
+        """
+        if self.is_outside(folder):
+            raise OutsideError(folder)
+        try:
+            found = [DirectoryEntry(name, os.path.join(folder, name), inner) for name, inner in system.entries(folder)]
+        except (FileNotFoundError, NotADirectoryError):
+            if not self.is_folder(folder):
+                raise
+            found = []
+        if self.overlay:
+            found = [entry for entry in found if entry.is_folder or self.is_file(entry.path)]
+            added = self._added.get(system.real_path(folder), {})
+            found += [DirectoryEntry(name, os.path.join(folder, name), inner) for name, inner in added.items()]
+        return sorted(found)
+
+    def links(self, top: str) -> Iterator[str]:
+        """All links below a folder, those that are found behind links to folders too, each folder once."""
+        stack, seen = [top], set()
+        while stack:
+            folder = stack.pop()
+            real = self.real(folder)
+            if real in seen:
+                continue
+            seen.add(real)
+            try:
+                entries = self.entries(folder)
+            except OSError:
+                continue
+            yield from (entry.path for entry in entries if system.is_link(entry.path))
+            stack += [entry.path for entry in entries if entry.is_folder]
+
+    def walk(self, top: str) -> Iterator[str]:
+        """All files below a folder, links to folders not followed."""
+        stack = [top]
+        while stack:
+            try:
+                entries = self.entries(stack.pop())
+            except OSError:
+                continue
+            yield from (entry.path for entry in entries if not entry.is_folder)
+            stack += [entry.path for entry in entries if entry.is_folder and not system.is_link(entry.path)]

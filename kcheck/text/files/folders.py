@@ -1,0 +1,92 @@
+"""Which folders are read, by name, and whether skipped ones hold relevant files."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kcheck.text.files import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcheck.text.findings import Skipped
+
+FOREIGN = frozenset({"vendor", "testdata"})
+"""What somebody else maintains, or is broken on purpose; people put Terraform and manifests there."""
+_FETCHED = ".terraform"
+_COPIES = frozenset({_FETCHED, ".external_modules"})
+"""Folders with copies of modules, which are read where a source leads there."""
+_WITHOUT = FOREIGN | _COPIES | {
+    "node_modules", "__pycache__", "site-packages", "venv",
+    ".git", ".hg", ".svn", ".bzr", ".jj",
+    ".terragrunt-cache", ".terragrunt-stack", ".kitchen",
+    ".cache", ".tox", ".nox", ".venv", ".env", ".virtualenv", ".eggs", ".npm", ".yarn", ".pnpm-store", ".gradle", ".m2",
+    ".mvn", ".cargo", ".rustup", ".bundle", ".next", ".nuxt", ".serverless", ".aws-sam", ".direnv", ".devenv",
+    ".devbox", ".ipynb_checkpoints", ".dart_tool", ".stack-work", ".sonar", ".nyc_output", ".minikube",
+    ".idea", ".vscode", ".vscode-test", ".vs", ".fleet", ".zed", ".cursor", ".history", ".settings", ".metadata",
+    ".snapshots", ".Trash", ".trash", ".Trashes", ".Spotlight-V100",
+}  # fmt: skip
+"""What is never looked into: the list is closed, as teams put their manifests into hidden folders, too."""
+_WORKFLOWS = (".github", "workflows")
+_DEPTH, _ENTRIES = 3, 200
+
+
+def is_ours(folder: str) -> bool:
+    """Whether a folder is looked into, by its name."""
+    return folder not in _WITHOUT and not (folder[0] == "." and folder.endswith("_cache"))
+
+
+def may_be_read(path: str) -> bool:
+    """Whether anything reads a folder: the walk, or a module's source that leads to it. All of it matters then."""
+    above, name = os.path.split(path)
+    if os.path.basename(above) == _FETCHED:
+        return name == "modules"
+    return is_ours(name) or name in FOREIGN or name in _COPIES
+
+
+def is_workflows(path: str) -> bool:
+    """Whether a folder holds workflows of GitHub, which are YAML and no manifests."""
+    above, name = os.path.split(path)
+    return (os.path.basename(above), name) == _WORKFLOWS
+
+
+def is_reached(path: str) -> bool:
+    """Whether a walk comes to a folder, by its name and those above it."""
+    names = [name for name in path.split("/") if name]
+    return all(map(is_ours, names)) and _WORKFLOWS not in pairwise(names)
+
+
+def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
+    """Whether a folder seems to hold a wanted file; the search is limited in depth and number."""
+    level, left = [folder], _ENTRIES
+    for _ in range(_DEPTH):
+        inner: list[str] = []
+        for path in level:
+            try:
+                entries = system.entries(path)
+            except OSError:
+                continue
+            for name, is_folder in entries:
+                left -= 1
+                if left < 0:
+                    return False
+                entry = os.path.join(path, name)
+                if is_folder and not system.is_link(entry):
+                    inner.append(entry)
+                elif wanted(entry):
+                    return True
+        level = inner
+    return False
+
+
+def note(names: Iterable[str]) -> Skipped:
+    """The note on folders with these names that were skipped."""
+    from kcheck.text.findings import Skipped
+
+    found = list(names)
+    kinds = ", ".join(f"{name}/" for name in sorted(set(found)))
+    count = "1 folder" if len(found) == 1 else f"{len(found):,} folders"
+    reason = f"third-party code or test data, not read ({count})"
+    return Skipped(kinds, reason, remedy="give one as PATH to read it", by_choice=True)

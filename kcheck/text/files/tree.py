@@ -1,0 +1,432 @@
+"""The files of a tree: walk, skip, classify. Each file is read once, even through several links."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.text.files import configurations, encrypted, folders, system
+from kcheck.text.files.boundary import REASON, around, contains_path, remedy, repository
+from kcheck.text.files.disk import Disk, TooLargeError
+from kcheck.text.files.patterns import matches
+from kcheck.text.regex import regex
+from kcheck.text.text import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kcheck.text.files.boundary import Boundary
+    from kcheck.text.files.disk import DirectoryEntry
+    from kcheck.text.findings import Skipped
+
+TERRAFORM = (".tf", ".tf.json")
+VARIABLES = (".tfvars", ".tfvars.json")
+HCL = (".tf", ".tfvars", ".hcl")
+"""Files in HCL itself: those of Terragrunt too."""
+MANIFESTS = (".yaml", ".yml")
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+CHART = "Chart.yaml"
+UNIT = "terragrunt.hcl"
+STACK = "terragrunt.stack.hcl"
+"""The files of a unit and of a stack of Terragrunt."""
+KERNEL = regex(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
+"""Settings of the kernel of nodes: sysctl.conf, or in a folder such as sysctl.d."""
+
+
+_KIND = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
+_API_VERSION = regex(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
+_FLOW = regex(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
+_BRACE = regex(rb"(?:\xef\xbb\xbf)?\s*\{")
+
+
+def holds_objects(data: bytes) -> bool:
+    """Whether YAML may hold Kubernetes objects, without parsing. False is always right."""
+    if b"kind" not in data or b"apiVersion" not in data:
+        return b"\x00" in data[:4] and b"k\x00i\x00n\x00d" in data  # UTF-16, to be told as unreadable
+    return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data) or in_braces(data))
+
+
+def in_braces(data: bytes) -> bool:
+    """Whether YAML is a map in flow style, as JSON is."""
+    return _BRACE.match(data) is not None
+
+
+_HEAD = 65_536
+"""So many bytes tell whether JSON may be a Kubernetes object: data can be large."""
+_JSON_KIND = regex(rb"\"(?:kind|apiVersion)\"[ \t\r\n]*:[ \t\r\n]*\"")
+_JSON_BEGIN = regex(_BRACE.pattern + rb"\s*" + _JSON_KIND.pattern)
+
+
+def is_json_object(data: bytes) -> bool:
+    """Whether JSON is a Kubernetes object: others have a kind or a version too, but not both and not as texts.
+
+    JSON that cannot be read is one if it begins as one.
+    """
+    if not _JSON_KIND.search(data):
+        return False
+    import json
+
+    try:
+        root = json.loads(data)
+    except (ValueError, RecursionError):
+        return _JSON_BEGIN.match(data) is not None
+    return isinstance(root, dict) and all(isinstance(root.get(key), str) for key in ("kind", "apiVersion"))
+
+
+class PathError(Exception):
+    """A PATH that does not exist or cannot be read."""
+
+
+class Folder:
+    """The Terraform files of one folder, sorted by name; some cannot be read if it is `incomplete`.
+
+    `links` has the names of those files that are links to others.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.terraform: list[Source] = []
+        self.variables: list[Source] = []
+        self.incomplete = False
+        self.links: dict[Source, str] = {}
+
+    def name(self, source: Source) -> str:
+        """The name of a file in this folder."""
+        return self.links.get(source) or os.path.basename(source.path)
+
+
+class Tree:
+    """The files below the given paths, and folders outside them that modules refer to; nothing outside the boundary.
+
+    `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
+    no manifests. `units` are the files of Terragrunt. `kustomizations` are the files of Kustomize, which name other
+    files by their own folder; `charts` are the folders of Helm charts; `kernel` are the settings of the kernel of
+    nodes; `configurations` are files of other tools that make clusters, by their kind.
+    `exclude` are paths and patterns that are not read, `skipped` is what was left out though nobody asked for that.
+    `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that does not exist:
+    fixes not yet written, or the tree before a change. `before` has files of another tree by their real paths: those
+    with the same content are the same here.
+    """
+
+    def __init__(
+        self, paths: list[str], overlay: Mapping[str, bytes | None] | None = None, exclude: tuple[str, ...] = (),
+        boundary: Boundary | None = None, before: Mapping[str, Source] | None = None,
+    ) -> None:  # fmt: skip
+        self.given = paths or ["."]
+        self._before = before or {}
+        self.disk = Disk(overlay, boundary or around(self.given), self._refused)
+        self.exclude = exclude
+        self.manifests: list[Source] = []
+        self.variables: list[str] = []
+        self.kustomizations: list[str] = []
+        self.plans: list[Source] = []
+        self.charts: list[str] = []
+        self.kernel: list[Source] = []
+        self.configurations: dict[str, list[Source]] = {}
+        self.units: list[str] = []
+        self.folders: list[Folder] = []
+        self.skipped: list[Skipped] = []
+        self.count = 0
+        self._manifests: set[Source] = set()  # those of the list: it would be searched 20,000 times in a large tree
+        self._sources: dict[str, Source | None] = {}
+        self._real: dict[int, str] = {}
+        self._loaded: dict[str, Folder] = {}
+        self._visited: set[str] = set()
+        self._foreign: list[str] = []
+        for path in self.given:
+            if self.disk.is_folder(path):
+                self._walk(path)
+            elif self.disk.is_file(path):
+                self._file(path)
+            elif not system.exists(path):
+                raise PathError(f"{path}: no such file or folder")
+        if self._foreign:
+            self.skipped.append(folders.note(self._foreign))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing of ours in it."""
+        found = (
+            self.folders, self.manifests, self.kustomizations, self.plans, self.charts, self.configurations, self.units
+        )  # fmt: skip
+        return not any(found)
+
+    def _refused(self, path: str, real: str) -> None:
+        """Note a path that leads out of the boundary."""
+        from kcheck.text.findings import Skipped
+
+        self.skipped.append(Skipped(display_path(path), REASON, remedy=remedy(display_path(real))))
+
+    def real_path(self, source: Source) -> str:
+        """The path on disk, links resolved, that a fix must write to."""
+        return self._real[id(source)]
+
+    def why_protected(self, source: Source) -> str:
+        """Why a file is not to be changed, with its path; empty if it may be."""
+        real = self._real.get(id(source))
+        if real is None:
+            return f"{source.path}, which is generated from another file"
+        if self._excluded(source.path):
+            return f"{source.path}, which is excluded"
+        if _GENERATED.search(source.data, 0, _TOP):
+            return f"{source.path}, which is generated"
+        for path in self.given:
+            top = system.real_path(path)
+            if not system.is_folder(top) and top.endswith((*TERRAFORM, *VARIABLES)):
+                top = os.path.dirname(top)  # the whole root module is read
+            if contains_path(top, real):
+                if _is_foreign(top, os.path.relpath(real, top).split(os.sep)[:-1]):
+                    return f"{source.path}, which is third-party code"
+                return f"{source.path}, which is read-only" if system.is_read_only(real) else ""
+        return f"{source.path}, outside the given paths"
+
+    def source(self, path: str) -> Source | None:
+        """The file at `path`, read once; None if it is not a regular file of sensible size that is not encrypted."""
+        real = self.disk.real(path)
+        if real in self._sources:
+            return self._sources[real]
+        why, data = "", None
+        try:
+            data = self.disk.read(path, real)
+        except TooLargeError:
+            why = "too large"
+        if data is not None and encrypted.is_whole(data):
+            why, data = encrypted.REASON, None
+        if why:
+            from kcheck.text.findings import Skipped
+
+            self._sources[real] = None
+            how = encrypted.REMEDY if why == encrypted.REASON else ""
+            self.skipped.append(Skipped(self._shown(path, real), why, remedy=how))
+        if data is None:
+            return None
+        source = self._before.get(real)
+        if source is None or source.data != data:
+            source = self._before.get(real)
+        if source is None or source.data != data:
+            source = Source(self._shown(path, real), data)
+        self._sources[real] = source
+        self._real[id(source)] = real
+        return source
+
+    def sources(self) -> dict[str, Source | None]:
+        """The files that were looked into, by their real paths; None for those that cannot be read."""
+        return self._sources
+
+    def note_encrypted(self, source: Source) -> None:
+        """Say of a file that is read that its values are encrypted, if they are."""
+        if encrypted.hides_values(source.data):
+            from kcheck.text.findings import Skipped
+
+            self.skipped.append(Skipped(source.path, encrypted.REASON, remedy=encrypted.REMEDY))
+
+    def _shown(self, path: str, real: str) -> str:
+        """A path as findings print it; a link within the repository has the path that git has."""
+        if os.path.abspath(path) != real and any(contains_path(top, real) for top in (".", *self.given)):
+            path = os.path.relpath(real, system.real_path("."))
+        return display_path(path)
+
+    def folder(self, path: str) -> Folder | None:
+        """The Terraform files of one folder, also outside the given paths; None if there is no such folder."""
+        if path not in self._loaded:
+            real = system.real_path(path)
+            if real not in self._loaded:
+                try:
+                    names = [entry.name for entry in self.disk.entries(path)]
+                except OSError:
+                    return None
+                self._loaded[real] = self._terraform(path, names)
+            self._loaded[path] = self._loaded[real]
+        return self._loaded[path]
+
+    def loaded_folders(self) -> Iterable[str]:
+        """The folders whose Terraform files were asked for."""
+        return self._loaded
+
+    def repository(self, path: str) -> str:
+        """The folder of the repository that holds `path`; without one the working directory, or a given path."""
+        top = repository(path)
+        return top or next((folder for folder in (".", *self.given) if contains_path(folder, path)), path)
+
+    def _terraform(self, path: str, names: list[str]) -> Folder:
+        folder = Folder(display_path(path))
+        for name in names:
+            if name.startswith(".") or name.endswith("~"):
+                continue
+            if name.endswith((*TERRAFORM, *VARIABLES)):
+                source = self.source(os.path.join(path, name))
+                if source is None:
+                    folder.incomplete = True
+                    continue
+                (folder.terraform if name.endswith(TERRAFORM) else folder.variables).append(source)
+                self.note_encrypted(source)
+                if os.path.basename(source.path) != name:
+                    folder.links[source] = name
+        return folder
+
+    def _file(self, path: str) -> None:
+        """A single file: the whole root module of a Terraform file, a plan in JSON, a kustomization, a manifest."""
+        if path.endswith((*TERRAFORM, *VARIABLES)):
+            self._add_folder(os.path.dirname(path) or ".")
+        elif os.path.basename(path) in KUSTOMIZATIONS:
+            self._add_kustomization(path)
+        elif os.path.basename(path) in (UNIT, STACK):
+            self.units.append(path)
+        elif path.endswith(".json"):
+            source = self.source(path)
+            if source is not None and is_json_object(source.data):
+                self._add_manifest(path)
+            elif source is not None:
+                source.private = True
+                self.plans.append(source)
+        elif (inventory := configurations.inventory_of(path)) is not None:  # all variables of it count
+            self._walk(inventory)
+        elif self.disk.head(path, len(_ARCHIVE)) == _ARCHIVE:
+            raise PathError(f"{path} is a binary plan; convert it: `terraform show -json {path} > plan.json`")
+        else:
+            self._add_manifest(path)
+            chart = self._chart_of(path)
+            if chart is not None:
+                self.charts.append(chart)
+
+    def _walk(self, top: str) -> None:
+        for path, found in self._folders(top):
+            names = [name for name in found if not self._excluded(os.path.join(path, name))]
+            if any(name.endswith(TERRAFORM) for name in names):
+                self._add_folder(path)
+            if CHART in names:
+                self.charts.append(path)
+            for name in names:
+                self.count += 1
+                where = os.path.join(path, name)
+                if name in KUSTOMIZATIONS:
+                    self._add_kustomization(where)
+                elif name.endswith(MANIFESTS):
+                    self._add_manifest(where)
+                elif name.endswith(VARIABLES):
+                    self.variables.append(where)
+                    if encrypted.is_whole(self.disk.head(where, encrypted.HEAD)):
+                        self.source(where)
+                elif name in (UNIT, STACK):
+                    self.units.append(where)
+                elif name.endswith(".json") and not name.endswith(TERRAFORM):
+                    self._add_json(where)
+                elif name.endswith(".conf") and KERNEL.search(display_path(where)):
+                    self.kernel += filter(None, [self.source(where)])
+                elif configurations.may_be(where):
+                    self._add_configuration(where)
+
+    def _chart_of(self, path: str) -> str | None:
+        """The folder of the chart that a file is of: beside it, or above its `templates`."""
+        folder, parts = os.path.dirname(path), system.real_path(path).split(os.sep)
+        steps = parts[::-1].index("templates") if "templates" in parts else 0
+        for _ in range(steps):
+            folder = os.path.join(folder or ".", "..")
+        if not self.disk.is_file(os.path.join(folder, CHART)):
+            return None
+        return os.path.normpath(folder) if folder else "."
+
+    def _folders(self, top: str) -> Iterator[tuple[str, list[str]]]:
+        """Folders below `top` with their sorted file names; links are followed, loops are not.
+
+        A link to another folder below `top` is that folder.
+        """
+        stack = [top]
+        real_top = system.real_path(top)
+        while stack:
+            path = stack.pop()
+            real = system.real_path(path)
+            if real in self._visited:
+                continue
+            self._visited.add(real)
+            inside = os.path.relpath(real, real_top)
+            if path != top and os.path.normpath(os.path.relpath(path, top)) != inside and contains_path(top, real):
+                path = os.path.join(top, inside)
+                if self._excluded(path):
+                    continue
+            try:
+                entries = self.disk.entries(path)
+            except OSError:
+                continue
+            yield path, [entry.name for entry in entries if not entry.is_folder]
+            inner = [entry for entry in entries if entry.is_folder and not self._excluded(entry.path)]
+            stack += [entry.path for entry in reversed(inner) if self._is_entered(entry)]
+
+    def _is_entered(self, entry: DirectoryEntry) -> bool:
+        """Whether a folder is read; skipped folders with relevant files are noted."""
+        if entry.name in folders.FOREIGN and folders.holds(entry.path, self._may_be_ours):
+            self._foreign.append(entry.name)
+        return folders.is_ours(entry.name) and not folders.is_workflows(entry.path)
+
+    def _may_be_ours(self, path: str) -> bool:
+        """Whether a file is of Terraform or a manifest."""
+        return path.endswith(TERRAFORM) or (path.endswith(MANIFESTS) and holds_objects(self.disk.head(path, _HEAD)))
+
+    def _excluded(self, path: str) -> bool:
+        return bool(self.exclude) and any(matches(display_path(path), pattern) for pattern in self.exclude)
+
+    def _add_folder(self, path: str) -> None:
+        folder = self.folder(path)
+        if folder is not None and folder.terraform and folder not in self.folders:
+            self.folders.append(folder)
+
+    def _add_kustomization(self, path: str) -> None:
+        if path not in self.kustomizations:
+            self.kustomizations.append(path)
+        self._add_manifest(path)  # another tool's may have the name
+
+    def _add_json(self, path: str) -> None:
+        if not _JSON_KIND.search(self.disk.head(path, _HEAD)):
+            return
+        source = self.source(path)
+        if source is not None and is_json_object(source.data):
+            self._add_manifest(path)
+
+    def _add_manifest(self, path: str) -> None:
+        if self._add_configuration(path):
+            return
+        source = self.source(path)
+        if source is not None and source not in self._manifests and holds_objects(source.data):
+            self._manifests.add(source)
+            self.manifests.append(source)
+            self.note_encrypted(source)
+
+    def _add_configuration(self, path: str) -> bool:
+        """Add a file of another tool that creates clusters; False for other files."""
+        source = self.source(path)
+        kind = configurations.kind_of(path, source.data) if source is not None else ""
+        if source is not None and kind and source not in self.configurations.setdefault(kind, []):
+            self.configurations[kind].append(source)
+        return bool(kind)
+
+
+_ARCHIVE = b"PK\x03\x04"
+"""How plans of Terraform begin."""
+_GENERATED = regex(
+    rb"^[ \t]*(?:#|//|/?\*)[^\n]*\b"
+    rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TOP = 1_500
+"""Where a file says that it is generated: a licence may stand before it."""
+
+
+def _is_foreign(top: str, names: list[str]) -> bool:
+    """Whether a folder below `top` is third-party code: vendored, or a chart's dependency."""
+    for folder in names:
+        if not folders.is_ours(folder):
+            return True
+        if folder == "charts" and system.is_file(os.path.join(top, CHART)):
+            return True
+        top = os.path.join(top, folder)
+    return False
+
+
+def display_path(path: str) -> str:
+    """A path as findings print it: relative to the working directory, with forward slashes."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive on Windows
+        relative = path
+    return relative.replace(os.sep, "/")

@@ -1,0 +1,248 @@
+"""Findings, and the changes that fix them. No syntax and no edits here."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.text.path_steps import Item
+from kcheck.text.reasons import cause_of
+from kcheck.text.regex import regex
+from kcheck.text.units import data_text
+from kcheck.text.values import reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.text.text import Span
+    from kcheck.text.values import Data, Missing, Origin, Unknown, Unset
+
+
+class Severity(IntEnum):
+    """Severity: error breaks at scale, warning is slow or fragile, info is worth knowing."""
+
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+
+    @property
+    def word(self) -> str:
+        """The severity as findings print it."""
+        return self.name.lower()
+
+
+SAFETIES = ("safe", "costs", "unsafe")
+"""safe: nothing is replaced, evicted sooner or dearer. costs: bill or behaviour changes. unsafe: the rest."""
+
+
+class Change(Struct, frozen=True):
+    """A new value for the place of an origin, or with `append` a new item of a list.
+
+    It is the field `name` of the thing with the id `owner`, which is of a kind of `subject`.
+    """
+
+    origin: Origin
+    name: str
+    value: Data
+    subject: str = ""
+    owner: str = ""
+    append: bool = False
+
+    @property
+    def place(self) -> Span | Missing:
+        """The place where it is written, or would be; equal for shared values."""
+        return self.origin.missing or self.origin.written
+
+    @property
+    def key(self) -> str:
+        """Its name in the code: an attribute, a key or a flag; else kcheck's word."""
+        return last_key(self.origin.path) or (self.subject if self.name == "text" else self.name)
+
+    @property
+    def instruction(self) -> str:
+        """The change as an instruction: `set sku_tier = "Standard"`, `add --expander=priority`."""
+        missing, written = self.origin.missing, self.origin.written
+        if self.append:
+            return f"add {data_text(self.value)} to {self.key}"
+        path = missing.path if missing is not None else ()
+        name = next((step for step in path if isinstance(step, Item)), path[-1]) if path else self.key
+        source = (missing.container if missing is not None else written).source
+        text = data_text(self.value)
+        where = f" in {self.origin.path[0]}" if missing is None and name == "default" else ""
+        if written.source.path.startswith("--"):  # an argument of kcheck
+            assignment = f"{written.source.path}={text}"
+        elif name.startswith("-"):
+            assignment = f"{name}={text}"
+        elif source.path.endswith((".yaml", ".yml")):
+            assignment = f"{'.'.join(path) or name}: {text}"
+        elif "-" in name or isinstance(self.value, list | dict):  # a key of YAML in a text
+            assignment = f"{name}: {text}"
+        else:
+            quoted = isinstance(self.value, str) and (not self.origin.literal or written.text.startswith('"'))
+            assignment = f'{name} = "{text}"' if quoted else f"{name} = {text}"
+        return f"{'add' if path else 'set'} {assignment}{where}"
+
+
+_PARTS = frozenset({"value", "name", "repository", "registry", "tag", "newName", "newTag", "enabled"})
+"""Keys that say little without the one above them."""
+
+
+def last_key(path: tuple[str, ...]) -> str:
+    """The name of the value at a path of keys: `cidrs[0]`, `image.tag`; empty without keys."""
+    keys, index = list(path), ""
+    while keys and keys[-1].startswith("["):
+        index = keys.pop() + index
+    if not keys or keys[-1].endswith('"'):  # the place is a whole block, such as module "eks"
+        return ""
+    above = keys[-2] if len(keys) > 1 and keys[-1] in _PARTS and not keys[-2].startswith("[") else ""
+    return f"{above}.{keys[-1]}{index}" if above else f"{keys[-1]}{index}"
+
+
+class Fix(Struct, frozen=True):
+    """The changes that together fix a finding."""
+
+    safety: str
+    changes: tuple[Change, ...]
+    title: str
+
+
+class Related(Struct, frozen=True):
+    """Another place that a finding is about."""
+
+    span: Span
+    message: str
+
+
+Identity = tuple[str, str, str, str]
+"""What a finding is known by in other runs: rule, file, object, and of a file itself what is wrong with it."""
+
+_DIGITS = regex(r"\d+(?:[,._]\d+)*")
+
+
+def unnumbered(text: str) -> str:
+    """The text without its numbers."""
+    return _DIGITS.sub("#", text)
+
+
+class Finding(Struct, frozen=True):
+    """One problem at one place: `message` is the headline, `details` are sentences below it.
+
+    `anchors` are the places where a comment can suppress it. `help` is what a person must do, one instruction a line,
+    where kcheck cannot change the value. `also` are other objects with the same place or cause. `about` distinguishes
+    findings of a file itself. `parts` are the findings that were merged into it. A `small` one has a known size below
+    the thresholds of its rule: no reason to change shared values.
+    """
+
+    rule: str
+    severity: Severity
+    waste: bool
+    message: str
+    span: Span
+    related: tuple[Related, ...]
+    object: str
+    fix: Fix | None
+    help: str
+    anchors: tuple[Span, ...]
+    also: tuple[str, ...] = ()
+    about: str = ""
+    parts: tuple[Finding, ...] = ()
+    small: bool = False
+    details: tuple[str, ...] = ()
+
+    @property
+    def objects(self) -> set[str]:
+        """All objects that have it at this place."""
+        return {self.object, *self.also}
+
+    @property
+    def keys(self) -> set[tuple[str, str]]:
+        """The rule with each of its objects."""
+        return {(self.rule, name) for name in self.objects}
+
+    @property
+    def identities(self) -> frozenset[Identity]:
+        """Its identity in other runs, for each of its objects."""
+        if self.parts:
+            return frozenset().union(*(part.identities for part in self.parts))
+        path = self.span.source.path
+        return frozenset((self.rule, path, _unnumbered(name, path), unnumbered(self.about)) for name in self.objects)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes that fix it; none if it has no fix."""
+        return self.fix.changes if self.fix is not None else ()
+
+    @property
+    def key(self) -> tuple[str, int, int, str, str]:
+        """The order of reports: path, place, rule."""
+        return (self.span.source.path, self.span.start, self.span.end, self.rule, self.object)
+
+
+class Tally(Struct, frozen=True):
+    """How many findings share an identity, and how bad the worst is."""
+
+    number: int
+    worst: Severity
+
+
+def tally(severities: Iterable[tuple[Identity, Severity]]) -> dict[Identity, Tally]:
+    """The findings by their identities."""
+    result: dict[Identity, Tally] = {}
+    for identity, severity in severities:
+        before = result.get(identity, Tally(0, severity))
+        result[identity] = Tally(before.number + 1, max(severity, before.worst))
+    return result
+
+
+_AT = regex(r":\d+(?=:|$)")
+
+
+def _unnumbered(name: str, path: str) -> str:
+    """An object without the line of its file, by which some are called."""
+    return path + _AT.sub("", name[len(path) :], count=1) if name.startswith(f"{path}:") else name
+
+
+class UnknownInput(str):
+    """Why a value that a check needs is not known; `cause` is the missing input alone.
+
+    `place` is where the code asks for it, if that is known.
+    """
+
+    __slots__ = ("cause", "place")
+    cause: str
+    place: Span | None
+
+
+def unknown_input(value: Unset | Unknown) -> UnknownInput:
+    """The input that a value waits for; what kcheck brings along is no place in the user's code."""
+    reason = reason_of(value)
+    result = UnknownInput(reason)
+    result.cause = cause_of(reason)
+    origin = value.origin.outside(None) if value.origin else None
+    result.place = origin.written if origin and origin.spans else None
+    return result
+
+
+class Undecided(Struct, frozen=True):
+    """A check that could not be decided, and the inputs it waits for: `UnknownInput`s where they have a place."""
+
+    rule: str
+    object: str
+    span: Span
+    missing: tuple[str, ...]
+
+
+class Skipped(Struct, frozen=True):
+    """Something that was not read: a folder, a file, a module call, the output of another tool.
+
+    `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way. What kcheck leaves
+    out `by_choice`, such as the code of others, is no gap.
+    """
+
+    path: str
+    reason: str
+    line: int = 0
+    remedy: str = ""
+    by_choice: bool = False

@@ -1,0 +1,42 @@
+"""Unknown keys of maps, and the stand-ins for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kcheck.text.values import Unknown
+
+
+class Reference(str):
+    """A map key known only after apply, such as a subnet id; `datum` is the key itself."""
+
+    __slots__ = ("datum",)
+    datum: Unknown
+
+    @property
+    def loose(self) -> bool:
+        """Whether it may turn out to be any key, as what only the cloud knows may not."""
+        return not self.identified or (self.datum.symbol is not None and self.datum.symbol.attribute == "text")
+
+    @property
+    def identified(self) -> bool:
+        """Whether two of them are the same key."""
+        return self.datum.symbol is not None and "?" not in self.datum.symbol.attribute
+
+
+def key_of(datum: Unknown) -> Reference | None:
+    """The stand-in for an unknown map key whose identity is known; None if it is not."""
+    key = stand_in(datum)
+    return key if key.identified else None
+
+
+def stand_in(datum: Unknown) -> Reference:
+    """The stand-in for an unknown map key; without an identity it is named after its reason."""
+    symbol = datum.symbol
+    text = datum.reason.partition(" ")[0]
+    if symbol is not None and "?" not in symbol.attribute:
+        text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
+    key = Reference(f"<{text}>")
+    key.datum = datum
+    return key

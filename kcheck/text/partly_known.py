@@ -1,0 +1,99 @@
+"""Partly known values: their elements, their branches, and their names in the code."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from kcheck.text.values import Either, Known, Origin, Partial, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.text.values import Datum
+
+T = TypeVar("T")
+
+
+def possible(datum: Datum | None) -> Iterator[Datum]:
+    """Candidates of a value, or of an element of a list."""
+    if isinstance(datum, Either):
+        for branch in datum.branches:
+            yield from possible(branch)
+    elif isinstance(datum, Partial):
+        for element in datum.elements():
+            yield from possible(element)
+    elif isinstance(datum, Known) and isinstance(datum.value, tuple):
+        for item in datum.value:
+            yield from possible(item)
+    elif datum is not None:
+        yield datum
+
+
+def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Unknown:
+    """One of some values: known where they are all the same."""
+    found = list(values)
+    same = all(one.value == found[0].value for one in found)
+    return found[0] if same else Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
+
+
+def called(origin: Origin | None, otherwise: str) -> str:
+    """The name of a value in the code: the variable, else the last name it was used by."""
+    uses = [span.text.strip('"${} ') for span in (origin.spans if origin else ())]
+    names = [use for use in uses if "." in use and "\n" not in use and use.replace(".", "").isidentifier()]
+    variable = next((name for name in names if name.startswith("var.")), None)
+    return variable or (names[-1] if names else otherwise)
+
+
+def distinct(items: Iterable[Datum]) -> int | None:
+    """Number of distinct values of a list; None if two may be equal.
+
+    Those that only the cloud knows differ by what they are: `names[0]` is not `names[1]`.
+    """
+    found: list[object] = []
+    for item in items:
+        symbol = item.symbol if isinstance(item, Unknown) else None
+        if isinstance(item, Unknown) and (symbol is None or "?" in symbol.attribute):
+            return None
+        found.append(item.value if isinstance(item, Known) else symbol)
+    kinds = {type(one) for one in found}
+    is_plain = not kinds & {tuple, dict} and len(kinds) <= 1
+    return len(set(found)) if is_plain else None
+
+
+MOST_CHOICES = 16
+"""Combinations of what the parts of a value may be that are distinguished."""
+
+
+def choices(datum: Datum) -> Either | None:
+    """All candidates of a value, or of a list of choices; None if unknown."""
+    if type(datum) is Either:
+        items: tuple[Datum, ...] = (datum,)
+    else:
+        items = datum.value if isinstance(datum, Known) and isinstance(datum.value, tuple) else ()
+    first = next((item for item in items if type(item) is Either), None)
+    if first is None:
+        return None
+    found = [item.branches if type(item) is Either else (item,) for item in items]
+    known = all(isinstance(one, Known) and one.value is not None for some in found for one in some)
+    if not known or prod(map(len, found)) > MOST_CHOICES:
+        return None
+    origin = datum.origin or Origin(())
+    rows = product(*found)
+    branches = (row[0] if datum is first else Known(row, origin) for row in rows)
+    return Either(first.reason, origin, first.symbol, branches=tuple(branches))
+
+
+def wrap(value: Any, origin: Origin) -> Datum:
+    """Plain Python data as a datum whose parts all have the same origin."""
+    if isinstance(value, dict):
+        return Known({str(key): wrap(item, origin) for key, item in value.items()}, origin)
+    if isinstance(value, list | tuple):
+        return Known(tuple(wrap(item, origin) for item in value), origin)
+    if isinstance(value, float):
+        value = Fraction(repr(value))
+    if isinstance(value, Fraction) and value.denominator == 1:
+        value = int(value)
+    return Known(value, origin)

@@ -1,0 +1,58 @@
+"""Placeholders: parts of a text that envsubst, Flux, a template or a person fills in later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.text.regex import regex
+
+if TYPE_CHECKING:
+    from kcheck.text.text import Span
+
+_FORMS = regex(
+    r"\{\{[^{}]*\}\}"  # Go, Jinja
+    r"|\$\{\{?[^{}]*\}\}?|\$[A-Za-z_]\w*"  # envsubst, Flux, shells, workflows
+    r"|\$\([A-Za-z_][\w.-]*\)"  # Azure Pipelines, Tekton
+    r"|\#\{[^{}]*\}\#?|__[A-Z][A-Z0-9_]*__|@@?[A-Z][A-Z0-9_]*@@?"  # tokens that are replaced
+    r"|<[A-Za-z][^<>\n]*>"
+)
+_DEFAULT = regex(r"\$\{[A-Za-z_]\w*:?[-=]([^{}]*)\}")
+MARK = "\0"
+"""What stands for a placeholder in a masked text."""
+
+
+def first(text: str) -> str:
+    """The first placeholder of a text; empty if there is none.
+
+    A text of several words is left alone: what a shell or a program reads has such forms, too.
+    """
+    found = _FORMS.search(text)
+    if found is None:
+        return ""
+    words = found[0][:2] != "{{" and any(map(str.isspace, _FORMS.sub("", text)))
+    return "" if words else found[0]
+
+
+def with_defaults(text: str) -> str:
+    """The text with the defaults that its placeholders name: `4` for `${WORKERS:-4}`."""
+    return _DEFAULT.sub(r"\1", text) if "${" in text else text
+
+
+def reason(placeholder: str) -> str:
+    """The reason of an unknown placeholder; the same at every place."""
+    return f"`{placeholder}` is a placeholder"
+
+
+def is_encrypted(text: str) -> bool:
+    """Whether a text is what sops or ansible-vault made of a value."""
+    return text.startswith(("ENC[", "$ANSIBLE_VAULT;"))
+
+
+def encrypted(place: Span) -> str:
+    """Why an encrypted value is unknown."""
+    return f"a value of {place.source.path} is encrypted"
+
+
+def masked(text: str) -> str:
+    """The text with a mark in the place of each placeholder."""
+    return _FORMS.sub(MARK, text)

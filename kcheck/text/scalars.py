@@ -1,0 +1,210 @@
+"""Strings, numbers and booleans, converted as Terraform's type system (cty) does. Numbers are exact, never float."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from kcheck.text.data_types import SetData
+from kcheck.text.regex import regex
+
+if TYPE_CHECKING:
+    from kcheck.text.values import Origin
+
+_NUMBER = regex(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
+BITS = 512
+"""The precision of Terraform's numbers."""
+
+_EXACT = 150  # that many decimal digits survive that precision
+_LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory
+_MOST_OF_TERRAFORM = 646_456_993
+"""The largest exponent that Terraform takes (MaxExp of Go's big.Float)."""
+_SHORT = 20
+"""Digits of numbers that are read at once, without a pattern: nearly all."""
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+class _MinusZero(int):
+    """Zero with a sign, as floating-point numbers have it."""
+
+    def __str__(self) -> str:
+        return "-0"
+
+
+MINUS_ZERO = _MinusZero(0)
+
+
+def is_negative(number: int | Fraction) -> bool:
+    """Whether a number has a minus sign; zero may have one, too."""
+    return number < 0 or number is MINUS_ZERO
+
+
+class EvaluationError(ValueError):
+    """An error that Terraform itself would report; `try()` and `can()` catch it."""
+
+
+class DigitsError(EvaluationError):
+    """A number of more digits than kcheck computes with, which Terraform may take: no `try` catches it."""
+
+
+class AbsentError(EvaluationError):
+    """An object lacks an attribute. `origin` is where that would be written."""
+
+    def __init__(self, message: str, origin: Origin) -> None:
+        super().__init__(message)
+        self.origin = origin
+
+
+def kind(value: object) -> str:
+    """What HCL calls a value: null, bool, number, string, set, list, map or resource."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | Fraction):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, SetData):
+        return "set"
+    if isinstance(value, tuple):
+        return "list"
+    return "map" if isinstance(value, dict) else "resource"
+
+
+def whole(number: int | Fraction) -> int | Fraction:
+    """The number, as an int if it is whole."""
+    return int(number) if isinstance(number, Fraction) and number.denominator == 1 else number
+
+
+def rounded(number: int | Fraction, bits: int = BITS) -> int | Fraction:
+    """The number in the precision of Terraform's numbers, or in fewer bits."""
+    numerator, denominator = number.numerator, number.denominator
+    if numerator.bit_length() <= bits and not denominator & (denominator - 1):
+        return number
+    mantissa, unit = _mantissa(number, bits)
+    return whole(mantissa * unit)
+
+
+def _mantissa(number: int | Fraction, bits: int) -> tuple[int, Fraction]:
+    """The number as a product of so many bits and a power of two."""
+    unit = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - bits)
+    mantissa = round(number / unit)
+    return (mantissa, unit) if mantissa.bit_length() <= bits else (round(number / (unit * 2)), unit * 2)
+
+
+def to_string(value: object) -> str:
+    """The text of a string, number or boolean.
+
+    Raises:
+        EvaluationError: the value is null or a collection.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if value.bit_length() <= BITS else decimal(value)
+    if isinstance(value, Fraction):
+        return decimal(value)
+    raise EvaluationError(f"a string is needed, not {_article(value)}")
+
+
+def to_number(value: object) -> int | Fraction:
+    """A number, also from a decimal string.
+
+    Raises:
+        EvaluationError: it is neither.
+    """
+    if isinstance(value, str):
+        if len(value) < _SHORT and value.isdecimal() and value.isascii():
+            return int(value)
+        match = _NUMBER.fullmatch(value)
+        if match is None:
+            raise EvaluationError(f'cannot convert "{value}" to number')
+        exponent = int(match[1][:_SHORT] if match[1] else 0)
+        if exponent > _MOST_OF_TERRAFORM:
+            raise EvaluationError(f"a number is needed, not one with the exponent {exponent}")
+        if len(value) > _LARGEST or abs(exponent) > _LARGEST:
+            raise DigitsError("the number has too many digits")
+        number = whole(Fraction(value.replace(".e", "e").replace(".E", "E").removesuffix(".")))
+        return MINUS_ZERO if number == 0 and value.startswith("-") else number
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return whole(value)
+    raise EvaluationError(f"a number is needed, not {_article(value)}")
+
+
+def to_bool(value: object) -> bool:
+    """A boolean, also from a string.
+
+    Raises:
+        EvaluationError: it is neither; numbers are not, either.
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        if value in _TRUTH:
+            return _TRUTH[value]
+        raise EvaluationError(f'cannot convert "{value}" to bool; only "true" and "false" are allowed')
+    raise EvaluationError(f"a bool is needed, not {_article(value)}")
+
+
+def _article(value: object) -> str:
+    name = kind(value)
+    return name if name == "null" else f"a {name}"
+
+
+def digits(number: int | Fraction, bits: int = BITS) -> tuple[str, int]:
+    """The fewest decimal digits that identify a positive number in so many bits, and its exponent.
+
+    `("15", 1)` is 1.5, `("15", -1)` is 0.015.
+    """
+    numerator, denominator = number.numerator, number.denominator
+    scaled, rest = divmod(numerator * 10**_EXACT, denominator)
+    text = str(scaled) if rest == 0 and scaled.bit_length() < 3 * _LARGEST else ""
+    if text and len(text.rstrip("0")) <= _EXACT and bits == BITS:
+        return text.rstrip("0"), len(text) - _EXACT
+    mantissa, unit = _mantissa(number, bits)
+    value = mantissa * unit
+    inclusive = mantissa % 2 == 0
+    low, high = value - unit / 2, value + unit / 2
+    power = _power(value)
+    for count in range(1, BITS):
+        step = Fraction(10) ** (power - count)
+        below = value // step
+        down = _inside(low, below * step, inclusive)
+        up = _inside((below + 1) * step, high, inclusive)
+        if down or up:
+            nearest = round(value / step)
+            chosen = nearest if down and up else below if down else below + 1
+            text = str(chosen)
+            return text.rstrip("0"), power + len(text) - count
+    raise AssertionError(f"{bits} bits have fewer digits")
+
+
+def _inside(smaller: Fraction, larger: Fraction, inclusive: bool) -> bool:
+    return smaller < larger or (inclusive and smaller == larger)
+
+
+def _power(value: Fraction) -> int:
+    """How many digits stand before the point; zero or less for a number below 0.1."""
+    power = int((value.numerator.bit_length() - value.denominator.bit_length()) * 0.30103)
+    while Fraction(10) ** power <= value:
+        power += 1
+    while Fraction(10) ** (power - 1) > value:
+        power -= 1
+    return power
+
+
+def decimal(number: int | Fraction, bits: int = BITS) -> str:
+    """The number as Terraform prints it: decimal digits without an exponent."""
+    if number == 0:
+        return "0"
+    sign = "-" if number < 0 else ""
+    text, point = digits(-number if number < 0 else number, bits)
+    if point <= 0:
+        return f"{sign}0.{'0' * -point}{text}"
+    if point >= len(text):
+        return sign + text + "0" * (point - len(text))
+    return f"{sign}{text[:point]}.{text[point:]}"

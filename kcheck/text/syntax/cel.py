@@ -1,0 +1,319 @@
+"""CEL, the language of conditions: compile, evaluate, and tell which words of the rules an expression uses.
+
+The only module that knows cel_expr_python.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import contextmanager
+from enum import Enum
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from cel_expr_python import cel as _cel
+from cel_expr_python.ext import ext_strings
+from msgspec import Struct
+
+from kcheck.text import bundled
+from kcheck.text.files import system
+from kcheck.text.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kcheck.text.syntax.cel_tree import Node
+    from kcheck.text.syntax.cel_usage import Usage
+
+
+class Undecided(Enum):
+    """The type of UNDECIDED."""
+
+    UNDECIDED = "undecided"
+
+
+UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value that is needed is unknown
+Activation: TypeAlias = _cel.Activation
+Result: TypeAlias = object  # UNDECIDED or plain Python data
+Serialized: TypeAlias = list[Any]
+"""The syntax tree of an expression as bytes, and its usage as `cel_usage.packed` has it."""
+
+_ERROR = _cel.Type.ERROR
+_NULL = _cel.Type.NULL
+# How the texts begin: the keys they quote, which can say anything, come later.
+_UNKNOWN = ("NOT_FOUND: Key not found in map", 'UNKNOWN: No value with name "')
+_OVERFLOW = "OUT_OF_RANGE: integer overflow"  # numbers in code may have any size
+_STATUS = regex(r"^[A-Z_]+: (ERROR: <input>:-1:-1: )?| \[[A-Z_]+\]$")
+_COMPILE_ERROR = regex(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\)| expecting \{.*)?\n")
+_SYNTAX = tuple(
+    (regex(pattern), f"Syntax error: {plain}")
+    for pattern, plain in (
+        (r"recognition error at: '[\"']", "a quote is not closed"),
+        (r"recognition error at: '='? ?", "`=` is no operator; `==` compares"),
+        (r"missing '\)' at '<EOF>'", "`(` is not closed"),
+        (r"input '\)' expecting <EOF>", "`)` closes no `(`"),
+        (r"input '(and|or|not|is)'", "`and`, `or` and `not` are written `&&`, `||` and `!`"),
+        (r"input '<EOF>'", "the expression ends too early"),
+        (r"expecting <EOF>", "an operator is missing before this"),
+    )
+)
+
+
+class SyntaxProblem(ValueError):  # noqa: N818 - a problem of the rule, not of kcheck
+    """An invalid expression, place or message; the text has the error and its position.
+
+    `at` is the character of the text, None if that cannot be told.
+    """
+
+    def __init__(self, message: str, at: int | None = None) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+class ExpressionError(Exception):
+    """An error of CEL other than a missing value: a bug of the rule or of the view."""
+
+    def __init__(self, text: str, error: str) -> None:
+        self.text, self.error = text, _STATUS.sub("", error)
+        super().__init__(f"{self.error} in `{' '.join(text.split())}`")
+
+
+class Expression:
+    """A compiled expression: a program, or what a wheel has of it, which becomes one when it first runs."""
+
+    def __init__(self, text: str, variables: tuple[str, ...], compiled: _cel.Expression | Serialized) -> None:
+        self.text, self.variables = text, variables
+        self.packed_usage: list[Any] = []
+        if isinstance(compiled, list):
+            self.serialized, self.packed_usage = compiled
+        else:
+            self.program = compiled
+
+    @cached_property
+    def program(self) -> _cel.Expression:
+        """What runs."""
+        return _env(self.variables).deserialize(self.serialized)
+
+    @cached_property
+    def serialized(self) -> bytes:
+        """The syntax tree."""
+        return bytes(self.program.serialize())
+
+    @cached_property
+    def used(self) -> Usage:
+        """What it uses."""
+        from kcheck.text.syntax import cel_tree, cel_usage
+
+        if self.packed_usage:
+            return cel_usage.unpacked(self.packed_usage)
+        return cel_usage.usage(cel_tree.root(self.serialized), self.variables)
+
+
+class Hole(Struct, frozen=True):
+    """A hole of a message: the text of an expression."""
+
+    text: str
+
+
+@cache
+def _env(variables: tuple[str, ...]) -> _cel.Env:
+    types = dict.fromkeys(variables, _cel.Type.DYN)
+    extensions = [ext_strings.ExtStrings()]  # the list is part of the format
+    with _hidden("google.protobuf"):  # it works without, and would import 28 modules (20 ms) for messages nobody makes
+        return _cel.NewEnv(variables=types, extensions=extensions)
+
+
+@contextmanager
+def _hidden(name: str) -> Iterator[None]:
+    """Make a module that is not imported yet one that cannot be."""
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment] # its import fails, as documented
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+
+
+@cache
+def compile(text: str, variables: tuple[str, ...]) -> Expression:  # noqa: A001 - cel.compile, as re.compile
+    """Compile an expression over `variables`; SyntaxProblem if that fails."""
+    if stored := serialized_expressions(variables).get(text):
+        return Expression(text, variables, bundled.unpacked(stored))
+    try:
+        return Expression(text, variables, _env(variables).compile(text))
+    except RuntimeError as error:
+        what = _STATUS.sub("", str(error).partition("\n")[0])
+        at = None
+        if found := _COMPILE_ERROR.search(f"{error}\n"):
+            line = f"line {found[1]}, " if "\n" in text.strip() else ""
+            what = f"{_plain(found[3])} at {line}column {found[2]}"
+            at = sum(map(len, text.splitlines(keepends=True)[: int(found[1]) - 1])) + int(found[2]) - 1
+        raise SyntaxProblem(f"{what} of `{' '.join(text.split())}`", at) from None
+
+
+@cache
+def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
+    """The expressions of kcheck's own rules that the wheel has, by text: five times as fast as to compile them.
+
+    Those of another version of the runtime are left alone.
+    """
+    runtime, found = bundled.compiled(f"expressions/{'-'.join(variables)}") or ("", {})
+    installed = os.path.dirname(os.path.dirname(_cel.__file__))
+    return found if system.exists(os.path.join(installed, runtime)) else {}
+
+
+def serialized(expression: Expression) -> bytes:
+    """What a wheel has of an expression, the same in each build."""
+    from kcheck.text.syntax import cel_tree, cel_usage
+
+    return bundled.packed([cel_tree.stable(expression.serialized), cel_usage.packed(expression.used)])
+
+
+def _plain(error: str) -> str:
+    """What the parser says, in words for people who write rules."""
+    if not error.startswith("Syntax error: "):
+        return error
+    return next((plain for pattern, plain in _SYNTAX if pattern.search(error)), error)
+
+
+def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expression:
+    """Compile `when && problem` as one: a false half decides, also beside an unknown one."""
+    joined = f"({when}\n) && ({problem}\n)"  # a line end closes a comment
+    for text in () if joined in serialized_expressions(variables) else (when, problem):
+        if ")" in text and _mask(text)[1] < len(text):  # `a) || (b` would compile between brackets
+            compile(text, variables)
+    try:
+        return compile(joined, variables)
+    except SyntaxProblem:
+        compile(when, variables)  # the half with the problem, with its own columns
+        compile(problem, variables)
+        raise
+
+
+def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activation:
+    """The data of a subject for its expressions; a variable without data is unknown.
+
+    It must be a finite tree of exactly dict, list, str, int, float, bool and None: nothing is checked here, and
+    a cycle kills the process.
+    """
+    return _env(variables).Activation(data)
+
+
+def evaluate(expression: Expression, activation: Activation) -> Result:
+    """Plain Python data; UNDECIDED where a missing value, or too large a number, decides; ExpressionError otherwise.
+
+    The runtime gives away a reference to None with every null that it hands out, and Python ends when none is left: no
+    expression may return maps or lists with nulls in them.
+    """
+    try:
+        value = expression.program.eval(activation)
+        if value.type() == _NULL:
+            return None
+        plain: object = value.plain_value()
+    except RuntimeError as error:  # not even an error value: iteration budget, lone surrogate
+        raise ExpressionError(expression.text, str(error)) from error
+    if type(plain) is str and value.type() == _ERROR:  # an error comes as its text
+        if plain.startswith((*_UNKNOWN, _OVERFLOW)):
+            return UNDECIDED
+        raise ExpressionError(expression.text, plain)
+    return plain
+
+
+def condition(expression: Expression, activation: Activation) -> bool | None:
+    """The result of a condition, None if undecided; ExpressionError if it is not true or false."""
+    value = evaluate(expression, activation)
+    if isinstance(value, bool):
+        return value
+    if value is UNDECIDED:
+        return None
+    raise ExpressionError(expression.text, f"the result must be true or false, not {value!r}")
+
+
+def usage(expression: Expression) -> Usage:
+    """What the expression uses, read off its serialised syntax tree."""
+    return expression.used
+
+
+def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
+    """The values of a path for which a condition can hold; None if it can hold with any."""
+    from kcheck.text.syntax import cel_tree, cel_usage
+
+    return cel_usage.required_texts(cel_tree.root(expression.serialized), path)
+
+
+def tree(expression: Expression) -> Node:
+    """The syntax tree."""
+    from kcheck.text.syntax import cel_tree
+
+    return cel_tree.tree(expression.serialized)
+
+
+_TOKEN = regex(
+    r"""[bB]?(?:[rR](?:"{3}.*?"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')
+    |"{3}(?:\\.|.)*?"{3}|'{3}(?:\\.|.)*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|`[^`\n]*`
+    |//[^\n]*|\w+|\s+|.""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def masked(text: str) -> str:
+    """The text with strings and what is in brackets masked."""
+    return _mask(text)[0]
+
+
+_PARTNER = {")": "(", "]": "[", "}": "{"}
+_PLACE = regex(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z_]\w*)\s*", re.ASCII)
+
+
+def _mask(text: str, at: int = 0) -> tuple[str, int]:
+    """The text from `at` with strings and brackets masked, up to an unmatched bracket, and its position."""
+    masked, opened = "", ""
+    for found in _TOKEN.finditer(text, at):
+        piece, inside = found[0], opened
+        if piece in ('"', "'", "`"):
+            raise SyntaxProblem(f"{piece} is not closed in `{text}`")
+        if piece in _PARTNER:
+            if not opened:
+                return masked, found.start()
+            if opened[-1] != _PARTNER[piece]:
+                raise SyntaxProblem(f"{opened[-1]} is closed by {piece} in `{text}`")
+            opened = opened[:-1]
+        elif piece in ("(", "[", "{"):
+            inside = opened = opened + piece
+        quoted = inside or piece[-1] in "\"'`"
+        masked += " " * len(piece) if piece.startswith("//") else "#" * len(piece) if quoted else piece
+    if opened:
+        raise SyntaxProblem(f"{opened[-1]} is not closed in `{text}`")
+    return masked, len(text)
+
+
+@cache
+def split_place(text: str) -> tuple[str, str]:
+    """Split `<expression>.<field>` at its last dot; SyntaxProblem if it has none, or an operator outside brackets."""
+    found = _PLACE.fullmatch(_mask(text)[0]) if _mask(text)[1] == len(text) else None
+    if found is None:
+        raise SyntaxProblem(f"`{text}` is not a place: <object>.<field>, as in subnet.cidr or (a ? b : c).cidr")
+    return text[: found.start(1)].strip(), found[2]
+
+
+@cache
+def holes(message: str) -> tuple[str | Hole, ...]:
+    """Split a message into text, in which `{{` and `}}` are braces, and holes; SyntaxProblem for a lone brace."""
+    parts: list[str | Hole] = []
+    literal, at = "", 0
+    while at < len(message):
+        char = message[at]
+        if char not in "{}" or message.startswith(char * 2, at):
+            literal, at = literal + char, at + (2 if char in "{}" else 1)
+            continue
+        end = _mask(message, at + 1)[1] if char == "{" else at
+        hole = message[at + 1 : end].strip()
+        if not hole or message[end : end + 1] != "}":
+            raise SyntaxProblem(f"{char} without a match in the message `{message}`: a brace is written {char}{char}")
+        parts += [literal, Hole(hole)] if literal else [Hole(hole)]
+        literal, at = "", end + 1
+    return (*parts, literal) if literal else tuple(parts)

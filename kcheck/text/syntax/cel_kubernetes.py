@@ -1,0 +1,61 @@
+"""CEL as the API server of Kubernetes has it: optional fields, and functions of its own, beside what rules have."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from cel_expr_python import cel as _cel
+from cel_expr_python.ext import ext_optional, ext_strings
+
+from kcheck.text.syntax.cel import Expression, SyntaxProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_TYPE = _cel.Type
+_FUNCTIONS = {
+    "find": ((_TYPE.STRING, _TYPE.STRING), _TYPE.STRING),
+    "findAll": ((_TYPE.STRING, _TYPE.STRING), _TYPE.List(_TYPE.STRING)),
+    "sum": ((_TYPE.List(_TYPE.INT),), _TYPE.INT),
+    "min": ((_TYPE.List(_TYPE.INT),), _TYPE.INT),
+    "max": ((_TYPE.List(_TYPE.INT),), _TYPE.INT),
+    "asApproximateFloat": ((_TYPE.STRING,), _TYPE.DOUBLE),
+}
+"""Methods of the API server that the language itself does not have: what they take, and what they give."""
+
+VARIABLES = ("object", "oldObject", "request", "params", "variables")
+NONE: Mapping[str, Callable[..., object]] = MappingProxyType({})
+
+
+def compile(text: str, names: tuple[str, ...] = VARIABLES) -> Expression:  # noqa: A001 - as cel.compile
+    """Compile an expression of a policy.
+
+    Raises:
+        SyntaxProblem: it is none.
+    """
+    try:
+        return Expression(text, names, environment(names).compile(text))
+    except RuntimeError as error:
+        raise SyntaxProblem(f"{str(error).partition(chr(10))[0]} of `{' '.join(text.split())}`") from None
+
+
+def environment(names: tuple[str, ...], functions: Mapping[str, Callable[..., object]] = NONE) -> _cel.Env:
+    """An environment of the API server's kind; `functions` implement what only the API server has."""
+    return _environment(names, tuple(functions.items()))
+
+
+@cache
+def _environment(names: tuple[str, ...], functions: tuple[tuple[str, Callable[..., object]], ...]) -> _cel.Env:
+    declared = [
+        _cel.FunctionDecl(name, [_cel.Overload(name, result, list(takes), is_member=True)])
+        for name, (takes, result) in _FUNCTIONS.items()
+    ]
+    declared.append(_cel.FunctionDecl("quantity", [_cel.Overload("quantity", _TYPE.STRING, [_TYPE.STRING])]))
+    return _cel.NewEnv(
+        variables=dict.fromkeys(names, _TYPE.DYN),
+        extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
+        functions=declared,
+        function_impls=dict(functions),
+    )

@@ -1,0 +1,236 @@
+"""Changes to edits: the place of a value decides how it is changed. Knows no cloud."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+from kcheck.text.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
+from kcheck.text.regex import regex
+from kcheck.text.syntax.insertion import Insertion
+from kcheck.text.text import Edit, OverlapError, apply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kcheck.text.findings import Change
+    from kcheck.text.syntax.hcl import nodes
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import Data
+
+
+_YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
+"""Files that are read as YAML, templates of it too."""
+_LITERAL = regex(r"[\"]|(?:null|true|false|-?[\d.]+)$")
+"""What a literal of HCL begins with, or is."""
+_NUMBER = regex(r"(?:0|[1-9]\d*)(?:\.\d+)?")
+
+
+class EditError(Exception):
+    """A change that cannot be written, with the instruction for the user."""
+
+
+def edits(changes: Iterable[Change]) -> list[Edit]:
+    """The edits of all changes; those that insert into the same block are written together.
+
+    Raises:
+        EditError: a value stands where kcheck cannot change it.
+    """
+    result, insertions = _sorted_out(changes, {})
+    inner_first = sorted(insertions, key=lambda container: -container.start)  # where both end, the inner one goes on
+    for container in inner_first:
+        result += _added(container, insertions[container])
+    return result
+
+
+class Together:
+    """Changes that can be made together; one more costs what it touches, however many there are."""
+
+    def __init__(self) -> None:
+        self._insertions: dict[Span, Insertion] = {}
+        self._inserted: dict[Span, list[Edit]] = {}
+        self._edits: Counter[Edit] = Counter()
+        self._ranges: dict[Source, list[tuple[int, int]]] = {}
+
+    def add(self, changes: Iterable[Change]) -> None:
+        """Add changes, all or none.
+
+        Raises:
+            EditError: a value stands where kcheck cannot change it.
+            OverlapError: they want bytes that are changed already.
+        """
+        new, insertions = _sorted_out(changes, self._insertions)
+        inserted = {
+            container: _added(container, insertion)
+            for container, insertion in insertions.items()
+            if insertion != self._insertions.get(container)
+        }
+        old = [edit for container in inserted for edit in self._inserted.get(container, ())]
+        new += [edit for own in inserted.values() for edit in own]
+        self._remove(old)
+        for i, edit in enumerate(new):
+            if not self._insert(edit):
+                self._remove(new[:i])
+                for before in old:
+                    self._insert(before)
+                raise OverlapError(f"edits overlap at byte {edit.span.start}")
+        self._insertions |= insertions
+        self._inserted |= inserted
+
+    def _insert(self, edit: Edit) -> bool:
+        """Note the range of an edit; False if another edit wants some of it."""
+        ranges = self._ranges.setdefault(edit.span.source, [])
+        start, end = edit.span[1:]
+        if edit not in self._edits:
+            at = bisect_right(ranges, (start, end))
+            if (at and ranges[at - 1][1] > start) or (at < len(ranges) and ranges[at][0] < end):
+                return False
+            ranges.insert(at, (start, end))
+        self._edits[edit] += 1
+        return True
+
+    def _remove(self, edits: list[Edit]) -> None:
+        for edit in edits:
+            self._edits[edit] -= 1
+            if not self._edits[edit]:
+                del self._edits[edit]
+                ranges = self._ranges[edit.span.source]
+                del ranges[bisect_right(ranges, edit.span[1:]) - 1]
+
+
+def apply_edits(source: Source, changes: list[Edit]) -> bytes:
+    """The bytes of a source after some edits; in HCL, lines that were aligned still are.
+
+    Raises:
+        OverlapError: two different edits touch the same bytes.
+    """
+    if _is_hcl(source):
+        from kcheck.text.syntax.hcl import align
+
+        return align.apply_aligned(source.data, changes)
+    return apply(source.data, changes)
+
+
+def source_of(change: Change) -> Source:
+    """The file that a change is written to."""
+    missing = change.origin.missing
+    return missing.container.source if missing is not None else change.origin.written.source
+
+
+def is_anchored(span: Span) -> bool:
+    """Whether a place may be below an anchor of YAML that others refer to."""
+    data = span.source.data
+    return _is_yaml(span.source) and b"&" in data and b"*" in data
+
+
+def _is_hcl(source: Source) -> bool:
+    return not source.derived and source.path.endswith(HCL)
+
+
+def _is_terraform_json(source: Source) -> bool:
+    """Whether a file is Terraform in JSON; plans are not."""
+    return not source.derived and source.path.endswith((".tf.json", ".tfvars.json"))
+
+
+def _is_yaml(source: Source) -> bool:
+    """Whether a file is edited as YAML, as JSON manifests are. Plans are never edited."""
+    if source.path.endswith(".json"):
+        return not source.private and not source.derived and not source.path.endswith((*TERRAFORM, *VARIABLES))
+    return source.path.endswith(_YAML) and not source.derived
+
+
+def _sorted_out(
+    changes: Iterable[Change], before: Mapping[Span, Insertion]
+) -> tuple[list[Edit], dict[Span, Insertion]]:
+    """The edits that write over a literal, and what is inserted where, together with what was `before`."""
+    replaced: list[Edit] = []
+    insertions: dict[Span, Insertion] = {}
+    for change in changes:
+        missing = change.origin.missing
+        if missing is not None or change.append:
+            container = missing.container if missing is not None else change.origin.written
+            if container not in insertions:
+                insertions[container] = deepcopy(before[container]) if container in before else Insertion()
+            if missing is None:
+                insertions[container].append(change.value)
+            else:
+                insertions[container].add(missing.path, [change.value] if change.append else change.value)
+        elif change.origin.literal:
+            replaced.append(_replaced(change))
+        else:
+            raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
+    return replaced, insertions
+
+
+def _replaced(change: Change) -> Edit:
+    """The edit that writes another single value over a literal."""
+    span, value = change.origin.written, change.value
+    if isinstance(value, str) and _NUMBER.fullmatch(value) and _NUMBER.fullmatch(span.text):
+        return Edit(span, value)  # who wrote a number without quotes may go on so: `cpu: 4`
+    if _is_hcl(span.source) and (not isinstance(value, str) or _LITERAL.match(span.text)):
+        from kcheck.text.syntax.hcl.write import literal
+
+        return Edit(span, literal(value, span.text))
+    if isinstance(value, list | dict):
+        raise EditError(f"{change.name} is a single value: `{span.text}`")
+    if _is_yaml(span.source) or _is_hcl(span.source):  # in HCL, a part of YAML in a template
+        from kcheck.text.syntax import yaml
+        from kcheck.text.syntax.style import quotes
+
+        text = yaml.literal(value, "double" if span.source.path.endswith(".json") else quotes(span.text))
+        return Edit(span, text if span.text else f" {text}")  # `key:` without a value
+    if _is_terraform_json(span.source):
+        import json
+
+        quoted = span.text.startswith('"') and not isinstance(value, str)
+        return Edit(span, f'"{json.dumps(value)}"' if quoted else json.dumps(value, ensure_ascii=False))
+    raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")
+
+
+def _added(container: Span, insertion: Insertion) -> list[Edit]:
+    """The edits that add an insertion to a block, map or list."""
+    source = container.source
+    if _is_hcl(source):
+        from kcheck.text.syntax.hcl import nodes, write
+
+        found = _at(container)
+        if isinstance(found, nodes.Tuple):
+            return write.append(found, insertion)
+        if found is not None:
+            return write.insert(found, insertion)
+    if _is_hcl(source) or _is_yaml(source) or _is_terraform_json(source):  # in HCL, YAML in a template
+        from kcheck.text.syntax.members import edits_to_add
+
+        edits = edits_to_add(container, insertion)
+        if edits is not None:
+            return edits
+    what = ", ".join([*_names(insertion.members), *_names(insertion.items)])
+    raise EditError(f"kcheck cannot add {what} at {source.path}:{container.begin.line}")
+
+
+def _names(value: Data) -> Iterator[str]:
+    """The names of added members, with their path while it does not branch; items by name."""
+    for item in value if isinstance(value, list) else ():
+        yield str(item.get("name", "an item")) if isinstance(item, dict) else "an item"
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        below = list(_names(inner))
+        yield f"{name}.{below[0]}" if len(below) == 1 else name
+
+
+def _at(container: Span) -> nodes.Block | nodes.Tuple | None:
+    """The HCL block, object or list at a span, parsed again; None if there is none."""
+    from kcheck.text.syntax.hcl import names, nodes
+
+    outline = names.of(container.source)
+    for block in outline.blocks(container):
+        if block.span[1:] == container[1:]:
+            return block
+    entry = outline.value(container)
+    node = entry.expression if entry is not None else None
+    while node is not None:
+        if isinstance(node, nodes.Object | nodes.Tuple) and node.span[1:] == container[1:]:
+            return nodes.as_block(node) if isinstance(node, nodes.Object) else node
+        node = names.inner(node, container)
+    return None

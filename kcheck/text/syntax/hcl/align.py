@@ -1,0 +1,207 @@
+"""Align `=` and comments like `terraform fmt`, in the runs of lines that edits touch.
+
+How lines are grouped: https://github.com/hashicorp/hcl/blob/main/hclwrite/format.go (linesForFormat, formatCells).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.text.syntax.hcl.trees import tokens
+from kcheck.text.text import apply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.text.text import Edit
+
+_OPENING = frozenset({"{", "[", "(", "template_interpolation_start", "template_directive_start"})
+_CLOSING = frozenset({"}", "]", ")", "template_interpolation_end", "template_directive_end"})
+
+
+class _Line(NamedTuple):
+    """A line in up to three cells, with the blanks before the second and the third."""
+
+    lead: str
+    gap: int
+    assign: str
+    space: int
+    comment: str
+
+    @property
+    def width(self) -> int:
+        """Its characters up to the blanks before the comment."""
+        return len(self.lead) + self.gap + len(self.assign)
+
+
+def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
+    """The bytes after some edits; lines that were aligned are aligned again.
+
+    Raises:
+        OverlapError: two different edits touch the same bytes.
+    """
+    new = apply(data, edits)
+    before = _Cells(data)
+    touched: set[int] = set()
+    shift = 0
+    after: _Cells | None = None
+    for start, end, size in sorted((e.span.start, e.span.end, len(e.text.encode())) for e in dict.fromkeys(edits)):
+        first, last = before.number(start), before.number(end)
+        lines = range(first, last + 1 + (start == end))
+        if before.is_aligned(lines):
+            after = after or _Cells(new)
+            if before.has(first, "assign"):
+                after.open(after.number(start + shift))
+            begin, finish = after.number(start + shift), after.number(start + shift + size)
+            begin -= before.is_joined(first - 1)  # a line that leaves its run leaves it narrower
+            finish += before.is_joined(last)
+            touched.update(range(begin, finish + 1))
+        shift += size - (end - start)
+    return after.aligned(touched) if after else new
+
+
+def align_all(data: bytes) -> bytes:
+    """The bytes with all runs of lines aligned."""
+    cells = _Cells(data)
+    return cells.aligned(set(range(len(cells.lines))))
+
+
+class Lines:
+    """Where a comment can stand in a file."""
+
+    def __init__(self, data: bytes) -> None:
+        self._cells = _Cells(data)
+
+    def begins(self, offset: int) -> bool:
+        """Whether a line begins at a byte: not inside a heredoc, or of a comment over several lines."""
+        return self._cells.starts[self._cells.number(offset)] == offset
+
+    def is_assignment(self, offset: int) -> bool:
+        """Whether the line that holds a byte is an attribute with its whole value."""
+        return self._cells.has(self._cells.number(offset), "assign")
+
+
+class _Cells:
+    """The lines of a file as cells, computed lazily; a heredoc belongs to its first line."""
+
+    def __init__(self, data: bytes) -> None:
+        found = list(tokens(data))
+        within = sorted(_within(data, found))
+        self.lines: list[bytes] = []
+        self.starts = [0]
+        for at in (match.start() for match in re.finditer(b"\n", data)):
+            near = bisect_right(within, (at, len(data))) - 1
+            if near < 0 or within[near][1] <= at:
+                self.lines.append(data[self.starts[-1] : at])
+                self.starts.append(at + 1)
+        self.lines.append(data[self.starts[-1] :])
+        self.known: dict[int, _Line | None] = {}
+        self.marks: dict[int, list[tuple[str, int]]] = {}
+        for kind, start in found:
+            number = self.number(start)
+            self.marks.setdefault(number, []).append((kind, start - self.starts[number]))
+
+    def number(self, offset: int) -> int:
+        """The line that holds a byte, from 0."""
+        return bisect_right(self.starts, offset) - 1
+
+    def at(self, number: int) -> _Line | None:
+        """A line in its cells; None beyond the ends, and where there is nothing to align."""
+        if number not in self.known:
+            self.known[number] = self._cut(number) if 0 <= number < len(self.lines) else None
+        return self.known[number]
+
+    def _cut(self, number: int) -> _Line | None:
+        raw = self.lines[number].rstrip(b"\r")
+        equals, comment, net = -1, len(raw), 0
+        for i, (kind, at) in enumerate(self.marks.get(number, ())):
+            if kind == "=" and i and equals < 0:
+                equals, net = at, 0
+            net += (kind in _OPENING) - (kind in _CLOSING)
+            if kind == "comment" and i and not raw.startswith(b"/*", at):
+                comment = at
+        whole = equals >= 0 and not net  # an expression over several lines is not aligned
+        split = equals if whole else comment
+        lead, assign = _text(raw[:split]), _text(raw[split:comment])
+        bare_lead, bare_assign = lead.rstrip(" \t"), assign.rstrip(" \t")
+        last = assign if whole else lead
+        if not whole and comment == len(raw):
+            return None
+        gap = len(lead) - len(bare_lead) if whole else 0
+        return _Line(bare_lead, gap, bare_assign, len(last) - len(last.rstrip(" \t")), _text(raw[comment:]))
+
+    def open(self, number: int) -> None:
+        """Remove the spaces before `=` if its expression now covers several lines."""
+        marks, line = self.marks.get(number, ()), self.lines[number]
+        at = next((at for i, (kind, at) in enumerate(marks) if kind == "=" and i), None)
+        if at is not None and not self.has(number, "assign"):
+            self.lines[number] = line[:at].rstrip(b" \t") + b" " + line[at:]
+
+    def is_joined(self, number: int) -> bool:
+        """Whether a line is in a run with the next one."""
+        return any(self.has(number, cell) and self.has(number + 1, cell) for cell in ("assign", "comment"))
+
+    def is_aligned(self, numbers: Iterable[int]) -> bool:
+        """Whether the runs of some lines are as `terraform fmt` has them."""
+        return all(self.at(number) == line for number, line in self._changed(set(numbers)))
+
+    def aligned(self, numbers: set[int]) -> bytes:
+        """The bytes with the runs of some lines aligned."""
+        for number, line in self._changed(numbers):
+            text = line.lead + " " * line.gap + line.assign + " " * line.space + line.comment
+            end = b"\r" if self.lines[number].endswith(b"\r") else b""
+            self.lines[number] = text.encode("utf-8", "surrogateescape") + end
+        return b"\n".join(self.lines)
+
+    def _changed(self, numbers: set[int]) -> Iterator[tuple[int, _Line]]:
+        """The lines of the runs that some lines are in, as they should be."""
+        result: dict[int, _Line] = {}
+        for run in self._runs(numbers, "assign"):
+            width = max(len(line.lead) for _, line in run)
+            result |= {number: line._replace(gap=width - len(line.lead) + 1) for number, line in run}
+        for run in self._runs(numbers | set(result), "comment"):
+            own = [(number, result.get(number, line)) for number, line in run]
+            width = max(line.width for _, line in own)
+            result |= {number: line._replace(space=width - line.width + 1) for number, line in own}
+        yield from result.items()
+
+    def _runs(self, numbers: set[int], cell: str) -> Iterator[list[tuple[int, _Line]]]:
+        """The runs of neighbouring lines with a cell that some lines are in."""
+        done: set[int] = set()
+        for number in sorted(numbers):
+            if number in done or not self.has(number, cell):
+                continue
+            while self.has(number - 1, cell):
+                number -= 1  # noqa: PLW2901 - to the begin of the run
+            run: list[tuple[int, _Line]] = []
+            while (line := self.at(number)) and getattr(line, cell):
+                run.append((number, line))
+                number += 1  # noqa: PLW2901
+            done.update(at for at, _ in run)
+            yield run
+
+    def has(self, number: int, cell: str) -> bool:
+        """Whether a line has a cell."""
+        return bool(getattr(self.at(number), cell, ""))
+
+
+def _within(data: bytes, found: list[tuple[str, int]]) -> Iterator[tuple[int, int]]:
+    """The heredocs and the comments between marks, in which a line end ends no line."""
+    heredocs: list[int] = []
+    opened = False
+    for kind, start in found:
+        if kind == "comment" and data.startswith(b"/*", start):
+            yield start, data.find(b"*/", start)
+        elif kind in ("<<", "<<-"):
+            heredocs.append(start)
+            opened = True
+        elif kind == "heredoc_identifier" and heredocs:
+            if not opened:
+                yield heredocs.pop(), start
+            opened = False
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")

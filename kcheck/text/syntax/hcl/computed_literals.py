@@ -1,0 +1,84 @@
+"""Computed HCL values that a fix may change: a closed list of forms with a deciding literal."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kcheck.text.files.tree import HCL
+from kcheck.text.ip_ranges import parse_cidr, with_newbits
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.text import Source, Span
+
+
+class Part(NamedTuple):
+    """A literal in a computed value: its place, and its new text."""
+
+    span: Span
+    value: str | int
+
+
+def literal_to_change(span: Span, old: str, new: str) -> Part | None:
+    """The literal to change so that the expression at `span` gives `new` instead of `old`; else None.
+
+    The forms are the new bits of `cidrsubnet`, and the text at the begin or the end of a template.
+    """
+    bits = newbits(span)
+    if bits is not None:
+        network, wanted = parse_cidr(old), parse_cidr(new)
+        if network is None or wanted is None:
+            return None
+        more = bits.value - network.prefixlen + wanted.prefixlen
+        return Part(bits.span, more) if with_newbits(network, bits.value, more) == wanted else None
+    expression = _parsed(span)
+    if not isinstance(expression, nodes.Template) or not expression.quoted:
+        return None
+    first, last = expression.parts[0], expression.parts[-1]
+    if isinstance(last, nodes.Text) and old.endswith(last) and new.startswith(old[: len(old) - len(last)]):
+        return _text(span, last, new[len(old) - len(last) :])
+    if isinstance(first, nodes.Text) and old.startswith(first) and new.endswith(old[len(first) :]):
+        return _text(span, first, new[: len(new) - len(old) + len(first)])
+    return None
+
+
+class Bits(NamedTuple):
+    """The new bits of a call of `cidrsubnet`, as they are written."""
+
+    span: Span
+    value: int
+
+
+def newbits(span: Span) -> Bits | None:
+    """The literal new bits of the `cidrsubnet` call at a span; None for anything else."""
+    call = _parsed(span)
+    if not isinstance(call, nodes.Call) or call.name != "cidrsubnet" or len(call.arguments) != 3:
+        return None
+    bits = call.arguments[1]
+    if not isinstance(bits, nodes.Literal) or type(bits.value) is not int:
+        return None
+    return Bits(_moved(span, bits.span), bits.value)
+
+
+_BEFORE = "x = "
+
+
+def _parsed(span: Span) -> nodes.Expression | None:
+    """The expression at a span, on its own."""
+    if not span.source.path.endswith(HCL):
+        return None
+    from kcheck.text.syntax.hcl.parse import parse
+
+    entry = parse(Source(span.source.path, f"{_BEFORE}{span.text}\n".encode())).body.attributes.get("x")
+    return entry.expression if entry else None
+
+
+def _moved(outer: Span, inner: Span) -> Span:
+    """Where a part of an expression that was read on its own is written."""
+    begin = outer.start - len(_BEFORE)
+    return outer.source.span(begin + inner.start, begin + inner.end)
+
+
+def _text(outer: Span, text: nodes.Text, new: str) -> Part | None:
+    """The text of a template without escapes, at its place."""
+    span = _moved(outer, text.span)
+    plain = new and not any(character in new for character in '"\\$%\n')
+    return Part(span, new) if span.text == text and plain else None

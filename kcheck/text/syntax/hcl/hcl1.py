@@ -1,0 +1,114 @@
+"""HCL before Terraform 0.12: maps written as blocks, quoted names, lists around quoted lists."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcheck.text.regex import regex
+from kcheck.text.syntax.hcl import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_TOKEN = regex(
+    rb"#[^\n]*+|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|<<-?(\w+)[ \t]*\n(?:(?![ \t]*\1\b)[^\n]*\n)*+[ \t]*\1\b"
+    rb'|"(?:[^"\\$]|\\.|\$(?!\{)|\$\{(?:[^{}"]|"(?:[^"\\]|\\.)*+"|\{[^{}]*+\})*+\})*+"|[{}]',
+    re.DOTALL,
+)
+_NAME = regex(rb'"[A-Za-z_][\w-]*"')
+_NAMED = regex(rb"[A-Za-z_][\w-]*+[ \t]+$")
+_QUOTED_LIST = regex(rb'=[ \t]*\[\s*"\$\{[\w.-]+\.\*\.[\w.-]+\}"')
+"""A list in a list, which no attribute takes any more."""
+_VERSION = regex(r"(?:~>|<?=)?\s*0\.(?:\d|1[01])(?:\.\d+)*|.*<\s*0\.12(?:\.0)?")
+"""Versions of Terraform that end before 0.12."""
+_MAPS = frozenset({"tags", "vars", "triggers", "labels", "node_labels", "annotations", "match_labels", "variables"})
+"""Attributes that were written as blocks."""
+_ONLY_OLD = frozenset({"tags", "vars", "triggers"})
+"""Those of which no block exists any more: they tell how old a file is."""
+
+
+def modern(data: bytes) -> bytes | None:
+    """Old code in today's syntax, every byte in its place; None if nothing is old."""
+    result = bytearray(data)
+    opened: list[int] = []
+    for token in _TOKEN.finditer(data):
+        text = token[0]
+        if text == b"{":
+            opened.append(token.start())
+        elif text == b"}":
+            if opened:
+                opened.pop()
+        elif text.startswith(b'"') and not data[data.rfind(b"\n", 0, token.start()) + 1 : token.start()].strip(b" \t,"):
+            after = data[token.end() : token.end() + 200].lstrip(b" \t")
+            if after[:1] in (b"{", b"=") and _NAME.fullmatch(text):  # "metadata" {
+                result[token.start()] = result[token.end() - 1] = 0x20
+            elif (
+                after.startswith(b"=") and len(opened) > 1 and _NAMED.search(data, max(0, opened[-1] - 200), opened[-1])
+            ):
+                result[opened[-1] - 1] = 0x3D  # tags { "a/b" = ... }
+    return bytes(result) if result != data else None
+
+
+def is_old(files: Iterable[nodes.File]) -> bool:
+    """Whether the files of a folder are for Terraform before 0.12: by their form, or what version they require."""
+    return any(
+        file.old or _QUOTED_LIST.search(file.body.span.source.data) or any(map(_is_old, file.body.blocks))
+        for file in files
+    )
+
+
+def _is_old(block: nodes.Block) -> bool:
+    match block.type:
+        case "terraform":
+            entry = block.body.attributes.get("required_version")
+            return entry is not None and _VERSION.fullmatch(entry.value_span.text.strip('"')) is not None
+        case "variable":
+            return bool(block.body.all("default"))
+        case "resource" | "data":
+            return any(one.type in _ONLY_OLD for one in block.body.blocks)
+    return False
+
+
+def adapt(file: nodes.File) -> None:
+    """Convert old forms in a file: blocks to maps, quoted lists to lists."""
+    for block in file.body.blocks:
+        if block.type == "module":
+            _as_maps(block.body, lambda _name: True)
+        elif block.type == "variable":
+            _as_maps(block.body, lambda name: name == "default")
+        for inner in (block, *block.body.nested()):
+            _as_maps(inner.body, _MAPS.__contains__)
+            for entry in inner.body.attributes.values():
+                entry.build = partial(_flat, entry.build)
+
+
+def _as_maps(body: nodes.Body, chosen: Callable[[str], bool]) -> None:
+    """Turn blocks without labels into attributes with maps."""
+    for block in list(body.blocks):
+        if not block.labels and chosen(block.type) and block.type not in body.attributes:
+            body.blocks.remove(block)
+            value = partial(_object, block)
+            body.attributes[block.type] = nodes.Attribute(block.type, block.span, block.body.span, value)
+
+
+def _object(block: nodes.Block) -> nodes.Expression:
+    return nodes.Object(block.body.span, tuple(_entries(block)))
+
+
+def _entries(block: nodes.Block) -> Iterator[tuple[nodes.Expression, nodes.Expression]]:
+    for entry in block.body.attributes.values():
+        yield nodes.Literal(entry.span, entry.name), entry.expression
+    for inner in block.body.blocks:
+        if not inner.labels:
+            yield nodes.Literal(inner.header, inner.type), _object(inner)
+
+
+def _flat(build: Callable[[], nodes.Expression]) -> nodes.Expression:
+    """The expression with quoted lists merged into their lists."""
+    expression = build()
+    for node in nodes.walk(expression):
+        if isinstance(node, nodes.Tuple):
+            node.flat = any(isinstance(item, nodes.Template) for item in node.items)
+    return expression

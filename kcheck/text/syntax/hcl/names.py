@@ -1,0 +1,153 @@
+"""The keys of a place in HCL: blocks with labels, attributes, keys of objects, items of lists."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.values import Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.text.text import Source, Span
+
+
+def _start(part: nodes.Block | nodes.Attribute | nodes.Expression) -> int:
+    return part.span.start
+
+
+def keys(span: Span) -> tuple[str, ...]:
+    """The keys of a place, from the top of the file down; below a text of YAML also those of that."""
+    outline = of(span.source)
+    return tuple(_of_body(outline.body, span, outline))
+
+
+def member(span: Span, name: str) -> Span | None:
+    """The value of an attribute of the block that begins at a place."""
+    entry = next(
+        (b.body.attributes.get(name) for b in of(span.source).blocks(span) if b.span.start == span.start), None
+    )
+    return entry.value_span if entry is not None else None
+
+
+class Outline:
+    """The parts of a file by their places."""
+
+    def __init__(self, body: nodes.Body) -> None:
+        self.body = body
+        self._levels: dict[int, list[nodes.Block | nodes.Attribute]] = {}
+
+    def part(self, body: nodes.Body, at: int) -> nodes.Block | nodes.Attribute | None:
+        """The last part of a body that begins at or before a byte."""
+        level = self._levels.get(id(body))
+        if level is None:
+            level = self._levels[id(body)] = sorted([*body.blocks, *body.attributes.values()], key=_start)
+        near = bisect_right(level, at, key=_start) - 1
+        return level[near] if near >= 0 else None
+
+    def blocks(self, span: Span) -> Iterator[nodes.Block]:
+        """The blocks around the begin of a place, the outer ones first."""
+        found = self.part(self.body, span.start)
+        while isinstance(found, nodes.Block):
+            yield found
+            found = self.part(found.body, span.start)
+
+    def value(self, span: Span) -> nodes.Attribute | None:
+        """The attribute that holds a place in its value."""
+        body = self.body
+        for block in self.blocks(span):
+            body = block.body
+        found = self.part(body, span.start)
+        return found if isinstance(found, nodes.Attribute) and _holds(found.value_span, span) else None
+
+
+@lru_cache(maxsize=4)  # several findings of a file, and several changes, come together
+def of(source: Source) -> Outline:
+    """The outline of a file."""
+    return Outline(parse(source).body)
+
+
+def inner(expression: nodes.Expression, span: Span) -> nodes.Expression | None:
+    """The part of an expression that holds a place."""
+    parts: Iterable[nodes.Expression] = ()
+    if isinstance(expression, nodes.Object):
+        parts = _entry(expression, span) or ()
+    elif isinstance(expression, nodes.Tuple):
+        at = bisect_right(expression.items, span.start, key=_start) - 1
+        parts = expression.items[max(at, 0) : at + 1]
+    else:
+        parts = nodes.children(expression)
+    return next((part for part in parts if _holds(part.span, span)), None)
+
+
+def _entry(own: nodes.Object, span: Span) -> tuple[nodes.Expression, nodes.Expression] | None:
+    """The key and the value of an object of which one holds a place."""
+    at = bisect_right(own.entries, span.start, key=lambda entry: entry[0].span.start) - 1
+    found = own.entries[at] if at >= 0 else ()
+    return own.entries[at] if any(_holds(part.span, span) for part in found) else None
+
+
+def _of_body(own: nodes.Body, span: Span, outline: Outline) -> Iterator[str]:
+    found = outline.part(own, span.start)
+    if found is None or not _holds(found.span, span):
+        return
+    if isinstance(found, nodes.Block):
+        yield " ".join((found.type, *(f'"{label}"' for label in found.labels)))
+        yield from _named(found.body, _of_body(found.body, span, outline))
+    else:
+        yield found.name
+        yield from _of_expression(found.expression, span)
+
+
+def _named(own: nodes.Body, found: Iterator[str]) -> Iterator[str]:
+    """The keys below a block; of one with a name and a value, the value has that name."""
+    for at, key in enumerate(found):
+        entry = own.attributes.get("name") if key == "value" and not at else None
+        literal = entry.expression if entry is not None else None
+        yield str(literal.value) if isinstance(literal, nodes.Literal) else key
+
+
+def _of_expression(expression: nodes.Expression, span: Span, *, whole: bool = True) -> Iterator[str]:
+    """The keys below an attribute; items have numbers where the list is the `whole` value, not a part of it."""
+    if isinstance(expression, nodes.Object):
+        entry = _entry(expression, span)
+        if entry is not None:
+            key, value = entry
+            yield str(key.value) if isinstance(key, nodes.Literal) else key.span.text
+            yield from _of_expression(value, span)
+    elif isinstance(expression, nodes.Template | nodes.Literal) and expression.span != span:
+        yield from _of_text(expression, span)
+    elif isinstance(expression, nodes.Tuple):
+        at = bisect_right(expression.items, span.start, key=_start) - 1
+        if at >= 0 and _holds(expression.items[at].span, span):
+            if whole:
+                yield f"[{at}]"
+            yield from _of_expression(expression.items[at], span, whole=whole)
+    else:
+        found = inner(expression, span)
+        if found is not None:
+            yield from _of_expression(found, span, whole=False)
+
+
+def _of_text(text: nodes.Template | nodes.Literal, span: Span) -> Iterator[str]:
+    """Keys of a place in the YAML that a text is."""
+    from kcheck.text.syntax import names
+
+    source = text.span.source
+    if isinstance(text, nodes.Template):
+        parts = ((part, part.span) if isinstance(part, nodes.Text) else ("unknown", part.span) for part in text.parts)
+        pieces = tuple(Piece(part, place) for part, place in parts)
+    elif text.span.text.startswith("<<"):
+        begin, end = source.line_end(text.span.start) + 1, source.line_start(text.span.end - 1)
+        pieces = (Piece(source.span(begin, end).text, source.span(begin, end)),)
+    else:
+        return
+    yield from names.in_text(pieces, span)
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end

@@ -1,0 +1,260 @@
+"""The syntax tree of HCL for the evaluator: conditionals rotated, templates with their text."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.text import scalars
+from kcheck.text.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from fractions import Fraction
+
+    from kcheck.text.syntax.problem import Problem
+
+
+class Expression(Struct, eq=False):
+    """An expression; `span` covers it without the blanks around it."""
+
+    span: Span
+
+
+class Literal(Expression):
+    """A number, a boolean, null, or a quoted string without interpolation."""
+
+    value: str | int | Fraction | bool | None
+
+
+def number(span: Span, text: str) -> Expression:
+    """A number; an Invalid one of more digits than kcheck computes with."""
+    try:
+        return Literal(span, scalars.to_number(text))
+    except scalars.EvaluationError as error:
+        return Invalid(span, str(error))
+
+
+class Text(str):
+    """Text of a template between its markers; `span` is where it is written."""
+
+    __slots__ = ("span",)
+    span: Span
+
+
+class Template(Expression):
+    """A quoted string or heredoc with interpolations or directives; `quoted` tells which."""
+
+    parts: tuple[Expression | Text, ...]
+    quoted: bool
+
+    @property
+    def wraps(self) -> bool:
+        """Whether it is one interpolation alone, as in `"${x}"`, whose value it has."""
+        one = self.parts[0] if len(self.parts) == 1 and self.quoted else None
+        return isinstance(one, Expression) and not isinstance(one, TemplateIf | TemplateFor)
+
+
+class TemplateIf(Expression):
+    """`%{ if c }yes%{ else }no%{ endif }`."""
+
+    condition: Expression
+    yes: Template
+    no: Template
+
+
+class TemplateFor(Expression):
+    """`%{ for k, v in collection }body%{ endfor }`."""
+
+    key: str | None
+    name: str
+    collection: Expression
+    body: Template
+
+
+class Tuple(Expression):
+    """`[a, b]`. In a `flat` list, quoted lists contribute their items, as before Terraform 0.12."""
+
+    items: tuple[Expression, ...]
+    flat: bool = False
+
+
+class Object(Expression, eq=False):
+    """`{ key = value }`; a bare key is a Literal."""
+
+    entries: tuple[tuple[Expression, Expression], ...]
+
+
+class Variable(Expression, eq=False):
+    """The first name of a reference: `var`, `local`, `azurerm_subnet`, a loop variable."""
+
+    name: str
+
+
+class GetAttr(Expression):
+    """`target.name`."""
+
+    target: Expression
+    name: str
+
+
+class Index(Expression):
+    """`target[key]`, or the legacy `target.0`."""
+
+    target: Expression
+    key: Expression
+
+
+class Splat(Expression):
+    """`target[*].rest` or `target.*.rest`; `each` is the rest, applied to an Element."""
+
+    target: Expression
+    each: Expression
+
+
+class Element(Expression):
+    """The current element inside a splat."""
+
+
+class Call(Expression):
+    """`name(arguments...)`; `spread` tells of the three dots."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    spread: bool
+
+
+class Conditional(Expression):
+    """`condition ? yes : no`."""
+
+    condition: Expression
+    yes: Expression
+    no: Expression
+
+
+class Operation(Expression):
+    """`left operator right`, or `operator right` where left is None."""
+
+    operator: str
+    left: Expression | None
+    right: Expression
+
+
+class For(Expression):
+    """`[for k, v in collection : value if condition]` or, with a `result_key`, the object form."""
+
+    key: str | None
+    name: str
+    collection: Expression
+    result_key: Expression | None
+    value: Expression
+    grouped: bool
+    condition: Expression | None
+
+
+class Invalid(Expression):
+    """An expression that could not be read."""
+
+    reason: str
+
+
+class Attribute(Struct, dict=True):
+    """One `name = expression` of a body. The expression is built when it is asked for."""
+
+    name: str
+    span: Span
+    value_span: Span
+    build: Callable[[], Expression]
+
+    @cached_property
+    def expression(self) -> Expression:
+        """The expression on the right."""
+        expression = self.build()
+        self.build = partial(_itself, expression)  # what it was built from is of no use any more
+        return expression
+
+
+class Block(Struct):
+    """`type "label" { body }`. `header` is the span up to, not including, the opening brace.
+
+    Where what is in it would be written `below` further keys, those are not there yet.
+    """
+
+    type: str
+    labels: tuple[str, ...]
+    body: Body
+    span: Span
+    header: Span
+    below: tuple[str, ...] = ()
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and all expressions in it."""
+    yield expression
+    for child in children(expression):
+        yield from walk(child)
+
+
+def children(expression: Expression) -> Iterator[Expression]:
+    """The expressions that an expression is made of."""
+    for name in expression.__struct_fields__:
+        yield from _inside(getattr(expression, name))
+
+
+def is_choice(condition: Expression) -> bool:
+    """Whether a condition depends on an input of the code, not on one of several objects."""
+    names = {node.name for node in walk(condition) if isinstance(node, Variable)}
+    return not names.isdisjoint({"var", "local", "terraform"})
+
+
+def _inside(value: object) -> Iterator[Expression]:
+    if isinstance(value, Expression):
+        yield value
+    elif isinstance(value, tuple) and not isinstance(value, Span):
+        for item in value:
+            yield from _inside(item)
+
+
+def _itself(expression: Expression) -> Expression:
+    return expression
+
+
+def as_block(node: Object) -> Block:
+    """An object as a block without type, to be added to in the same way."""
+    entries = {
+        key.span.text: Attribute(
+            key.span.text, key.span.source.span(key.span.start, value.span.end), value.span, partial(_itself, value)
+        )
+        for key, value in node.entries
+    }
+    return Block("", (), Body(node.span, entries), node.span, node.span)
+
+
+class Body(Struct):
+    """The body of a block or file. `span` reaches from brace to brace, or over the file."""
+
+    span: Span
+    attributes: dict[str, Attribute] = {}
+    blocks: list[Block] = []
+
+    def all(self, block_type: str) -> list[Block]:
+        """The nested blocks of one type, in order."""
+        return [block for block in self.blocks if block.type == block_type]
+
+    def nested(self) -> Iterator[Block]:
+        """All blocks inside, each before those inside it."""
+        stack = [self]
+        while stack:
+            for block in stack.pop().blocks:
+                yield block
+                stack.append(block.body)
+
+
+class File(Struct, frozen=True):
+    """A parsed file. `problems` has the pieces missing from `body`; `old` those only 0.11 can read."""
+
+    body: Body
+    problems: tuple[Problem, ...]
+    old: bool = False

@@ -1,0 +1,440 @@
+"""Parse HCL with tree-sitter. Broken pieces are cut out; the intact blocks of the file remain."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.text.regex import regex
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.broken import explain, too_long
+from kcheck.text.syntax.hcl.hcl1 import modern
+from kcheck.text.syntax.hcl.scan import without_blanks
+from kcheck.text.syntax.hcl.template import EscapeError, Gap, Kind, decoded, markers, strips, unescape
+from kcheck.text.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import BOM, Source, Span
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_DEPTH, MAX_PROBLEMS = 60, 100
+"""Nesting of expressions beyond which kcheck gives up; people stay far below."""
+
+_NUMBER = regex(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_PIECE = regex(rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\{|[ \t]+[\"A-Za-z_]))", re.MULTILINE)
+
+
+def parse(source: Source) -> nodes.File:
+    """Parse a `.tf` or `.tfvars` file. Never raises: syntax errors become problems."""
+    source.syntax = "hcl"
+    try:
+        source.data.decode()
+    except UnicodeDecodeError as error:
+        span = source.span(error.start, error.end)
+        return nodes.File(nodes.Body(source.span(0, len(source.data))), (Problem("not UTF-8 text", span),))
+    body, long = nodes.Body(source.span(0, len(source.data))), too_long(source)
+    if long:
+        return nodes.File(body, long)
+    root = parsed(source.data)
+    reader = _Reader(source, 0)
+    if not root.has_error:
+        reader.fill(body, body_of(root))
+        return nodes.File(body, tuple(reader.problems))
+    return nodes.File(body, *_pieces(source, body))
+
+
+_OPENING, _CLOSING = b"x = <<KCHECK_TEMPLATE\n", b"\nKCHECK_TEMPLATE\n"
+
+
+def parse_template(span: Span) -> nodes.Template | Problem:
+    """Read a file, or a part of one, as a template such as `templatefile` takes."""
+    source, data = span.source, span.source.data[span.start : span.end]
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return Problem("not UTF-8 text", source.span(span.start + error.start, span.start + error.end))
+    root = parsed(_OPENING + data + _CLOSING)
+    if root.has_error:
+        return Problem("the template cannot be read", span)
+    node = root
+    while node.type != "heredoc_template":
+        node = next(child for child in node.children if child.type not in ("identifier", "=", "comment"))
+    start = len(_OPENING)
+    reader = _Reader(source, span.start - start)
+    try:
+        texts = reader.texts(node.children, start, start + len(data), "file")
+        return nodes.Template(span, reader.parts(node.children, start, texts, 0), quoted=False)
+    except (_TooDeepError, RecursionError):
+        return Problem("the template is nested too deeply", span)
+    except EscapeError as error:
+        return Problem(str(error), span)
+
+
+def parse_expression(text: str, place: Span) -> nodes.Expression:
+    """Parse the text of an expression; all its parts have the place `place`."""
+    begin = "\n" * (place.begin.line - 1)
+    source = Source(place.source.path, f"{begin}x = {text}\n".encode(), derived=True)
+    entry = parse(source).body.attributes.get("x")
+    return entry.expression if entry else nodes.Invalid(place, f"`{text}` is not an expression")
+
+
+def _pieces(source: Source, body: nodes.Body) -> tuple[tuple[Problem, ...], bool]:
+    """Parse the file in pieces, split where a line begins like a block or an attribute.
+
+    One error makes tree-sitter swallow the rest of a file; the pieces before and after it are healthy. Also tells
+    whether some were written for Terraform before 0.12.
+    """
+    data = source.data
+    start = len(BOM) if data.startswith(BOM) else 0
+    cuts = sorted({start, *(match.start() for match in _PIECE.finditer(data)), len(data)})
+    problems: list[Problem] = []
+    old = False
+    for begin, end in itertools.pairwise(cuts):
+        piece = data[begin:end]
+        root = parsed(piece)
+        rewritten = modern(piece) if root.has_error else None
+        if rewritten is not None:
+            again = parsed(rewritten)
+            root, old = (root, old) if again.has_error else (again, True)
+        if root.has_error:
+            problems.append(explain(source, begin, piece, root))
+            if len(problems) > MAX_PROBLEMS:
+                return (*problems, Problem("the rest of this file is not read", source.span(end, end))), old
+        else:
+            reader = _Reader(source, begin)
+            reader.fill(body, body_of(root))
+            problems += reader.problems
+    return tuple(problems), old
+
+
+class _TooDeepError(Exception):
+    pass
+
+
+class _Reader:
+    """Turns tree-sitter's nodes of one piece, which starts at `base`, into ours."""
+
+    def __init__(self, source: Source, base: int) -> None:
+        self.source = source
+        self.base = base
+        self.problems: list[Problem] = []
+
+    def span(self, node: Node) -> Span:
+        return Span(self.source, self.base + node.start_byte, self.base + node.end_byte)
+
+    def between(self, start: int, end: int) -> str:
+        return self.source.data[self.base + start : self.base + end].decode()
+
+    def text(self, node: Node) -> str:
+        return self.between(node.start_byte, node.end_byte)
+
+    # --- bodies
+
+    def fill(self, body: nodes.Body, node: Node | None, depth: int = 0) -> None:
+        """Add the attributes and blocks of a `body` node."""
+        if node is None:
+            return
+        row = -1
+        for child in node.children:
+            if child.type == "comment":
+                continue
+            if child.start_point.row == row:  # the grammar takes it, Terraform does not
+                self.problems.append(Problem("a line break is missing before this", self.span(child)))
+                continue
+            row = child.end_point.row
+            if child.type == "attribute":
+                entry = self.attribute(child)
+                body.attributes.setdefault(entry.name, entry)
+            elif child.type == "block" and depth < MAX_DEPTH:
+                body.blocks.append(self.block(child, depth))
+
+    def attribute(self, node: Node) -> nodes.Attribute:
+        parts = [child for child in node.children if child.type != "comment"]
+        value = parts[2]
+        return nodes.Attribute(self.text(parts[0]), self.span(node), self.span(value), lambda: self.expression(value))
+
+    def block(self, node: Node, depth: int) -> nodes.Block:
+        labels: list[str] = []
+        kind, inner, opening, closing = "", None, node, node
+        for child in node.children:
+            if child.type == "identifier":
+                if kind:
+                    labels.append(self.text(child))
+                kind = kind or self.text(child)
+            elif child.type == "string_lit":
+                labels.append(self.label(child))
+            elif child.type == "body":
+                inner = child
+            elif child.type == "block_start":
+                opening = child
+            elif child.type == "block_end":
+                closing = child
+        span = self.span(node)
+        body = nodes.Body(Span(self.source, self.base + opening.start_byte, self.base + closing.end_byte))
+        self.fill(body, inner, depth + 1)
+        header = Span(
+            self.source, span.start, self.base + without_blanks(self.source.data, self.base, opening.start_byte)
+        )
+        return nodes.Block(kind, tuple(labels), body, span, header)
+
+    # --- expressions
+
+    def expression(self, node: Node) -> nodes.Expression:
+        """Build the expression below `node`; an Invalid one if it is nested too deeply."""
+        try:
+            return self.build(node, 0)
+        except (_TooDeepError, RecursionError):
+            return nodes.Invalid(self.span(node), "the expression is nested too deeply")
+        except EscapeError as error:
+            return nodes.Invalid(self.span(node), str(error))
+
+    def build(self, node: Node, depth: int) -> nodes.Expression:
+        return self.chain([child for child in node.children if child.type != "comment"], depth)
+
+    def chain(self, parts: list[Node], depth: int) -> nodes.Expression:
+        """A primary expression and the steps after it, which are siblings in tree-sitter's tree."""
+        if depth > MAX_DEPTH:
+            raise _TooDeepError
+        at = 1
+        if parts[0].type == "(":
+            result = self.build(parts[1], depth + 1)
+            at = 3
+        else:
+            result = self.primary(parts[0], depth + 1)
+        return self.steps(result, parts[at:], depth)
+
+    def steps(self, target: nodes.Expression, parts: list[Node], depth: int) -> nodes.Expression:
+        if depth > MAX_DEPTH:
+            raise _TooDeepError
+        for at, part in enumerate(parts):
+            span = Span(self.source, target.span.start, self.base + part.end_byte)
+            if part.type == "get_attr":
+                target = nodes.GetAttr(span, target, self.text(part.children[-1]))
+            elif part.type == "index":
+                step = part.children[0]
+                if step.type == "legacy_index":
+                    if at and is_legacy(parts[at - 1]):
+                        return nodes.Invalid(span, "`.0.0` is not allowed; `[0][0]` is")
+                    digits = self.text(step).lstrip(". ")
+                    key = nodes.number(self.span(step), digits)
+                else:
+                    inner = next(child for child in step.children if child.type == "expression")
+                    key = self.build(inner, depth + 1)
+                target = nodes.Index(span, target, key)
+            elif part.type == "splat":
+                step = part.children[0]
+                if step.type == "full_splat":  # `[*]` covers all that follows
+                    return self.splat(target, step, [*step.children[1:], *parts[at + 1 :]], depth)
+                # `.*` covers `.a` and `.0`: an index behind them takes from the list
+                inside = step.children[1:]
+                count = next((i for i, p in enumerate(inside) if not is_dotted(p)), len(inside))
+                target = self.steps(self.splat(target, step, inside[:count], depth), inside[count:], depth)
+                following = parts[at + 1].children[0].type if parts[at + 1 :] else ""
+                if count == len(inside) and following == "attr_splat":
+                    return nodes.Invalid(target.span, "a `.*` cannot stand inside another one; `[*]` can")
+        return target
+
+    def splat(self, target: nodes.Expression, marker: Node, inside: list[Node], depth: int) -> nodes.Expression:
+        """A splat with the steps that it applies to each element."""
+        each = self.steps(nodes.Element(self.span(marker)), inside, depth + 1)
+        end = self.base + (inside[-1] if inside else marker).end_byte
+        return nodes.Splat(Span(self.source, target.span.start, end), target, each)
+
+    def primary(self, node: Node, depth: int) -> nodes.Expression:
+        if depth > MAX_DEPTH:
+            raise _TooDeepError
+        builder = getattr(self, f"_{node.type}", None)
+        if builder is None:
+            return nodes.Invalid(self.span(node), f"kcheck does not read `{node.type}`")
+        result: nodes.Expression = builder(node, depth)
+        return result
+
+    def _expression(self, node: Node, depth: int) -> nodes.Expression:
+        return self.build(node, depth)
+
+    def _variable_expr(self, node: Node, _depth: int) -> nodes.Expression:
+        return nodes.Variable(self.span(node), self.text(node))
+
+    def _literal_value(self, node: Node, _depth: int) -> nodes.Expression:
+        child = node.children[0]
+        text = self.text(child)
+        value: str | bool | None
+        if child.type == "string_lit":
+            value = self.quoted(child)
+        elif child.type == "numeric_lit":
+            if not _NUMBER.fullmatch(text):
+                return nodes.Invalid(self.span(node), f"`{text}` is not a number")
+            return nodes.number(self.span(node), text)
+        elif child.type == "bool_lit":
+            value = text == "true"
+        else:
+            value = None
+        return nodes.Literal(self.span(node), value)
+
+    def _collection_value(self, node: Node, depth: int) -> nodes.Expression:
+        child = node.children[0]
+        if child.type == "tuple":
+            items = tuple(self.build(item, depth) for item in child.children if item.type == "expression")
+            return nodes.Tuple(self.span(node), items)
+        entries = []
+        for item in child.children:
+            if item.type == "object_elem":
+                sides = [part for part in item.children if part.type == "expression"]
+                entries.append((self.object_key(sides[0], depth), self.build(sides[1], depth)))
+        return nodes.Object(self.span(node), tuple(entries))
+
+    def object_key(self, node: Node, depth: int) -> nodes.Expression:
+        key = self.build(node, depth)
+        written = node.children[0].type
+        if isinstance(key, nodes.Variable) and written == "variable_expr":
+            return nodes.Literal(key.span, key.name)
+        if isinstance(key, nodes.Literal) and written == "literal_value" and isinstance(key.value, bool | None):
+            return nodes.Literal(key.span, self.text(node))  # `null`, `true` and `false` are names here
+        return key
+
+    def _function_call(self, node: Node, depth: int) -> nodes.Expression:
+        arguments: tuple[nodes.Expression, ...] = ()
+        spread = False
+        for child in node.children:
+            if child.type == "function_arguments":
+                inner = child.children
+                arguments = tuple(self.build(item, depth) for item in inner if item.type == "expression")
+                spread = any(item.type == "ellipsis" for item in inner)
+        return nodes.Call(self.span(node), self.text(node.children[0]), arguments, spread)
+
+    def _conditional(self, node: Node, depth: int) -> nodes.Expression:
+        """`a ? b : c ? d : e`: tree-sitter-hcl nests to the left, HCL to the right; rotate."""
+        branches: list[tuple[Node, Node]] = []
+        parts = [child for child in node.children if child.type == "expression"]
+        last = parts[2]
+        while True:
+            first = [child for child in parts[0].children if child.type != "comment"]
+            if first[0].type != "conditional":
+                branches.append((parts[0], parts[1]))
+                break
+            inner = [child for child in first[0].children if child.type == "expression"]
+            # ((a ? b : c) ? d : e): what stands before the second `?` is c, not the whole conditional
+            branches.append((inner[2], parts[1]))
+            parts = inner
+        end = self.base + last.end_byte
+        result = self.build(last, depth)
+        for condition, yes in branches:
+            span = Span(self.source, self.base + condition.start_byte, end)
+            result = nodes.Conditional(span, self.build(condition, depth), self.build(yes, depth), result)
+        return result
+
+    def _operation(self, node: Node, depth: int) -> nodes.Expression:
+        child = node.children[0]
+        parts = [part for part in child.children if part.type != "comment"]
+        if child.type == "unary_operation":
+            return nodes.Operation(self.span(node), self.text(parts[0]), None, self.chain(parts[1:], depth))
+        at = next(i for i, part in enumerate(parts) if i and not part.is_named and part.type not in "()")
+        left, right = self.chain(parts[:at], depth), self.chain(parts[at + 1 :], depth)
+        return nodes.Operation(self.span(node), self.text(parts[at]), left, right)
+
+    def _for_expr(self, node: Node, depth: int) -> nodes.Expression:
+        child = node.children[0]
+        intro = next(part for part in child.children if part.type == "for_intro")
+        names = [self.text(part) for part in intro.children if part.type == "identifier"]
+        collection = next(part for part in intro.children if part.type == "expression")
+        values = [self.build(part, depth) for part in child.children if part.type == "expression"]
+        condition = None
+        for part in child.children:
+            if part.type == "for_cond":
+                condition = self.build(next(p for p in part.children if p.type == "expression"), depth)
+        return nodes.For(
+            span=self.span(node),
+            key=names[0] if len(names) > 1 else None,
+            name=names[-1],
+            collection=self.build(collection, depth),
+            result_key=values[0] if child.type == "for_object_expr" else None,
+            value=values[-1],
+            grouped=any(part.type == "ellipsis" for part in child.children),
+            condition=condition,
+        )
+
+    # --- templates: the text is what lies in the gaps between interpolations
+
+    def label(self, node: Node) -> str:
+        try:
+            return self.quoted(node)
+        except EscapeError:
+            return self.text(node).strip('"')
+
+    def quoted(self, node: Node) -> str:
+        start, end = node.children[0], node.children[-1]
+        return unescape(self.between(start.end_byte, end.start_byte))
+
+    def _template_expr(self, node: Node, depth: int) -> nodes.Expression:
+        child = node.children[0]
+        span = self.span(node)
+        if child.type == "quoted_template":
+            first, last = child.children[0], child.children[-1]
+            texts = self.texts(child.children, first.end_byte, last.start_byte, "quoted")
+            parts = self.parts(child.children, first.end_byte, texts, depth)
+            return nodes.Template(span, parts, quoted=True)
+        name = next(part for part in child.children if part.type == "heredoc_identifier")
+        last = child.children[-1]
+        start = self.source.data.find(b"\n", self.base + name.end_byte) + 1 - self.base
+        end = self.source.data.rfind(b"\n", 0, self.base + last.start_byte) + 1 - self.base
+        inner = [part for part in child.children if part.start_byte >= start and part.end_byte <= end]
+        kind: Kind = "flush" if self.text(child.children[0]) == "<<-" else "heredoc"
+        texts = self.texts(inner, start, max(start, end), kind)
+        return nodes.Template(span, self.parts(inner, start, texts, depth), quoted=False)
+
+    def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, nodes.Text]:
+        """The text of every gap between markers, by the offset at which the gap begins."""
+        gaps: list[Gap] = []
+        at, left = start, False
+        for marker in markers(children):
+            gaps.append(Gap(at, self.between(at, marker.start_byte), left, strips(marker, 1)))
+            at, left = marker.end_byte, strips(marker, -2)
+        gaps.append(Gap(at, self.between(at, end), left, right=False))
+        ends = [marker.start_byte for marker in markers(children)] + [end]
+        result = {}
+        for (begin, text), stop in zip(decoded(gaps, kind).items(), ends, strict=True):
+            result[begin] = nodes.Text(text)
+            result[begin].span = Span(self.source, self.base + begin, self.base + stop)
+        return result
+
+    def parts(
+        self, children: list[Node], start: int, texts: dict[int, nodes.Text], depth: int
+    ) -> tuple[nodes.Expression | nodes.Text, ...]:
+        """Expressions and the text before, between and behind them."""
+        result: list[nodes.Expression | nodes.Text] = [texts[start]]
+        for child in children:
+            if child.type == "template_interpolation":
+                inner = next((part for part in child.children if part.type == "expression"), None)
+                result.append(self.build(inner, depth + 1) if inner else nodes.Invalid(self.span(child), "empty `${}`"))
+            elif child.type == "template_directive":
+                result.append(self.directive(child.children[0], texts, depth + 1))
+            else:
+                continue
+            result.append(texts[child.end_byte])
+        return tuple(part for part in result if part != "")
+
+    def directive(self, node: Node, texts: dict[int, nodes.Text], depth: int) -> nodes.Expression:
+        if depth > MAX_DEPTH:
+            raise _TooDeepError
+        children = node.children
+        intro, close = children[0], children[-1]
+        middle = next((i for i, part in enumerate(children) if part.type == "template_else_intro"), None)
+        inner = next(part for part in intro.children if part.type == "expression")
+
+        def body(first: Node, inside: list[Node], last: Node) -> nodes.Template:
+            span = Span(self.source, self.base + first.end_byte, self.base + last.start_byte)
+            return nodes.Template(span, self.parts(inside, first.end_byte, texts, depth), quoted=True)
+
+        if node.type == "template_if":
+            stop = children[middle] if middle is not None else close
+            yes = body(intro, children[1 : middle or -1], stop)
+            empty = nodes.Template(self.span(close), (), quoted=True)
+            no = body(children[middle], children[middle + 1 : -1], close) if middle is not None else empty
+            return nodes.TemplateIf(self.span(node), self.build(inner, depth), yes, no)
+        names = [self.text(part) for part in intro.children if part.type == "identifier"]
+        key = names[0] if len(names) > 1 else None
+        return nodes.TemplateFor(
+            self.span(node), key, names[-1], self.build(inner, depth), body(intro, children[1:-1], close)
+        )

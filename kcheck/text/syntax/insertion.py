@@ -1,0 +1,78 @@
+"""Insertions of a fix in any language, and the siblings they go after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.text.path_steps import Item
+from kcheck.text.regex import regex
+from kcheck.text.text import leading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.text.values import Data
+
+_WORD = regex(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+
+
+class Insertion(Struct):
+    """An insertion into a block, map or list: new members and items."""
+
+    members: dict[str, Data] = {}
+    items: list[Data] = []
+
+    def add(self, path: tuple[str, ...], value: Data) -> None:
+        """Add what is below a path; additions of several fixes to one place are merged."""
+        inner: Data = value
+        for name in reversed(path):
+            if isinstance(name, Item):
+                inner = [{"name": str(name), **(inner if isinstance(inner, dict) else {})}]
+            else:
+                inner = {name: inner}
+        if isinstance(inner, dict):
+            _join(self.members, inner)
+        elif isinstance(inner, list):
+            for item in inner:
+                self.append(item)
+
+    def append(self, item: Data) -> None:
+        """Add an item to a list, once."""
+        if item not in self.items:
+            self.items.append(item)
+
+
+def _join(into: dict[str, Data], more: dict[str, Data]) -> None:
+    for name, value in more.items():
+        old = into.get(name)
+        if isinstance(old, dict) and isinstance(value, dict):
+            _join(old, value)
+        elif isinstance(old, list) and isinstance(value, list):
+            old += [item for item in value if item not in old]
+        else:
+            into[name] = value
+
+
+def sibling(name: str, others: Iterable[str]) -> str | None:
+    """The last name that shares the most first and last words, or any two; else None.
+
+    `max_size` goes behind `min_size`, `imagePullPolicy` behind `image`, `one_nat_gateway_per_az` behind
+    `single_nat_gateway`.
+    """
+    own = _words(name)
+    best, most = None, 0
+    for other in others:
+        words = _words(other)
+        shared = leading(own, words)
+        shared += leading(own[shared:][::-1], words[shared:][::-1])
+        among = len(set(own) & set(words))
+        shared = max(shared, among if among > 1 else 0)
+        if shared >= max(most, 1):
+            best, most = other, shared
+    return best
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name)]

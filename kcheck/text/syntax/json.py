@@ -1,0 +1,228 @@
+"""JSON with the byte spans of its values."""
+
+from __future__ import annotations
+
+import re
+from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
+
+from kcheck.text.regex import regex
+from kcheck.text.scalars import EvaluationError, to_number
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import BOM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from fractions import Fraction
+
+    from kcheck.text.text import Source, Span
+
+MAX_DEPTH = 200
+
+_BLANK = regex(r"[ \t\r\n]*")
+_NUMBER = regex(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_CONSTANTS = {"true": True, "false": False, "null": None}
+_DECODER = JSONDecoder()
+
+
+class Member(NamedTuple):
+    """One `"key": value` of an object; `key` covers the quoted key."""
+
+    key: Span
+    value: Node
+
+
+class Node(Struct, eq=False):
+    """A value: a dict of Members, a list of Nodes, a string, a number, a boolean or None."""
+
+    value: str | int | Fraction | list[Node] | dict[str, Member] | None
+    span: Span
+
+
+class _NotJsonError(Exception):
+    """The error, and the index of its character."""
+
+
+def parse(source: Source) -> Node | Problem:
+    """Read a file of one JSON value; of several equal keys the last one counts."""
+    source.syntax = source.syntax or "json"
+    try:
+        text = source.data.decode()
+    except UnicodeDecodeError as error:
+        return Problem("not UTF-8 text", source.span(error.start, error.end))
+    reader = _Reader(source, text, 0)
+    try:
+        node = reader.whole()
+    except _NotJsonError as error:
+        message, at = error.args
+        return Problem(f"not JSON: {message}", reader.span(at, min(at + 1, len(text))))
+    return node
+
+
+def key_of(span: Span) -> tuple[str, ...]:
+    """The key of a value in a file too large to parse again; empty for list items."""
+    before = span.source.data[max(0, span.start - _LONGEST_KEY) : span.start].decode("utf-8", "replace")
+    match = _KEY.search(before)
+    return (match[1],) if match else ()
+
+
+_LONGEST_KEY = 200
+_KEY = regex(r'"([^"\\]*)"\s*:\s*$')
+
+
+def _blank(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
+
+
+class _Reader:
+    """Reads text that begins at a byte of the source."""
+
+    def __init__(self, source: Source, text: str, base: int) -> None:
+        self.source = source
+        self.text = text
+        self.base = base
+        self.ascii = text.isascii()
+
+    def span(self, start: int, end: int) -> Span:
+        if self.ascii:
+            return self.source.span(self.base + start, self.base + end)
+        first = self.base + len(self.text[:start].encode())
+        return self.source.span(first, first + len(self.text[start:end].encode()))
+
+    def whole(self) -> Node:
+        node, end = self.value(len(BOM.decode()) if self.text.startswith("\ufeff") else 0, 0)
+        end = self.blank(end)
+        if end < len(self.text):
+            raise _NotJsonError("unexpected text after the value", end)
+        return node
+
+    def blank(self, at: int) -> int:
+        return _blank(self.text, at)
+
+    def value(self, at: int, depth: int) -> tuple[Node, int]:
+        at = self.blank(at)
+        first = self.text[at : at + 1]
+        if depth > MAX_DEPTH:
+            raise _NotJsonError("nested too deeply", at)
+        if first == '"':
+            content, end = self.string(at)
+            return Node(content, self.span(at, end)), end
+        if first == "{":
+            return self.object(at, depth)
+        if first == "[":
+            return self.array(at, depth)
+        for word, constant in _CONSTANTS.items():
+            if self.text.startswith(word, at):
+                return Node(constant, self.span(at, at + len(word))), at + len(word)
+        match = _NUMBER.match(self.text, at)
+        if match is None:
+            raise _NotJsonError("a value is missing", at)
+        try:
+            number = to_number(match[0])
+        except EvaluationError as error:
+            raise _NotJsonError(str(error), at) from error
+        return Node(number, self.span(at, match.end())), match.end()
+
+    def string(self, at: int) -> tuple[str, int]:
+        try:
+            found: tuple[str, int] = scanstring(self.text, at + 1, True)
+        except ValueError as error:
+            raise _NotJsonError("this string is not closed, or has an invalid character", at) from error
+        return found
+
+    def object(self, start: int, depth: int) -> tuple[Node, int]:
+        members: dict[str, Member] = {}
+        at = self.blank(start + 1)
+        while self.text[at : at + 1] != "}":
+            if self.text[at : at + 1] != '"':
+                raise _NotJsonError("a key in quotes is missing", at)
+            key, end = self.string(at)
+            colon = self.blank(end)
+            if self.text[colon : colon + 1] != ":":
+                raise _NotJsonError("`:` is missing", colon)
+            node, after = self.value(colon + 1, depth + 1)
+            members[key] = Member(self.span(at, end), node)
+            at = self.next(after, "}")
+        return Node(members, self.span(start, at + 1)), at + 1
+
+    def array(self, start: int, depth: int) -> tuple[Node, int]:
+        items = []
+        at = self.blank(start + 1)
+        while self.text[at : at + 1] != "]":
+            node, after = self.value(at, depth + 1)
+            items.append(node)
+            at = self.next(after, "]")
+        return Node(items, self.span(start, at + 1)), at + 1
+
+    def next(self, at: int, closing: str) -> int:
+        """Where the next member begins, or the closing bracket stands."""
+        at = self.blank(at)
+        if self.text[at : at + 1] == ",":
+            at = self.blank(at + 1)
+            if self.text[at : at + 1] == closing:
+                raise _NotJsonError("a value is missing after `,`", at)
+        elif self.text[at : at + 1] != closing:
+            raise _NotJsonError(f"`,` or `{closing}` is missing", at)
+        return at
+
+
+def members(text: str, start: int) -> Iterator[tuple[str, int]]:
+    """The keys of the object at an index of a file's text, and where their values begin; nothing is kept of them.
+
+    For large files of which only a part matters: what is not asked for is skipped at the speed of the library.
+
+    Raises:
+        ValueError: it is no object, or not JSON.
+    """
+    at = _blank(text, start)
+    if text[at : at + 1] != "{":
+        raise ValueError("an object is missing")
+    at = _blank(text, at + 1)
+    while text[at : at + 1] == '"':
+        key, end = scanstring(text, at + 1, True)
+        begin = _blank(text, _blank(text, end) + 1)
+        yield key, begin
+        _, end = _DECODER.raw_decode(text, begin)
+        at = _blank(text, end)
+        at = _blank(text, at + 1) if text[at : at + 1] == "," else at
+
+
+def items(text: str, start: int) -> Iterator[tuple[Any, int]]:
+    """The plain items of the list at an index, and where they begin.
+
+    Raises:
+        ValueError: it is no list, or not JSON.
+    """
+    at = _blank(text, start)
+    if text[at : at + 1] != "[":
+        raise ValueError("a list is missing")
+    at = _blank(text, at + 1)
+    while text[at : at + 1] not in ("]", ""):
+        found, end = _DECODER.raw_decode(text, at)
+        yield found, at
+        at = _blank(text, end)
+        at = _blank(text, at + 1) if text[at : at + 1] == "," else at
+
+
+def node(source: Source, text: str, start: int) -> Node:
+    """The value at an index of a file's text, with places.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    try:
+        return _Reader(source, text, 0).value(start, 0)[0]
+    except _NotJsonError as error:
+        raise ValueError(error.args[0]) from error
+
+
+def plain(node: Node) -> object:
+    """The value without places."""
+    if isinstance(node.value, dict):
+        return {key: plain(member.value) for key, member in node.value.items()}
+    if isinstance(node.value, list):
+        return [plain(item) for item in node.value]
+    return node.value

@@ -1,0 +1,325 @@
+"""New members of maps and items of lists in YAML, in the style of their neighbours."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.text.path_steps import Json
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.syntax.insertion import Insertion, sibling
+from kcheck.text.syntax.style import Style, column, style_of
+from kcheck.text.text import Edit, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcheck.text.text import Span
+    from kcheck.text.values import Data
+
+_NULLS = ("", "null", "Null", "NULL", "~")
+_ALIAS = regex(rb"(?<=[\s:,\[-])\*(?=[\w.-])")
+_FILLED = regex(rb"\$\{[^}\n]*\}")
+
+
+def edits_to_add(container: Span, insertion: Insertion) -> list[Edit] | None:
+    """The edits that add to the map or list at a span; None if none is found there."""
+    if any(isinstance(name, Json) for name in insertion.members):
+        return None
+    if container.text.strip() in _NULLS:
+        return _filled(container, insertion)
+    node = _read(container)
+    if isinstance(node, yaml.Sequence):
+        return _items(node, insertion) if node.items else _filled(container, insertion)
+    if isinstance(node, yaml.Mapping):
+        return _members(node, insertion) if node.entries else _filled(container, insertion)
+    return None
+
+
+def _read(container: Span) -> yaml.Target | None:
+    """The node at a span, parsed again at its place with everything around it blanked.
+
+    What an alias stands for is elsewhere: it is read as a text.
+    """
+    source, data = container.source, container.source.data
+    blank = b" " * len(source.before(container.start))
+    inside = _FILLED.sub(lambda match: b"x" * len(match[0]), data[container.start : container.end])
+    part = Source(source.path, blank + _ALIAS.sub(b"x", inside))
+    root = next((document.root for document in yaml.documents(part)), None)
+    return _moved(root, source, container.start - len(blank)) if root and root.start == len(blank) else None
+
+
+def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
+    """A list or map with its contents, at its place in the file."""
+    if isinstance(node, yaml.Scalar):
+        return yaml.Scalar(
+            source=source, start=node.start + by, end=node.end + by, anchor=node.anchor, text=node.text,
+            style=node.style, tag=node.tag,
+        )  # fmt: skip
+    at = (source, node.start + by, node.end + by, node.anchor)
+    if isinstance(node, yaml.Sequence):
+        return yaml.Sequence(*at, tuple(_moved(yaml.resolve(item), source, by) for item in node.items), node.flow)
+    entries = ((_moved(e.key, source, by), _moved(yaml.resolve(e.value), source, by)) for e in node.entries)
+    return yaml.Mapping(
+        *at, tuple(yaml.Pair(key, value) for key, value in entries if isinstance(key, yaml.Scalar)), node.flow
+    )
+
+
+# --- maps
+
+
+def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:
+    """New members of a map, and values for null members."""
+    style = _own_style(node)
+    behind: dict[int, dict[str, Data]] = {}
+    result: list[Edit] = []
+    for name, value in insertion.members.items():
+        old = node.own(name)
+        if old is None:
+            behind.setdefault(_place(node, name, value), {})[name] = value
+            continue
+        found = _given(yaml.resolve(old.value), value, style)
+        if found is None:
+            return None
+        result += found
+    add = _in_flow if node.flow else _in_block
+    for at, members in behind.items():
+        short_first = sorted(members.items(), key=lambda member: isinstance(member[1], dict | list))
+        result += add(node, at, dict(short_first), style)
+    return result
+
+
+def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit]:
+    """The edits that append large members to a map, like jobs of a pipeline."""
+    style = _own_style(node)
+    if node.flow:
+        return _in_flow(node, len(node.entries) - 1, members, style)
+    keys = [entry.key for entry in node.entries]
+    source, indent = node.source, " " * column(keys[0])
+    end = _own_end(source, max(node.entries[-1].value.end - 1, keys[-1].start), len(indent))
+    gap = source.newline * (len(keys) > 1 and _is_apart(source, keys[-1].start))
+    lines = (
+        f"{gap * (i == 0)}{source.newline}{indent}{line}"
+        for name, value in members.items()
+        for i, line in enumerate(style.lines({name: value}))
+    )
+    return [Edit(source.span(end, end), "".join(lines))]
+
+
+def _are_apart(nodes: Sequence[yaml.Node]) -> bool:
+    """Whether an empty line separates all parts, above their comments."""
+    return len(nodes) > 1 and all(_is_apart(node.source, node.start) for node in nodes[1:])
+
+
+def _is_apart(source: Source, at: int) -> bool:
+    number = source.line_number(at) - 1
+    while number > 1 and source.line(number).lstrip().startswith("#"):
+        number -= 1
+    return not source.line(number).strip()
+
+
+def _given(node: yaml.Target, value: Data, style: Style) -> list[Edit] | None:
+    """The edits that set an existing null member; None if it has a value."""
+    if isinstance(value, dict):
+        return edits_to_add(node.span, Insertion(members=value))
+    if isinstance(value, list):
+        return edits_to_add(node.span, Insertion(items=value))
+    if node.span.text not in _NULLS:
+        return None
+    text = style.flow(value)
+    return [Edit(node.span, text if node.span.text else f" {text}")]
+
+
+def _own_style(node: yaml.Mapping) -> Style:
+    nested = [entry.value for entry in node.entries if isinstance(entry.value, yaml.Mapping) and not entry.value.flow]
+    own = column(node.entries[0].key)
+    step = next((inner - own for inner in map(column, nested) if inner > own), 0)
+    values = [yaml.resolve(entry.value) for entry in node.entries]
+    return style_of(node.span, [entry.key for entry in node.entries], values, step)
+
+
+def _place(node: yaml.Mapping, name: str, value: Data) -> int:
+    """The member after which a new one goes: a sibling, else the last scalar; -1 for the top."""
+    if isinstance(value, list):
+        return len(node.entries) - 1
+    short = {entry.key.text: i for i, entry in enumerate(node.entries) if _is_short(entry)}
+    near = sibling(name, [other for other in short if other != "apiVersion"])  # kind goes there
+    return short[near] if near is not None else max(short.values(), default=-1)
+
+
+def _is_short(entry: yaml.Pair) -> bool:
+    """Whether a member is a single value on the line of its key."""
+    value, source = yaml.resolve(entry.value), entry.key.source
+    return isinstance(value, yaml.Scalar) and source.line_number(entry.key.start) == source.line_number(
+        max(value.end - 1, entry.key.start)
+    )
+
+
+def _in_block(node: yaml.Mapping, at: int, members: dict[str, Data], style: Style) -> list[Edit]:
+    """New lines behind the member `at`, or before the first one and its comments."""
+    source, lines = node.source, style.lines(members)
+    indent = " " * column(node.entries[0].key)
+    if at >= 0:
+        entry = node.entries[at]
+        end = _own_end(source, max(entry.value.end - 1, entry.key.start), len(indent))
+        return [Edit(source.span(end, end), "".join(f"{source.newline}{indent}{line}" for line in lines))]
+    start = _commented(source, node.entries[0].key.start)
+    return [Edit(source.span(start, start), "".join(f"{line}{source.newline}{indent}" for line in lines))]
+
+
+def _own_end(source: Source, at: int, column: int) -> int:
+    """The end of the part at `at`, with comments below it that are indented more than `column`."""
+    number = last = source.line_number(at)
+    while number < len(source.line_starts):
+        number += 1
+        line = source.line(number)
+        if not line.strip():
+            continue
+        if not line.lstrip().startswith("#") or len(line) - len(line.lstrip()) <= column:
+            break
+        last = number
+    return source.line_end(source.line_starts[last - 1] if last > source.line_number(at) else at)
+
+
+def _commented(source: Source, at: int) -> int:
+    """The begin of the comment right above `at`, at its column; `at` without one."""
+    number, before = source.line_number(at), source.before(at)
+    if before.strip():
+        return at
+    while number > 1 and source.line(number - 1).startswith(f"{before}#"):
+        number -= 1
+        at = source.data.index(b"#", source.line_starts[number - 1])
+    return at
+
+
+def _in_flow(node: yaml.Mapping, at: int, members: dict[str, Data], style: Style) -> list[Edit]:
+    """New members of a map in braces, behind the member `at`, or before the first one."""
+    source, first = node.source, node.entries[0].key.start
+    indent = _margin(node, first if at < 0 else node.entries[at].key.start)
+    broken = indent is not None and _is_broken(node)
+    texts = style.spread(members, indent or "", source.newline) if broken else list(style.members(members))
+    if at < 0:
+        start = _commented(source, first)
+        between = ", " if indent is None else f",{source.newline}{indent}"
+        return [Edit(source.span(start, start), "".join(f"{text}{between}" for text in texts))]
+    return _listed(node, node.entries[at].value.end, indent, texts, last=at == len(node.entries) - 1)
+
+
+def _is_broken(node: yaml.Mapping) -> bool:
+    """Whether nested maps and lists in a map in braces have a line for each member."""
+    source = node.source
+    inner = [value.span for _, value in node.entries if isinstance(value, yaml.Mapping | yaml.Sequence)]
+    spans = [span for span in inner if span.text.strip("{}[] \t\r\n")] or [node.span]
+    return all(source.line_number(span.start) < source.line_number(span.end) for span in spans)
+
+
+def _margin(node: yaml.Mapping | yaml.Sequence, at: int) -> str | None:
+    """The indentation of a flow part that begins a line; None if it does not."""
+    before = node.source.before(at)
+    return None if before.strip() else before
+
+
+def _listed(
+    node: yaml.Mapping | yaml.Sequence, end: int, indent: str | None, texts: list[str], *, last: bool
+) -> list[Edit]:
+    """The text to add after a flow part that ends at `end`; its comment stays with it."""
+    source = node.source
+    if indent is None:
+        return [Edit(source.span(end, end), "".join(f", {text}" for text in texts))]
+    between = f",{source.newline}{indent}"
+    line = source.line_end(end)
+    comma, sign, _ = source.data[end:line].partition(b"#")
+    if not sign or comma.strip() not in (b"", b",") or (not last and not comma.strip()):
+        return [Edit(source.span(end, end), "".join(f"{between}{text}" for text in texts))]
+    text = f"{source.newline}{indent}{between.join(texts)}"
+    if comma.strip():
+        return [Edit(source.span(line, line), f"{text},")]
+    return [Edit(source.span(end, end), ","), Edit(source.span(line, line), text)]
+
+
+# --- lists
+
+
+def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
+    """New last items of a list that has some, in the style of the last one."""
+    source = node.source
+    last = yaml.resolve(node.items[-1])
+    flags = [item for name, value in insertion.members.items() for item in _flag(node, name, value)]
+    inner = list(last.entries) if isinstance(last, yaml.Mapping) else []
+    near = [yaml.resolve(entry.value) for entry in inner] if inner else [last]
+    if flags:  # a value in an item of its own has the quotes that it needs
+        near = [item for item in _texts(node) if item.text.startswith("--")] or near
+    # what is in the last item stands nearer to a new one than what is around the list
+    style = style_of(source.span(last.end, last.end), [entry.key for entry in inner], near)
+    items = [*flags, *insertion.items]
+    if node.flow:
+        margin = _margin(node, last.start)
+        wide = margin is not None and last.span.text[:1] in ("{", "[") and "\n" in last.span.text
+        texts = [style.wide(item, margin or "", source.newline) if wide else style.flow(item) for item in items]
+        return _listed(node, last.end, margin, texts, last=True)
+    indent = " " * column(node)
+    end = _own_end(source, max(last.end - 1, node.items[-1].start), len(indent))
+    gap = source.newline * _are_apart(node.items)
+    lines = (
+        f"{gap * (i == 0)}{source.newline}{indent}{line}" for item in items for i, line in enumerate(style.item(item))
+    )
+    return [Edit(source.span(end, end), "".join(lines))]
+
+
+def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
+    """A flag as items: name and value apart if the other flags are written so."""
+    written = [item.text for item in _texts(node)]
+    apart = [text for text in written if text.startswith("--")]
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if apart and not any("=" in flag for flag in apart) and len(apart) < len(written):
+        return [name, text]
+    return [f"{name}={text}"]
+
+
+def _texts(node: yaml.Sequence) -> list[yaml.Scalar]:
+    return [item for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Scalar)]
+
+
+# --- what is empty or null
+
+
+def _filled(container: Span, insertion: Insertion) -> list[Edit] | None:
+    """The text for an empty or null map or list: below its key, or in braces."""
+    source = container.source
+    value: Data = insertion.members or insertion.items
+    before = source.before(container.start)
+    key = re.fullmatch(r"(\s*(?:- +)*)([^\s#{\[,].*)?:\s*", before)
+    end = source.line_end(container.end)
+    rest = source.data[container.end : end].strip()
+    style = style_of(container, [], [])
+    if (
+        key is None
+        or (rest and not rest.startswith(b"#"))
+        or source.path.endswith(".json")
+        or _in_brackets(source, end)
+    ):
+        text = style.flow(value)
+        if container.text:
+            return [Edit(container, text)]
+        return [Edit(container, f" {text}")] if before[-1:] in (":", "-") else None
+    indent = " " * len(key[1])
+    if insertion.members:
+        lines = [" " * style.step + text for text in style.lines(insertion.members)]
+    else:
+        lines = [" " * style.dash + text for item in insertion.items for text in style.item(item)]
+    text = "".join(f"{source.newline}{indent}{line}" for line in lines)
+    bare = len(source.data[: container.start].rstrip(b" \t"))
+    if rest:  # a comment stays behind the key
+        gone = [Edit(source.span(bare, container.end), "")] if container.text else []
+        return [*gone, Edit(source.span(end, end), text)]
+    return [Edit(source.span(bare, end), text)]
+
+
+_NEXT = regex(rb"(?:\s|#[^\n]*)*([},\]])?")
+
+
+def _in_brackets(source: Source, at: int) -> bool:
+    """Whether what ends a line stands in braces or brackets that close below."""
+    match = _NEXT.match(source.data, at)
+    return match is not None and match[1] is not None

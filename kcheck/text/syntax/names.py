@@ -1,0 +1,131 @@
+"""The keys of a place in YAML or JSON, and the name of the value there."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import lru_cache
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from kcheck.text.syntax import json, texts, yaml
+from kcheck.text.syntax.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kcheck.text.text import Source, Span
+    from kcheck.text.values import Piece
+
+_ARGUMENTS = frozenset({"args", "command", "arguments", "additionalArgs"})
+_DEPTH = 4
+"""Texts of YAML in texts of YAML that are looked into."""
+_start = attrgetter("start")
+
+
+def in_yaml(span: Span) -> tuple[str, ...]:
+    """The keys of a place in a YAML file."""
+    roots = _roots(span.source)
+    at = _holder(roots, span)
+    return _keys(roots[at], span) if at is not None else ()
+
+
+def in_text(pieces: tuple[Piece, ...], span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
+    """The keys of a place in YAML that is written in a text."""
+    found = (root for root in texts.read(pieces) if not isinstance(root, Problem))
+    return next((_keys(root, span, depth) for root in found if _holds(root.span, span)), ())
+
+
+def in_json(span: Span) -> tuple[str, ...]:
+    """The keys of a place in a JSON file."""
+    node = _json(span.source)
+    return tuple(_members(node, span)) if isinstance(node, json.Node) else ()
+
+
+def json_member(span: Span, name: str) -> Span | None:
+    """The value of a member of the object at a place in a JSON file."""
+    node: json.Node | Problem | None = _json(span.source)
+    while isinstance(node, json.Node) and node.span != span:
+        found = node.value if isinstance(node.value, list) else []
+        inner = [member.value for member in node.value.values()] if isinstance(node.value, dict) else found
+        node = next((one for one in inner if _holds(one.span, span)), None)
+    own = node.value.get(name) if isinstance(node, json.Node) and isinstance(node.value, dict) else None
+    return own.value.span if own is not None else None
+
+
+@lru_cache(maxsize=4)  # several findings of a file come together
+def _roots(source: Source) -> tuple[yaml.Target, ...]:
+    return tuple(document.root for document in yaml.documents(source) if document.root is not None)
+
+
+@lru_cache(maxsize=4)
+def _json(source: Source) -> json.Node | Problem:
+    return json.parse(source)
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.source is inner.source and outer.start <= inner.start and inner.end <= outer.end
+
+
+def _holder(nodes: Sequence[yaml.Node], span: Span) -> int | None:
+    """The number of the node that holds a place."""
+    near = bisect_right(nodes, span.start, key=_start) - 1
+    if near >= 0 and _holds(nodes[near].span, span):
+        return near
+    # in a template, the bytes of a node may be in another file than those around it
+    return next((at for at, node in enumerate(nodes) if _holds(node.span, span)), None)
+
+
+def _keys(node: yaml.Node, span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
+    names: list[str] = []
+    while True:
+        step = _step(node, span, names[-1] if names else "")
+        if step is None:
+            break
+        name, node = step
+        names.append(name)
+    own = node.own("id") if isinstance(node, yaml.Mapping) and node.span != span else None
+    if own is not None and isinstance(own.value, yaml.Scalar):  # the place stands for all of the map
+        names.append(f'"{own.value.text}"')
+    if isinstance(node, yaml.Scalar) and depth and node.span != span and "\n" in node.text.strip("\n"):
+        names += in_text(texts.embedded_lines(node), span, depth - 1)
+    return tuple(names)
+
+
+def _step(node: yaml.Node, span: Span, key: str) -> tuple[str, yaml.Node] | None:
+    """The key below a node that leads to a place, and its value."""
+    if isinstance(node, yaml.Mapping):
+        for entry in node.entries:
+            if _holds(entry.key.span, span) or _holds(entry.value.span, span):
+                own = node.own("name") if entry.key.text == "value" else None
+                name = own.value.text if own is not None and isinstance(own.value, yaml.Scalar) else entry.key.text
+                return name, entry.value
+    if isinstance(node, yaml.Sequence):
+        at = _holder(node.items, span) if node.span != span else None
+        if at is not None:
+            return _item(node.items, at, key), node.items[at]
+    return None
+
+
+def _item(items: tuple[yaml.Node, ...], at: int, key: str) -> str:
+    """The name of a list item: its flag among arguments, else its number."""
+    flag = _flag(items[at]) or (_flag(items[at - 1]) if at else "")
+    return flag if flag and key in _ARGUMENTS else f"[{at}]"
+
+
+def _flag(node: yaml.Node) -> str:
+    text = node.text if isinstance(node, yaml.Scalar) else ""
+    return text.partition("=")[0] if text.startswith("-") else ""
+
+
+def _members(node: json.Node, span: Span) -> Iterator[str]:
+    value = node.value
+    steps: Iterable[tuple[str, Span, json.Node]] = ()
+    if isinstance(value, dict):
+        steps = ((name, member.key, member.value) for name, member in value.items())
+    elif isinstance(value, list):
+        steps = ((f"[{at}]", item.span, item) for at, item in enumerate(value))
+    for name, place, inner in steps:
+        if _holds(place, span) or _holds(inner.span, span):
+            yield name
+            yield from _members(inner, span)
+            return

@@ -1,0 +1,133 @@
+"""YAML style at a place, and values written in it: quotes, indentation, lists."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.text.text import Span
+    from kcheck.text.values import Data
+
+_BLANK = rb"[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*"
+_KEY = rb"^( *(?:- +)*)[\w.\"'/-]+:" + _BLANK
+_LIST = regex(_KEY + rb"(?=( *)- )", re.MULTILINE)
+_MAP = regex(_KEY + rb"(?=( +)[\w\"'])", re.MULTILINE)
+
+
+class Style(NamedTuple):
+    """The style of neighbours: quotes of keys and strings, indentation of maps and lists."""
+
+    keys: yaml.Style
+    texts: yaml.Style
+    step: int
+    dash: int
+
+    def lines(self, members: dict[str, Data]) -> Iterator[str]:
+        """Members of a map in block style."""
+        for name, value in members.items():
+            key = yaml.literal(name, self.keys)
+            if isinstance(value, dict) and value:
+                yield f"{key}:"
+                yield from (" " * self.step + line for line in self.lines(value))
+            elif isinstance(value, list) and value:
+                yield f"{key}:"
+                yield from (" " * self.dash + line for item in value for line in self.item(item))
+            else:
+                yield f"{key}: {self.flow(value)}"
+
+    def item(self, item: Data) -> Iterator[str]:
+        """An item of a list in block style."""
+        lines = list(self.lines(item)) if isinstance(item, dict) and item else [self.flow(item)]
+        yield f"- {lines[0]}"
+        yield from (f"  {line}" for line in lines[1:])
+
+    def flow(self, value: Data) -> str:
+        """A value in flow style."""
+        if isinstance(value, dict):
+            return f"{{{', '.join(self.members(value))}}}"
+        if isinstance(value, list):
+            return f"[{', '.join(map(self.flow, value))}]"
+        return yaml.literal(value, self.texts)
+
+    def members(self, members: dict[str, Data]) -> Iterator[str]:
+        """Members of a map in flow style."""
+        return (f"{yaml.literal(name, self.keys)}: {self.flow(value)}" for name, value in members.items())
+
+    def spread(self, members: dict[str, Data], margin: str, newline: str) -> list[str]:
+        """Members of a map in flow style, nested ones on lines of their own; `margin` stands before each."""
+        return [
+            f"{yaml.literal(name, self.keys)}: {self.wide(value, margin, newline)}" for name, value in members.items()
+        ]
+
+    def wide(self, value: Data, margin: str, newline: str) -> str:
+        """A value in flow style, each member and item on a line of its own."""
+        deeper = margin + ("\t" if margin.startswith("\t") else " " * self.step)
+        if isinstance(value, dict) and value:
+            inner, ends = self.spread(value, deeper, newline), "{}"
+        elif isinstance(value, list) and value:
+            inner, ends = [self.wide(item, deeper, newline) for item in value], "[]"
+        else:
+            return self.flow(value)
+        lines = f",{newline}{deeper}".join(inner)
+        return f"{ends[0]}{newline}{deeper}{lines}{newline}{margin}{ends[1]}"
+
+
+PLAIN = Style("plain", "plain", 2, 2)
+"""How kcheck writes where there is nothing to go by."""
+
+
+def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Target], step: int = 0) -> Style:
+    """The style at a place: quotes from keys and strings there, the rest from nearby."""
+    data, at = place.source.data, place.start
+    key = next(iter(keys), None)
+    texts = [text for text in texts if isinstance(text, yaml.Scalar) and _is_chosen(text)]
+    if place.source.path.endswith(".json"):
+        deeper = re.search(rb"^\s*\{[ \t]*\r?\n( +)\"", data)
+        return Style("double", "double", len(deeper[1]) if deeper else 2, 0)
+    step = step or _deeper(_MAP, data, at) or 2
+    dash = _deeper(_LIST, data, at)
+    return Style(
+        quotes(key.span.text) if key else "plain", quotes(texts[-1].span.text) if texts else "plain", step, dash or 0
+    )
+
+
+def _is_chosen(node: yaml.Scalar) -> bool:
+    """Whether a text has quotes, or none, because somebody likes it so."""
+    value = yaml.value(node)
+    return isinstance(value, str) and yaml.literal(value, "plain")[:1] not in ("'", '"')
+
+
+def _deeper(pattern: re.Pattern[bytes], data: bytes, at: int) -> int | None:
+    """The indentation step below the nearest key above a place, else the first one below."""
+    starts, steps = _indentations(pattern, data)
+    return steps[max(bisect_right(starts, at) - 1, 0)] if steps else None
+
+
+@lru_cache(maxsize=8)  # several changes of one file come together
+def _indentations(pattern: re.Pattern[bytes], data: bytes) -> tuple[list[int], list[int]]:
+    """Where the keys of a file with something below them begin, and how much further in that is."""
+    starts, steps = [], []
+    for match in pattern.finditer(data):
+        by = len(match[2]) - len(match[1])
+        if by > 0 or (by == 0 and pattern is not _MAP):  # else the key of another map, or none at all
+            starts.append(match.start())
+            steps.append(by)
+    return starts, steps
+
+
+def column(node: yaml.Target) -> int:
+    """How many characters stand before a node on its line."""
+    return len(node.source.before(node.start))
+
+
+def quotes(text: str) -> yaml.Style:
+    """The quotes of a text as it is written."""
+    return "double" if text[:1] == '"' else "single" if text[:1] == "'" else "plain"

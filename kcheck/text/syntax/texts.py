@@ -1,0 +1,205 @@
+"""Texts made of pieces, read as YAML; each part keeps its place, unknown parts too."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcheck.text.syntax import yaml
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Source, Span
+from kcheck.text.values import Datum, Known, Origin, Piece, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_UNKNOWN = "unknown-part"
+"""What stands for a part of a text that is unknown while the text is parsed."""
+
+
+def documents(pieces: tuple[Piece, ...]) -> Iterator[yaml.Target]:
+    """The YAML documents in a text joined from pieces; invalid ones are left out."""
+    return (root for root in read(pieces) if not isinstance(root, Problem))
+
+
+def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> Iterator[yaml.Target | Problem]:
+    """The `wanted` YAML documents in a text joined from pieces, or the error of one."""
+    text = _Text(pieces)
+    for document in yaml.documents(text.source, wanted):
+        if document.problem is not None:
+            place = document.problem.span
+            yield replace(document.problem, span=text.span(place.start, place.end))
+        elif document.root is not None:
+            yield text.placed(document.root)
+
+
+def lines(pieces: tuple[Piece, ...]) -> list[list[Piece]]:
+    """The lines of a text joined from pieces, each with its pieces."""
+    result: list[list[Piece]] = [[]]
+    for piece in pieces:
+        for part in _by_line(piece):
+            result[-1].append(part)
+            if part.text.endswith("\n"):
+                result.append([])
+    return result
+
+
+def _by_line(piece: Piece) -> Iterator[Piece]:
+    """The parts of a piece that are in one line each."""
+    if isinstance(piece.datum, Unknown) or "\n" not in piece.text[:-1]:
+        yield piece
+        return
+    for text, span, same in _aligned(piece):
+        at = span.start
+        for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+            place = Span(span.source, at, at + len(line.encode())) if same else span
+            at = place.end
+            yield Piece(line, place, None if same else Known(line, Origin((span,))))
+
+
+def embedded_lines(scalar: yaml.Scalar) -> tuple[Piece, ...]:
+    """The lines of a scalar that is YAML itself, with places if they are unescaped."""
+    source, data = scalar.source, scalar.source.data
+    if scalar.style == "literal":
+        pieces = []
+        at = data.find(b"\n", scalar.start) + 1
+        for line in scalar.text.splitlines(keepends=True):
+            end = data.find(b"\n", at) + 1 or len(data)
+            bare = data[at:end].rstrip(b"\r\n")
+            text = line.rstrip("\n").encode()
+            if not bare.endswith(text):
+                break
+            stop = end if line.endswith("\n") else at + len(bare)
+            pieces.append(Piece(line, source.span(at + len(bare) - len(text), stop)))
+            at = end
+        else:
+            return tuple(pieces)
+    inner = scalar.span if scalar.style == "plain" else source.span(scalar.start + 1, scalar.end - 1)
+    if inner.text == scalar.text:
+        return (Piece(scalar.text, inner),)
+    return (Piece(scalar.text, scalar.span, Known(scalar.text, Origin((scalar.span,)))),)
+
+
+def data(node: yaml.Node) -> Datum:
+    """A tree as data, with the places of its parts."""
+    node = yaml.resolve(node)
+    origin = Origin((node.span,))
+    if isinstance(node, yaml.Computed):
+        return node.datum
+    if isinstance(node, yaml.Scalar):
+        return Known(yaml.value(node), origin)
+    if isinstance(node, yaml.Sequence):
+        return Known(tuple(map(data, node.items)), origin)
+    entries = {key: data(entry.value) for key, entry in yaml.entries(node).items()}
+    return Known(dict(sorted(entries.items())), origin)
+
+
+class _Segment(Struct, frozen=True):
+    """Bytes of the joined text from one place; `verbatim` ones are unescaped there."""
+
+    start: int
+    end: int
+    span: Span
+    verbatim: bool
+    datum: Datum | None
+
+
+class _Text:
+    """A text joined from pieces, parsed, and mapped back to their places."""
+
+    def __init__(self, pieces: tuple[Piece, ...]) -> None:
+        parts: list[bytes] = []
+        self.done: dict[yaml.Target, yaml.Target] = {}
+        self.segments: list[_Segment] = []
+        at = 0
+        for piece in pieces:
+            unknown = isinstance(piece.datum, Unknown)
+            for text, span, verbatim in [(_UNKNOWN, piece.span, False)] if unknown else _aligned(piece):
+                data = text.encode("utf-8", "replace")
+                self.segments.append(_Segment(at, at + len(data), span, verbatim, piece.datum))
+                parts.append(data)
+                at += len(data)
+        self.source = Source(pieces[0].span.source.path if pieces else "", b"".join(parts), derived=True)
+        self.starts = [segment.start for segment in self.segments]
+        self.ends = [segment.end for segment in self.segments]
+
+    def _at(self, start: int, end: int) -> list[_Segment]:
+        """The segments that a part of the text lies in."""
+        touched = self.segments[bisect_right(self.ends, start) : bisect_left(self.starts, end)]
+        if touched:
+            return touched
+        last = bisect_right(self.starts, start) - 1
+        return self.segments[last : last + 1]
+
+    def span(self, start: int, end: int) -> Span:
+        """Where a part of the text is written."""
+        touched = self._at(start, end)
+        first, last = touched[0], touched[-1]
+        begin = first.span.start + (start - first.start if first.verbatim else 0)
+        finish = last.span.start + end - last.start if last.verbatim else last.span.end
+        if first.span.source is not last.span.source:
+            finish = first.span.end
+        return Span(first.span.source, begin, max(begin, finish))
+
+    def placed(self, node: yaml.Node) -> yaml.Target:
+        """A node with the places of its pieces; aliased nodes are placed once."""
+        node = yaml.resolve(node)
+        if node not in self.done:
+            self.done[node] = self._placed(node)
+        return self.done[node]
+
+    def _placed(self, node: yaml.Target) -> yaml.Target:
+        if isinstance(node, yaml.Scalar):
+            return self._scalar(node)
+        span = self.span(node.start, node.end)
+        if isinstance(node, yaml.Sequence):
+            return yaml.Sequence(*span, node.anchor, tuple(map(self.placed, node.items)), node.flow)
+        entries = (yaml.Pair(self._key(e.key), self.placed(e.value)) for e in yaml.entries(node).values())
+        return yaml.Mapping(*span, node.anchor, tuple(entries), node.flow)
+
+    def _key(self, key: yaml.Scalar) -> yaml.Scalar:
+        found = self._scalar(key)
+        return found if isinstance(found, yaml.Scalar) else key
+
+    def _scalar(self, node: yaml.Scalar) -> yaml.Scalar:
+        touched = self._at(node.start, node.end)
+        span = self.span(node.start, node.end)
+        if all(segment.verbatim for segment in touched) and len(touched) == 1:
+            return replace(node, source=span.source, start=span.start, end=span.end)
+        unknown = next((s.datum for s in touched if isinstance(s.datum, Unknown)), None)
+        value = yaml.value(node)
+        origin = Origin((span,))
+        only = touched[0].datum if len(touched) == 1 else None
+        if only is not None and only.origin and (touched[0].start, touched[0].end) == (node.start, node.end):
+            origin = only.origin
+        datum: Datum = Known(value, origin) if unknown is None else Unknown(unknown.reason, origin)
+        return yaml.Computed(*span, None, node.text, node.style, node.tag, datum)
+
+
+def _aligned(piece: Piece) -> list[tuple[str, Span, bool]]:
+    """The lines of a piece with their places, without what the template strips."""
+    raw = piece.span.text
+    if piece.datum is not None:
+        return [(piece.text, piece.span, False)]
+    if raw == piece.text:
+        return [(piece.text, piece.span, True)]
+    texts, lines = piece.text.split("\n"), raw.split("\n")
+    if len(texts) != len(lines):
+        return [(piece.text, piece.span, False)]
+    result = []
+    at = piece.span.start
+    for i, (text, line) in enumerate(zip(texts, lines, strict=True)):
+        bare = line.removesuffix("\r")
+        end = at + len(bare.encode())
+        newline = "\n" if i < len(texts) - 1 else ""
+        same = bare.endswith(text)
+        begin = end - len(text.encode()) if same else at
+        result.append((text, Span(piece.span.source, begin, end), same))
+        if newline:
+            result.append((newline, Span(piece.span.source, end, at + len(line.encode()) + 1), len(line) == len(bare)))
+        at += len(line.encode()) + 1
+    return result

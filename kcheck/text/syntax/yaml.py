@@ -1,0 +1,428 @@
+"""YAML as trees with byte spans, built from the events of PyYAML's C parser, and scalars back to text.
+
+A file is cut at its `---` and `...` lines before it is parsed, so that a broken document loses no other one.
+Aliases stay references to nodes that are built once; nothing here copies what an alias stands for.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcheck.text.regex import late, regex
+from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import BOM, Source, Span
+from kcheck.text.yaml_nodes import Alias, Computed, Mapping, Node, Pair, Plain, Scalar, Sequence, Style, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+with late():
+    import yaml
+
+__all__ = [
+    "Alias",
+    "Computed",
+    "Document",
+    "Loader",
+    "Mapping",
+    "Node",
+    "Pair",
+    "Plain",
+    "Scalar",
+    "Sequence",
+    "Style",
+    "Target",
+    "documents",
+    "entries",
+    "get",
+    "is_template",
+    "layers",
+    "literal",
+    "resolve",
+    "value",
+    "walk",
+    "without_templating",
+]
+
+Loader: type[yaml.Loader] = getattr(yaml, "CLoader", yaml.Loader)
+MAX_NODES, MAX_MERGES, MAX_ALIASED = 1_000_000, 1_000, 20_000
+_MAX_DEPTH, _TOO_DEEP = 100, "nested too deeply (more than 100 levels)"
+
+
+class Document(Struct, frozen=True):
+    """A non-empty document: its root, or its problem."""
+
+    span: Span
+    root: Target | None
+    problem: Problem | None
+
+
+class _RefusedError(Exception):
+    """Message, start and end of an error that PyYAML accepts."""
+
+
+_SEPARATOR = regex(rb"\n(---|\.\.\.)(?=[ \t\r\n]|\Z)")  # six times faster than one that begins with `^`
+
+
+def documents(
+    source: Source, wanted: Callable[[bytes], bool] = bool, instead: bytes | None = None
+) -> Iterator[Document]:
+    """Read the `wanted` documents of a file; each span begins with `---`, or what stands before it.
+
+    `instead` is read in the place of the file's bytes, which are as many.
+    """
+    source.syntax = source.syntax or "yaml"
+    data = source.data if instead is None else instead
+    try:
+        if not data.isascii():
+            data.decode()
+    except UnicodeDecodeError as error:
+        hint = ", the file looks like UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        problem = Problem(f"this byte is not UTF-8{hint}", source.span(error.start, error.start + 1))
+        yield Document(source.span(0, len(data)), None, problem)
+        return
+    start = len(BOM) if data.startswith(BOM) else 0
+    for begin, end in _separators(data):
+        if data[begin] == 0x2E:  # `...` belongs to no document
+            yield from _read(source, data[start:begin], start, wanted)
+            start = end
+        elif any(line.lstrip()[:1] not in (b"", b"#", b"%") for line in data[start:begin].splitlines()):
+            yield from _read(source, data[start:begin], start, wanted)
+            start = begin
+    yield from _read(source, data[start:], start, wanted)
+
+
+def _separators(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where each `---` and `...` on a line of its own begins and ends."""
+    if _SEPARATOR.match(b"\n" + data[:4]):
+        yield 0, 3
+    for match in _SEPARATOR.finditer(data):
+        yield match.span(1)
+
+
+def _read(source: Source, data: bytes, start: int, wanted: Callable[[bytes], bool]) -> Iterator[Document]:
+    span = source.span(start, start + len(data))
+    if not wanted(data):
+        return
+    offset = _offsets(data, start)
+    try:
+        roots = _build(source, data, offset)
+    except _RefusedError as error:
+        yield Document(span, None, Problem(error.args[0], source.span(*error.args[1:])))
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # the last two: escapes, pure parser only
+        yield Document(span, None, _explain(error, source, data, offset))
+    else:
+        for root in roots:  # several only if exotic line ends (lone CR, NEL) hide a separator
+            yield Document(span if len(roots) == 1 else root.span, root, None)
+
+
+def _offsets(data: bytes, base: int) -> Callable[[int], int]:
+    """From PyYAML's marks, which count code points of `data`, to bytes of the file."""
+    if data.isascii():
+        return base.__add__
+    text = data.decode()
+    wide = [match.start() for match in re.finditer(r"[^\x00-\x7f]", text)]
+    shifts = list(accumulate((len(text[index].encode()) - 1 for index in wide), initial=base))
+    return lambda index: index + shifts[bisect_left(wide, index)]
+
+
+_STYLES: dict[str | None, Style] = {"'": "single", '"': "double", "|": "literal", ">": "folded"}
+_pair = partial(tuple.__new__, Pair)  # without a Python frame for each: building a tree takes a fifth less
+_PROPERTIES = regex(rb"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]+|#[^\r\n]*)*){1,2}")
+
+
+def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Target]:  # noqa: PLR0915
+    """Build the trees of the documents in `data`, in one loop for speed."""
+    file = source.data
+    roots: list[Target] = []
+    anchors: dict[str | None, Target | None] = {}  # to None while the node is being built
+    children: list[Node] = []  # of the innermost open collection; of a map, keys and values in turn
+    stack: list[tuple[list[Node], int, str | None, bool, int, int]] = []
+    height = size = 0  # levels and values below the innermost open collection, those of aliases included
+    below: dict[str | None, tuple[int, int]] = {}  # of what an anchor names
+    aliased = 0
+    node: Any
+    for nodes, event in enumerate(iter(Loader(data).get_event, None)):  # two for a list or a map
+        kind = type(event)
+        start, end = offset(event.start_mark.index), offset(event.end_mark.index)
+        if kind is yaml.ScalarEvent:
+            anchor, tag, style = event.anchor, event.tag, _STYLES.get(event.style, "plain")
+            if (anchor or tag) and (match := _PROPERTIES.match(file, start, end)):
+                start = match.end()
+            elif start == end and len(children) % 2 and file[start - 1] not in b":-":
+                # PyYAML puts an absent value behind the blanks and comments.
+                gap = file[children[-1].end : start].lstrip()
+                start = end = start - len(gap) + 1 if gap[:1] == b":" else children[-1].end
+            if style in ("literal", "folded") and b"+" not in file[start + 1 : start + 3]:
+                # PyYAML takes in the empty lines that follow.
+                end = file.find(b"\n", start + len(file[start:end].rstrip(b"\r\n")), end) + 1 or end
+            node = Scalar(source, start, end, anchor, event.value, style=style, tag=tag)
+        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+            anchor, flow = event.anchor, event.flow_style
+            if anchor or event.tag:
+                # The event ends behind `[`, `{` or the `-` of an unindented list, else before the child.
+                start = end - (flow or (kind is yaml.SequenceStartEvent and file[end : end + 1] != b"-"))
+            if len(stack) == _MAX_DEPTH:
+                raise _RefusedError(_TOO_DEEP, start, start + 1)
+            stack.append((children, start, anchor, flow, height, size))
+            children = []
+            height = size = 0
+            anchors[anchor] = None
+            continue
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            inner = children
+            children, start, anchor, flow, above, beside = stack.pop()
+            height, size = height + 1, size + len(inner)
+            if anchor:
+                below[anchor] = height, size
+            height, size = max(height, above), size + beside
+            end = end if flow else inner[-1].end
+            if kind is yaml.SequenceEndEvent:
+                node = Sequence(source, start, end, anchor, tuple(inner), flow)
+            else:
+                keys = [key if type(key) is Scalar else _key(key) for key in inner[::2]]
+                pairs = tuple(map(_pair, zip(keys, inner[1::2], strict=True)))
+                node = Mapping(source, start, end, anchor, pairs, flow)
+        elif kind is yaml.AliasEvent:
+            name, anchor = event.anchor, None
+            target = anchors.get(name)
+            if target is None:
+                why = "is inside its own anchor" if name in anchors else "refers to no anchor above it"
+                raise _RefusedError(f"alias *{name} {why}", start, end)
+            levels, values = below.get(name, (0, 1)) if type(target) is not Scalar else (0, 1)
+            height, size, aliased = max(height, levels), size + values, aliased + values
+            if len(stack) + levels > _MAX_DEPTH:
+                raise _RefusedError(_TOO_DEEP, start, end)
+            if aliased > MAX_ALIASED:
+                raise _RefusedError(f"too large (aliases stand for more than {MAX_ALIASED:,} values)", start, end)
+            node = Alias(source, start, end, None, name, target)
+        else:
+            continue
+        anchors[anchor] = node
+        if nodes > MAX_NODES:
+            raise _RefusedError(f"too large (more than {MAX_NODES:,} values)", start, end)
+        if stack:
+            children.append(node)
+        elif start < end or anchor or node.tag:
+            roots.append(node)  # anything else is an empty document
+    return roots
+
+
+def _key(key: Node) -> Scalar:
+    if isinstance(target := resolve(key), Scalar):
+        return target if target is key else replace(target, start=key.start, end=key.end)
+    raise _RefusedError("a key must be a text, not a list or a map", key.start, key.end)
+
+
+_TAB = "a tab must not be used for indentation"
+_WORDS = (  # by a part of what PyYAML's C parser or its pure one says
+    ("nesting depth", _TOO_DEEP),  # PyYAML 6.0.4 reads ahead, and counts before the tree does
+    (r"violates indentation|indentation space|character '\\t' that", _TAB),
+    ("cannot start|alphabetic or|tag handle|node content", "a value that begins like this needs quotes"),
+    ("unexpected end of stream|unexpected document", "this quote is never closed"),
+    ("could not find expected ':'", "this line has no ':' after its key"),
+    ("mapping values are not", "unexpected ':': wrong indentation, or the text needs quotes"),
+    ("sequence entries are not", "a list cannot begin on the line of its key"),
+    ("',' or '[]}]'", "this bracket is not closed, or a ',' is missing"),
+    ("expected key|<block|'-' ind|<document", "unexpected text: wrong indentation, or a stray quote"),
+    ("escape|hexdecimal", "unknown escape in a double-quoted text"),
+    ("block scalar", "only an indicator or a comment may follow '|' or '>'"),
+)
+
+
+def _explain(error: Exception, source: Source, data: bytes, offset: Callable[[int], int]) -> Problem:
+    words, said, at = "not valid YAML", str(error).partition("\n")[0], offset(0)
+    if isinstance(error, yaml.reader.ReaderError):
+        if bad := yaml.reader.Reader.NON_PRINTABLE.search(data.decode()):  # parsers tell other places
+            at = offset(bad.start())
+            words = f"character U+{ord(bad[0]):04X}" + (", is this UTF-16?" if bad[0] == "\0" else "")
+    elif isinstance(error, yaml.MarkedYAMLError):
+        said = ": ".join(part for part in (error.context, error.problem) if part)
+        words = next((meaning for part, meaning in _WORDS if re.search(part, said)), words)
+        mark, context = error.problem_mark, error.context_mark
+        # What is never closed shows far below; the place is where it was opened.
+        below = mark and context and context.line < mark.line
+        opened = re.match("while scanning a(n| quoted| simple)", said) or (below and "bracket is" in words)
+        mark = context if context and opened else mark
+        at = offset(mark.index) if mark else at
+        if source.data[at : at + 1] == b"\t" and "start any token" in said:
+            words = _TAB
+    width = len(source.data[at : at + 4].decode(errors="ignore")[:1].encode())
+    return Problem(words if words == _TOO_DEEP else f"{words} ({said})", source.span(at, at + width))
+
+
+def resolve(node: Node) -> Target:
+    """The node itself, or the target of an alias."""
+    return node.target if isinstance(node, Alias) else node
+
+
+def get(node: Node | None, *path: str | int) -> Target | None:
+    """Walk down keys and indexes, through aliases and merge keys; None if there is nothing.
+
+    The last one of duplicate keys wins, and keys of the map itself win over merged ones.
+    """
+    for step in path:
+        node = node.target if isinstance(node, Alias) else node
+        if isinstance(node, Mapping) and isinstance(step, str):
+            index = node.indexed or node.index
+            entry = index.get(step)
+            if entry is None and "<<" in index:
+                entry = next(filter(None, (layer.own(step) for layer in layers(node))), None)
+            node = entry.value if entry else None
+        elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
+            node = node.items[step]
+        else:
+            return None
+    return node.target if isinstance(node, Alias) else node
+
+
+def entries(mapping: Mapping) -> dict[str, Pair]:
+    """The effective entries by key text: merges are resolved, aliases in values are not."""
+    index = mapping.index
+    if len(index) == len(mapping.entries) and "<<" not in index:
+        return index.copy()
+    result: dict[str, Pair] = {}
+    for layer in layers(mapping):
+        for entry in reversed(layer.entries):
+            if entry.key.text != "<<" or entry.key.style != "plain":
+                result.setdefault(entry.key.text, entry)
+    return dict(reversed(result.items()))
+
+
+def layers(mapping: Mapping) -> Iterator[Mapping]:
+    """The map and its merges, strongest first, each once."""
+    seen: set[Target] = set()
+    todo: list[Target] = [mapping]
+    while todo and len(seen) < MAX_MERGES:
+        layer = todo.pop()
+        if layer not in seen and isinstance(layer, Mapping):
+            yield layer
+            if layer.own("<<"):
+                todo += [resolve(to) for k, to in layer.entries if k.text == "<<" and k.style == "plain"]
+        elif layer not in seen and isinstance(layer, Sequence):
+            todo += [target for item in reversed(layer.items) if isinstance(target := resolve(item), Mapping)]
+        seen.add(layer)
+
+
+_CONSTANTS: dict[str, Plain] = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **{sign + form: float(f"{sign}inf") for sign in ("", "+", "-") for form in (".inf", ".Inf", ".INF")},
+}
+_INT = regex(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
+_FLOAT = regex(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_TYPED = tuple("tag:yaml.org,2002:" + name for name in ("float", "int", "bool", "null"))
+
+
+def walk(node: Node | None) -> Iterator[Target]:
+    """The node and all nodes below it; what aliases stand for is not repeated."""
+    if node is None or isinstance(node, Alias):
+        return
+    yield node
+    children: Iterable[Node] = ()
+    if isinstance(node, Sequence):
+        children = node.items
+    elif isinstance(node, Mapping):
+        children = [entry.value for entry in node.entries]
+    for child in children:
+        yield from walk(child)
+
+
+def value(node: Scalar) -> Plain:
+    """The value of a scalar for Kubernetes, whose parser (go-yaml v2) partly follows YAML 1.1.
+
+    `yes`, `on`, `y` are booleans, `0777` is octal, `1_000` an int, `1e3` a float; quoted scalars, numbers in
+    base 60, timestamps and scalars with a tag of their own are texts.
+    """
+    if node.tag not in _TYPED if node.tag else node.style != "plain":
+        return node.text
+    result = _resolved(node.text)
+    return float(result) if node.tag == _TYPED[0] and type(result) is int else result
+
+
+def _resolved(text: str) -> Plain:
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if text[0] not in "0123456789+-.":
+        return text
+    digits = text if text[0] == "." else text.replace("_", "")
+    if _INT.fullmatch(digits) and len(digits) < 100:
+        number = int(re.sub("^([-+]?)0(?=[0-7])", r"\g<1>0o", digits), 0)
+        if -(2**63) <= number < (2**63 if digits[0] in "+-" else 2**64):
+            return number
+    if _FLOAT.fullmatch(digits) and not math.isinf(result := float(digits)):
+        return result
+    return text
+
+
+def is_template(data: bytes) -> bool:
+    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`) outside comments.
+
+    To be asked only about documents with a problem. An unquoted `{{ x }}` always is one (a map as the key of
+    a map), and a document that parses is YAML, whatever its quoted and block texts hold.
+    """
+    text = re.sub(rb"(?m)(?:^|(?<=[ \t]))#.*$", b"", data)
+    at = text.find(b"{{")
+    return b"{%" in text or b"%{" in text or (at >= 0 and text.find(b"}}", at) >= 0)
+
+
+_ENGINE = regex(
+    rb"\{%|%\{|\{\{-|-\}\}|\{\{\s*(?:\.(?:Values|Release|Chart|Files|Capabilities|Template)\b|/\*|[$#^/&>!]"
+    rb"|(?:if|else|end|range|with|define|include|template|block|toYaml|tpl)\b)"
+)
+_FILLED = regex(rb"\{\{([^{}\r\n]*)\}\}")
+_SIGNS = bytes.maketrans(b":#\"',[]&*!|>%@`", b"_" * 15)
+
+
+def without_templating(data: bytes) -> bytes | None:
+    """The bytes with a placeholder of the same length for each `{{ value }}`; None if a template does more."""
+    if _ENGINE.search(data) or not _FILLED.search(data):
+        return None
+    return _FILLED.sub(lambda match: b"${" + match[1].translate(_SIGNS) + b"}}", data)
+
+
+_SAFE = regex(r"""([^\s\-?:,\[\]{}#&*!|>'"%@`]|-(?=[\w./-]))([^,\[\]{}:#?]|:(?=\S)|(?<=\S)#)*(?<! )""")
+# Separators, dates, and what other readers of YAML 1.1 take for numbers (base 60, underscores), merges and values.
+_ELSEWHERE = regex(
+    r"[-+]?0[bBxX]_*|[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|[-+]?\.?\d[\d_.]*_[\d_.]*([eE][-+]\d+)?"
+    r"|\d{4}-\d\d?-\d\d?.*|=|<<|(---|\.\.\.).*"
+)
+
+
+def literal(value: Plain, style: Style = "plain") -> str:
+    """Write a scalar on one line so that it reads back as the same value: in block or flow, as value or key.
+
+    `style` holds for texts that can be written so; the others get double quotes, and numbers none.
+
+    Raises:
+        ValueError: an int that does not fit 64 bits would be read as something else.
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**64:
+            raise ValueError(f"{value} does not fit 64 bits")
+        return str(value)
+    if isinstance(value, float):
+        text = repr(value).replace("inf", ".inf").replace("nan", ".nan")
+        return text if "." in text else text.replace("e", ".0e")  # `1e+16` is a text to other readers
+    if style == "single" and value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    safe = value.isprintable() and _SAFE.fullmatch(value) and not _ELSEWHERE.fullmatch(value)
+    if style != "double" and safe and _resolved(value) is value:
+        return value
+    import json
+
+    # JSON leaves DEL, C1 and the line ends of Unicode as they are.
+    quoted = json.dumps(value, ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)

@@ -1,0 +1,113 @@
+"""Trees of YAML: nodes with the bytes that they are written in. `syntax/yaml.py` makes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from kcheck.text.text import Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.text.values import Datum, Origin
+
+Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
+Plain: TypeAlias = str | int | float | bool | None
+
+
+# Nodes never change; `frozen` would take 0.8 us more for each. Compared by identity: bombs are not walked.
+class _Spanned(Struct, eq=False, kw_only=True):
+    _span: Span | None = None
+
+
+class _Node(_Spanned, eq=False):
+    source: Source
+    start: int
+    end: int
+    anchor: str | None
+
+    @property
+    def span(self) -> Span:
+        """The bytes of the node, without its anchor and tag; made once, and shared by all values that are there."""
+        if self._span is None:
+            self._span = Span(self.source, self.start, self.end)
+        return self._span
+
+
+class Scalar(_Node):
+    """One text as YAML reads it; `value` tells what it means.
+
+    An absent value (`key:`) is a plain scalar with an empty span right after the `:` or `-`. The span of a
+    block scalar (`|`, `>`) includes the line end of its last line.
+    """
+
+    text: str
+    style: Style
+    tag: str | None
+
+
+class Computed(Scalar):
+    """Text computed elsewhere, such as by a template; `datum` has its value and origin."""
+
+    datum: Datum
+
+
+class Sequence(_Node):
+    """A list; a block one ends with its last item."""
+
+    items: tuple[Node, ...]
+    flow: bool
+
+
+class Pair(NamedTuple):
+    """One `key: value`; an alias in the place of the key is replaced by its text."""
+
+    key: Scalar
+    value: Node
+
+
+class Mapping(_Node):
+    """A map with all its entries, duplicates and merge keys too; a block one ends with its last value."""
+
+    entries: tuple[Pair, ...]
+    flow: bool
+    indexed: dict[str, Pair] | None = None  # asked for first where time counts: a property takes as long as a look-up
+
+    @property
+    def index(self) -> dict[str, Pair]:
+        """The last entry of each key, merge keys not followed."""
+        if self.indexed is None:
+            self.indexed = {entry.key.text: entry for entry in self.entries}
+        return self.indexed
+
+    def own(self, name: str) -> Pair | None:
+        """The last entry of that key, merge keys not followed."""
+        return self.index.get(name)
+
+
+class Stated(Mapping, kw_only=True):
+    """A map that stands for something written otherwise; `absent` is where goes what it lacks at a path."""
+
+    absent: Callable[[tuple[str, ...]], Origin]
+
+
+class Patched(Mapping, kw_only=True):
+    """A map with what an overlay changes in it; `patch` is the overlay's part."""
+
+    patch: Span
+
+
+class Alias(_Node):
+    """`*name`: the span of the reference, and the node that it stands for."""
+
+    name: str
+    target: Target
+
+    def __repr__(self) -> str:  # without the target: a bomb would print forever
+        return f"Alias({self.name!r})"
+
+
+Target: TypeAlias = Scalar | Sequence | Mapping
+Node: TypeAlias = Target | Alias

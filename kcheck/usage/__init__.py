@@ -1,1 +1,0 @@
-"""What a cluster did: recordings of Prometheus, joined to the code."""

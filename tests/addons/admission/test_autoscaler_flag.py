@@ -1,0 +1,22 @@
+"""Policies go by the flags of the autoscaler that is in the code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from kcheck.commands.cli import cli
+from kcheck.engine import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+def test_the_cutoff_is_that_of_the_flag(write: Callable[[Mapping[str, str]], Path]) -> None:
+    """AKS has an autoscaler of its own, whose cutoff is the default; the flag is one of a Deployment beside it."""
+    (rule,) = rules.by_name(rules.load(), ["priority-below-autoscaler-cutoff"])
+    write(rule.documentation.examples[1].good)
+    result = CliRunner().invoke(cli, ["export", "admission", ".", "--rule", rule.name])
+    assert "cutoff: '-1000'" in result.stdout

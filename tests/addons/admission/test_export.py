@@ -1,0 +1,225 @@
+"""`kcheck export admission`: what is printed, and what is said about the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from kcheck.addons.admission import export, manifests, table
+from kcheck.addons.admission.parameters import Parameters
+from kcheck.commands.cli import cli
+from kcheck.config.config import Config
+from kcheck.engine import rules
+from kcheck.engine.words.subjects import SUBJECTS
+from tests.addons.admission.offline import refusals
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+    from kcheck.engine import linter
+
+EXAMPLES = ROOT / "examples"
+ALL = Parameters(dict.fromkeys(table.table()["parameters"], ""), {})
+EVERY = export.select(Config(), (), ALL, info=True)
+POLICIES = (*EVERY.policies, *export.select(Config(), (), ALL).policies, *export.select(Config(), (), None).policies)
+PODS = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research}
+spec:
+  template:
+    spec:
+      containers:
+        - {name: train, image: "quay.io/example/train:1", resources: {limits: {nvidia.com/gpu: "0.5"}}}
+      restartPolicy: Never
+"""
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["export", "admission", *arguments])
+
+
+def documents(*arguments: str) -> list[dict[str, Any]]:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return list(yaml.safe_load_all(result.stdout))
+
+
+def test_a_rule_is_a_policy_with_its_binding() -> None:
+    policy, binding = documents("--rule", "fractional-gpu", "--action", "Deny")
+    assert (policy["kind"], binding["kind"]) == ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    assert binding["spec"] == {"policyName": "kcheck-fractional-gpu", "validationActions": ["Deny"]}
+
+
+def test_the_code_gives_values_and_more_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES / "eks-training")
+    alone, known = documents(), documents(".", "--namespace", "platform")
+    (values,) = (one for one in known if one["kind"] == "ConfigMap")
+    names = {one["metadata"]["name"] for one in known}
+    assert {one["metadata"]["name"] for one in alone} < names
+    assert "kcheck-gpu-without-toleration" in names
+    assert values["metadata"]["namespace"] == "platform"
+    assert values["data"]["cloud"] == "eks"
+    references = [one["spec"]["paramRef"] for one in known if "paramRef" in one.get("spec", {})]
+    assert {(one["name"], one["namespace"]) for one in references} == {("kcheck-admission", "platform")}
+
+
+def test_output_is_the_same_every_time() -> None:
+    assert run("--info").stdout == run("--info").stdout
+
+
+def test_groups_and_rules_choose() -> None:
+    names = {
+        one["metadata"]["labels"]["kcheck.dev/rule"]
+        for one in documents("--group", "images", "--rule", "preemption-never")
+    }
+    assert names == {"image-pulled-every-start", "moving-image-tag", "retired-registry", "preemption-never"}
+
+
+def test_findings_of_severity_info_are_asked_for() -> None:
+    names = [{one["metadata"]["name"] for one in documents(*flags)} for flags in ((), ("--info",))]
+    assert {"kcheck-job-never-cleaned", "kcheck-preemption-never"} <= names[1] - names[0]
+
+
+def test_what_is_left_out_is_told() -> None:
+    alone = run()
+    assert "more with PATH" in alone.stderr
+    assert "cannot be" in alone.stderr
+    listed = run("--list").stdout
+    assert "gpu-without-toleration" in listed
+    assert "needs PATH" in listed
+    assert "volcano-does-not-pack" in listed
+
+
+def test_several_clusters_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    listed = run("eks-training", "gke-training", "--list").stdout
+    assert "pools is not known: there are 2 clusters here; name the folder of one" in listed
+
+
+@pytest.mark.parametrize("flag", ["--rule", "--group"])
+def test_a_name_that_does_not_exist_is_a_mistake(flag: str) -> None:
+    result = run(flag, "fractional-gpus")
+    assert result.exit_code == 2
+    assert "fractional-gpu" in result.output
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("gpu-without-toleration", "needs values of the code: pools; give it a PATH that has them"),
+        ("volcano-does-not-pack", "cannot be exported: its configuration is a text inside of a ConfigMap"),
+        ("kubenet-retiring", "is not about Kubernetes objects"),
+    ],
+)
+def test_a_rule_that_is_named_and_cannot_be_exported_is_a_mistake(rule: str, why: str) -> None:
+    result = run("--rule", rule)
+    assert result.exit_code == 2
+    assert f"{rule} {why}" in " ".join(result.output.split())
+    assert run("--rule", rule, "--list").exit_code == 0
+
+
+def test_kyverno_has_the_values_in_its_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES / "eks-training")
+    found = documents(".", "--format", "kyverno", "--rule", "gpu-without-toleration")
+    assert [(one["apiVersion"], one["kind"]) for one in found] == [("policies.kyverno.io/v1", "ValidatingPolicy")]
+    assert "params." not in str(found)
+    assert "p5.48xlarge" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "refused"),
+    [
+        ("fractional-gpu: shared by MPS", False),
+        ("quotas: shared by MPS", False),
+        ("fractional-gpu", True),
+        ("other: shared by MPS", True),
+    ],
+)
+def test_annotated_objects_are_left_alone(annotation: str, refused: bool) -> None:
+    job = yaml.safe_load(PODS)
+    job["metadata"]["annotations"] = {"kcheck.dev/ignore": annotation}
+    (policy, _) = documents("--rule", "fractional-gpu")
+    assert bool(refusals(policy, job, {})) is refused
+
+
+def test_what_a_controller_makes_is_judged_by_what_it_is_made_from() -> None:
+    job = yaml.safe_load(PODS)
+    (policy, _) = documents("--rule", "fractional-gpu")
+    assert refusals(policy, job, {})
+    job["metadata"]["ownerReferences"] = [{"kind": "CronJob", "controller": True}]
+    assert not refusals(policy, job, {})
+
+
+def test_every_word_of_the_table_is_of_use() -> None:
+    """Words that no rule can name, and that no exported rule needs in turn, are not in the table."""
+    used = {variable.name for one in POLICIES for variable in one.variables}
+    texts = "".join(variable.expression for one in POLICIES for variable in one.variables)
+    unused = [
+        f"{subject}.{name}"
+        for subject, words in table.table()["words"].items()
+        for name in words
+        if name not in used and f'"{name}":' not in texts and name not in {field.name for field in SUBJECTS[subject]}
+    ]
+    assert unused == []
+
+
+def test_every_parameter_is_of_use_and_computed() -> None:
+    needed = {name for one in POLICIES for name in one.parameters}
+    assert needed == set(table.table()["parameters"])
+
+
+def test_names_in_the_table_are_those_of_rules_and_kinds() -> None:
+    own = table.table()
+    names = {rule.name for rule in rules.load()}
+    assert set(own["refused"]) <= names
+    assert all(subject in {rule.subject for rule in rules.load()} for subject in own["cannot"])
+
+
+def test_headlines_are_those_of_check(check: Callable[..., linter.Result]) -> None:
+    """The texts of findings, as far as an object alone tells their numbers."""
+    same = different = 0
+    for one in EVERY.policies:
+        if one.parameters:
+            continue
+        for example in one.rule.documentation.examples:
+            for name, text in example.bad.items():
+                if not name.endswith(".yaml"):
+                    continue
+                policy = manifests.policy(one, "Warn", "default")[0]
+                said = [found for item in yaml.safe_load_all(text) for found in refusals(policy, item, {})]
+                result = check({name: text})
+                wanted = {finding.message for finding in result.findings if finding.rule == one.rule.name}
+                for found in filter(None, "; ".join(said).split("; ")):
+                    same, different = same + (found in wanted), different + (found not in wanted)
+    assert same >= 30
+    assert different <= 3
+
+
+@pytest.mark.parametrize(("limit", "refused"), [(None, True), (6, True), (100, False)])
+def test_what_the_api_server_writes_itself_counts_as_not_set(limit: int | None, refused: bool) -> None:
+    job = yaml.safe_load(PODS)
+    job["spec"] |= {"completions": 600, "parallelism": 600, "completionMode": "Indexed"}
+    job["spec"] |= {} if limit is None else {"backoffLimit": limit}
+    rule = next(one for one in EVERY.policies if one.rule.name == "retries-run-out")
+    policy = manifests.policy(rule, "Warn", "default")[0]
+    values = ALL.values | {"pools": "gpu;;8;600;0;192;autoscaled,gpu;;", "nodes": "600"}
+    assert bool(refusals(policy, job, values)) is refused
+
+
+def test_a_class_of_another_place_is_nothing_to_warn_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the code has no classes, or may have others, check says nothing either."""
+    monkeypatch.chdir(EXAMPLES)
+    assert "kcheck-unknown-priority-class" not in run("eks-training", "gke-training").stdout
+    (_, policy, _) = documents("eks-training", "--rule", "unknown-priority-class")
+    job = yaml.safe_load(PODS)
+    job["spec"]["template"]["spec"]["priorityClassName"] = "high"
+    known = {"priority_classes": "", "default_classes": "", "releases": "false"}
+    assert not refusals(policy, job, known)
+    assert refusals(policy, job, known | {"priority_classes": "low=1=preempts"})

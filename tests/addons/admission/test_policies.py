@@ -1,0 +1,63 @@
+"""Policies against the examples of their rules: what `bad` has is refused, `good` and `fixed` are taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from msgspec.structs import replace
+
+from kcheck.addons.admission import manifests, policies, table
+from kcheck.addons.admission.export import read
+from kcheck.config import settings
+from kcheck.engine import rules
+from kcheck.text.files.tree import Tree
+from tests.addons.admission.offline import refusals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from kcheck.engine.rule import Example, Rule
+
+RULES = [rule for rule in rules.load() if table.is_about_objects(rule.subject)]
+EXAMPLES = [
+    pytest.param(rule, example, id=f"{rule.name}-{i}")
+    for rule in RULES
+    for i, example in enumerate(rule.documentation.examples)
+]
+
+
+UNKNOWN = {("gang-missing", 2), ("slots-do-not-match-gpus", 2)}
+"""Examples about kinds whose pods are no templates: no policy is about these."""
+
+
+def objects(files: Mapping[str, str]) -> Iterator[dict[str, object]]:
+    """The manifests among some files."""
+    for name, text in files.items():
+        if name.endswith((".yaml", ".yml")):
+            yield from (one for one in yaml.safe_load_all(text) if isinstance(one, dict) and "metadata" in one)
+
+
+def said(rule: Rule, files: Mapping[str, str], example: Example) -> list[str] | None:
+    """What the policy of a rule says of some files, with the values that they give; None if it is none."""
+    config = replace(settings.load(["."]), nodes={"": example.nodes} if example.nodes else {})
+    values = read(Tree(["."]), config).values
+    policy = policies.of_rule(rule, frozenset(values), info=True)
+    if isinstance(policy, policies.Refusal):
+        return None
+    made = manifests.policy(policy, "Warn", "kube-system")[0]
+    return [text for one in objects(files) for text in refusals(made, one, values)]
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_examples(rule: Rule, example: Example, write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    write(example.bad)
+    bad = said(rule, example.bad, example)
+    if bad is None:
+        pytest.skip("no policy: the object does not tell")
+    assert bool(bad) is ((rule.name, example.number) not in UNKNOWN)
+    for files in (example.good, example.fixed or {}):
+        write(files)
+        assert not said(rule, files, example)

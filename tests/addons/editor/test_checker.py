@@ -1,0 +1,113 @@
+"""A folder that is checked again and again is judged as if it was checked for the first time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.addons.editor import checker
+from kcheck.addons.editor.checker import Checker
+from kcheck.config.effective import effective_config
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from kcheck.addons.editor.snapshot import Snapshot
+
+Seen = set[tuple[str, str, int, str, str]]
+
+
+@pytest.fixture(params=["eks-training", "own-rules"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of an example; every run shows a part first, however short it is."""
+    shutil.copytree(ROOT / "examples" / request.param, tmp_path / "code")
+    monkeypatch.chdir(tmp_path / "code")
+    monkeypatch.setattr(checker, "_SHORT", -1.0)
+    return tmp_path / "code"
+
+
+def make() -> Checker:
+    here = os.path.realpath(".")
+    return Checker(here, lambda overlay: effective_config((here,), None, {}, overlay))
+
+
+def seen(snapshot: Snapshot) -> Seen:
+    """What a user sees of the findings."""
+    return {
+        (one.rule, one.span.source.path, one.span.start, one.message, one.fix.title if one.fix else one.help)
+        for one in snapshot.result.findings
+    }
+
+
+def edits(folder: Path) -> list[dict[str, str]]:
+    """Changes of all kinds of files: numbers, names, lines that are gone."""
+    result = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix in (".tf", ".tfvars", ".yaml"):
+            text = path.read_text()
+            lines = text.splitlines(keepends=True)
+            numbers = [i for i, line in enumerate(lines) if any(c.isdigit() for c in line) and "#" not in line]
+            for i in numbers[:: max(1, len(numbers) // 3)]:
+                more = "".join(
+                    c + "0" if c.isdigit() and not (lines[i][k + 1 : k + 2]).isdigit() else c
+                    for k, c in enumerate(lines[i])
+                )
+                result.append({str(path): "".join([*lines[:i], more, *lines[i + 1 :]])})
+                result.append({str(path): "".join([*lines[:i], *lines[i + 1 :]])})
+            result.append({str(path): f"\n{text}"})
+    return result
+
+
+def encoded(texts: Mapping[str, str]) -> dict[str, bytes]:
+    return {os.path.realpath(path): text.encode() for path, text in texts.items()}
+
+
+def test_after_each_edit_all_is_as_if_it_was_checked_anew(folder: Path) -> None:
+    again = make()
+    list(again.check({}))
+    partial = 0
+    for texts in edits(folder):
+        *first, last = again.check(encoded(texts))
+        assert seen(last) == seen(list(make().check(encoded(texts)))[-1])
+        assert not last.partial
+        assert all(one.partial for one in first)
+        partial += len(first)
+    assert partial
+
+
+def test_first_comes_what_is_about_the_edited_file(folder: Path) -> None:
+    again = make()
+    list(again.check({}))
+    for texts in edits(folder):
+        *first, last = again.check(encoded(texts))
+        for one in first:
+            ours = {os.path.relpath(path) for path in texts}
+            assert {own for own in seen(one) if own[1] in ours} == {own for own in seen(last) if own[1] in ours}
+
+
+def test_a_text_that_cannot_be_read_leaves_what_was_found_and_says_where_it_is_broken(folder: Path) -> None:
+    again = make()
+    (whole,) = [snapshot for snapshot in again.check({}) if not snapshot.partial]
+    path = next(
+        one.span.source.path for one in whole.result.findings if one.span.source.path.endswith((".tf", ".yaml"))
+    )
+    good = (folder / path).read_text()
+    list(again.check(encoded({path: good})))
+    snapshot = list(again.check(encoded({path: f'# typed\n{good}\nresource "a" "b" {{\n  x = \n'})))[-1]
+    assert seen(snapshot) == seen(whole)
+    (stand_in,) = snapshot.stand_ins.values()
+    assert stand_in.problem.span.begin.line > len(good.splitlines())
+    moved = {
+        (one.rule, snapshot.shown(one.span).begin.line)
+        for one in snapshot.result.findings
+        if one.span.source.path == path
+    }
+    assert moved == {
+        (one.rule, one.span.begin.line + 1) for one in whole.result.findings if one.span.source.path == path
+    }
+    assert not list(again.check(encoded({path: good})))[-1].stand_ins

@@ -1,0 +1,275 @@
+"""Code actions and completion, asked for by an editor over stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from lsprotocol import types
+
+from tests.addons.editor.session import capabilities, run
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.addons.editor.session import Editor
+
+CLUSTER = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  /* Größe 😀 */ sku_tier = "Free"
+
+  default_node_pool {
+    name       = "system"
+    node_count = 30
+  }
+}
+"""
+RULE = "free-control-plane"
+LINE = types.Range(types.Position(2, 30), types.Position(2, 30))
+JOB = """\
+{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"template": {"spec": {
+  "restartPolicy": "Never", "containers": [{"name": "a", "image": "registry.example.com/a:1",
+  "resources": {"limits": {"nvidia.com/gpu": "8"}}}]}}}}
+"""
+ALL = types.Range(types.Position(0, 0), types.Position(10_000, 0))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a cluster, and with text before the place that is longer in bytes than in columns."""
+    (tmp_path / "main.tf").write_text(CLUSTER, encoding="utf-8")
+    return tmp_path
+
+
+def titled(found: list[types.CodeAction], begin: str) -> types.CodeAction:
+    (action,) = (one for one in found if one.title.startswith(begin))
+    return action
+
+
+def test_a_fix_is_confirmed_and_mends_what_was_found(folder: Path) -> None:
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        shown = await own.rules(address, RULE)
+        action = titled(await own.actions(address, LINE, shown=shown), "Set sku_tier")
+        assert list(action.diagnostics or ()) == [one for one in shown if one.code == RULE]
+        assert action.edit is None
+        done = await own.choose(action)
+        assert done.edit is not None
+        assert done.edit.change_annotations is not None
+        (annotation,) = done.edit.change_annotations.values()
+        assert (annotation.label, annotation.needs_confirmation) == ("kcheck (costs)", True)
+        assert own.buffers[address] == CLUSTER.replace('"Free"', '"Standard"')
+        await own.rules(address, RULE, gone=True)
+
+    run(folder, story)
+
+
+def test_an_old_editor_gets_a_command_that_edits(folder: Path) -> None:
+    able = capabilities(versioned=False, resolves=False, snippets=False, annotated=False, shows=False)
+
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        action = titled(await own.actions(address, LINE), "Set sku_tier")
+        assert action.command is not None
+        await own.choose(action)
+        await own.rules(address, RULE, gone=True)
+        assert own.buffers[address] == CLUSTER.replace('"Free"', '"Standard"')
+
+    run(folder, story, able)
+
+
+def test_an_editor_that_shows_no_documents_says_where_a_rule_is_explained(folder: Path) -> None:
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        await own.rules(address, RULE)
+        await own.choose(titled(await own.actions(address, LINE), f"Explain {RULE}"))
+        assert own.messages[-1].endswith(f"docs/rules/{RULE}.md")
+
+    run(folder, story, capabilities(shows=False))
+
+
+@pytest.mark.parametrize("snippets", [True, False])
+def test_a_comment_is_written_and_waits_for_its_reason(snippets: bool, folder: Path) -> None:
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        await own.rules(address, RULE)
+        await own.choose(titled(await own.actions(address, LINE), f"Ignore {RULE} here"))
+        comment = f" # kcheck: ignore[{RULE}] "
+        assert own.buffers[address] == CLUSTER.replace('"Free"', f'"Free"{comment}')
+        missing = await own.rules(address, "suppression-without-reason")
+        assert RULE in {one.code for one in missing}
+        if not snippets:
+            (shown,) = own.shown
+            line = own.buffers[address].split("\n")[2]
+            at = types.Position(2, len(line.encode("utf-16-le")) // 2)
+            assert (shown.uri, shown.selection) == (address, types.Range(at, at))
+        own.type(address, CLUSTER.replace('"Free"', f'"Free"{comment}torn down every night'))
+        left = await own.rules(address, "suppression-without-reason", gone=True)
+        assert RULE not in {one.code for one in left}
+
+    run(folder, story, capabilities() if snippets else capabilities(snippets=False))
+
+
+def test_the_settings_are_written_where_no_comment_can_stand(folder: Path) -> None:
+    (folder / "main.tf").unlink()
+    (folder / "a.json").write_text(JOB)
+
+    async def story(own: Editor) -> None:
+        address = own.open("a.json")
+        await own.rules(address, "job-never-cleaned")
+        action = titled(await own.actions(address, ALL), "Ignore job-never-cleaned for this file in the settings")
+        await own.choose(action)
+        text = "suppressions:\n  - rule: job-never-cleaned\n    path: a.json\n    reason: \n"
+        assert (folder / "kcheck.yaml").read_text() == text
+        (shown,) = own.shown
+        assert shown.uri.endswith("/kcheck.yaml")
+        assert shown.selection == types.Range(types.Position(3, 12), types.Position(3, 12))
+
+    run(folder, story)
+
+
+def test_a_rule_is_explained_on_its_page(folder: Path) -> None:
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        await own.rules(address, RULE)
+        await own.choose(titled(await own.actions(address, LINE), f"Explain {RULE}"))
+        (shown,) = own.shown
+        assert shown.external
+        assert shown.uri.endswith(f"docs/rules/{RULE}.md")
+
+    run(folder, story)
+
+
+def test_a_refused_fix_is_disabled_with_its_reason(folder: Path) -> None:
+    (folder / "main.tf").write_text("""\
+module "eks" {
+  source     = "terraform-aws-modules/eks/aws"
+  version    = "~> 21.0"
+  name       = "main"
+  subnet_ids = ["subnet-1"]
+  eks_managed_node_groups = {
+    default = {}
+    own     = { max_size = 30 }
+  }
+}
+""")
+    (folder / "kcheck.yaml").write_text("nodes: 1000\n")
+
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        await own.rules(address, "pool-capped-by-default")
+        action = titled(await own.actions(address, ALL, only=["quickfix"]), "Add max_size")
+        if action.disabled is None:  # it was not known yet when the menu opened
+            assert (await own.choose(action)).edit is None
+            assert "then pool-over-quota would be found" in own.messages[-1]
+            action = titled(await own.actions(address, ALL, only=["quickfix"]), "Add max_size")
+        assert action.disabled is not None
+        assert action.disabled.reason.startswith("then pool-over-quota would be found")
+
+    run(folder, story)
+
+
+def test_what_is_fixed_on_save_is_safe_and_in_this_file(tmp_path: Path) -> None:
+    folder = tmp_path / "eks"
+    shutil.copytree(ROOT / "examples" / "eks-training", folder)
+
+    async def story(own: Editor) -> None:
+        address = own.open("manifests/cluster-autoscaler.yaml")
+        await own.rules(address, "removed-autoscaler-flag")
+        (action,) = await own.actions(address, ALL, only=["source.fixAll"])
+        assert (action.title, action.kind) == ("Fix 1 safe problem in this file", "source.fixAll.kcheck")
+        done = await own.choose(action)
+        assert done.edit is not None
+        assert done.edit.change_annotations is None
+        await own.rules(address, "removed-autoscaler-flag", gone=True)
+        kinds = {one.kind for one in await own.actions(address, ALL, only=["source"])}
+        assert kinds == {"source.kcheck.fixAll.workspace", "source.kcheck.fixAll.costs"}
+
+    run(folder, story)
+
+
+def test_half_typed_code_has_no_actions(folder: Path) -> None:
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        await own.rules(address, RULE)
+        own.type(address, CLUSTER.replace('"Free"', '"Free'))
+        assert await own.actions(address, ALL) == []
+        own.type(address, CLUSTER)
+        assert await own.actions(address, ALL) != []
+
+    run(folder, story)
+
+
+def test_actions_are_for_what_was_just_typed(folder: Path) -> None:
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        await own.rules(address, RULE)
+        action = titled(await own.actions(address, LINE), "Set sku_tier")
+        own.type(address, f"# é\n# 😀\n{CLUSTER}")
+        done = await own.choose(action)
+        assert done.edit is not None
+        assert own.buffers[address] == f"# é\n# 😀\n{CLUSTER}".replace('"Free"', '"Standard"')
+
+    run(folder, story)
+
+
+def test_many_findings_have_a_short_menu(folder: Path) -> None:
+    pool = 'resource "azurerm_kubernetes_cluster" "c{0}" {{\n  name     = "c{0}"\n  sku_tier = "Free"\n  default_node_pool {{\n    name       = "system"\n    node_count = 30\n  }}\n}}\n'
+    (folder / "main.tf").write_text("".join(map(pool.format, range(300))))
+
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        found = await own.rules(address, RULE)
+        assert len(found) >= 300
+        offered = await own.actions(address, ALL, shown=found)
+        assert 20 <= len(offered) <= 45
+
+    run(folder, story)
+
+
+async def completed(own: Editor, address: str, line: int, character: int) -> dict[str, types.CompletionItem]:
+    place = types.CompletionParams(types.TextDocumentIdentifier(address), types.Position(line, character))
+    found = await asyncio.wait_for(own.client.text_document_completion_async(place), 60)
+    assert isinstance(found, types.CompletionList)
+    return {one.label: one for one in found.items}
+
+
+def test_names_of_rules_are_completed_behind_wide_characters(folder: Path) -> None:
+    async def story(own: Editor) -> None:
+        address = own.open("main.tf")
+        await own.rules(address, RULE)
+        typed = CLUSTER.replace('"Free"', '"Free" # kcheck: ignore[fr')
+        own.type(address, typed)
+        line = typed.split("\n")[2]
+        columns = len(line.encode("utf-16-le")) // 2
+        found = await completed(own, address, 2, columns)
+        assert min(found.values(), key=lambda one: one.sort_text or "").label == RULE
+        edit = found[RULE].text_edit
+        assert isinstance(edit, types.TextEdit)
+        assert edit.range == types.Range(types.Position(2, columns - 2), types.Position(2, columns))
+        own.make(types.WorkspaceEdit(changes={address: [edit]}))
+        assert own.buffers[address] == typed.replace("ignore[fr", f"ignore[{RULE}")
+
+    run(folder, story)
+
+
+def test_settings_are_completed_while_they_are_broken(folder: Path) -> None:
+    (folder / "kcheck.yaml").write_text("nodes: 100\n")
+
+    async def story(own: Editor) -> None:
+        await own.rules(own.open("main.tf"), RULE)
+        address = own.open("kcheck.yaml")
+        own.type(address, "nodes: 100\nclusters:\n  - {root: 'é', var_files: [\nfail_on: ")
+        own.type(address, "nodes: 100\nsuppressions:\n  - {path: 😀, rule: ")
+        found = await completed(own, address, 2, 21)
+        assert RULE in found
+        own.type(address, "nodes: 100\nsupp")
+        found = await completed(own, address, 1, 4)
+        assert "nodes" not in found
+        assert found["suppressions"].documentation == "Findings that are accepted."
+
+    run(folder, story)

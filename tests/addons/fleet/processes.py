@@ -1,0 +1,122 @@
+"""Fleets to check, the command as a process, and the processes that it starts: for tests that kill them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Literal, TypeVar
+
+    T = TypeVar("T")
+
+IS_LINUX = sys.platform == "linux"
+"""Where /proc says who is whose child."""
+COMMAND = [
+    sys.executable,
+    "-P",
+    "-c",
+    "import sys; from kcheck.commands.cli import main; sys.argv[0] = 'kcheck'; main()",
+    "fleet",
+]
+_PATIENCE = 60.0
+"""Seconds after which what a test waits for is said not to happen."""
+
+
+def small(folder: Path) -> Path:
+    """A repository that takes no time."""
+    folder.mkdir(parents=True)
+    (folder / "main.tf").write_text(
+        'resource "google_container_cluster" "main" {\n  name     = "main"\n  location = "us-central1"\n}\n'
+        'resource "google_container_node_pool" "gpu" {\n  cluster    = google_container_cluster.main.name\n'
+        "  name       = \"gpu\"\n  node_count = 1500\n}\n"
+    )  # fmt: skip
+    return folder
+
+
+def slow(folder: Path, objects: int = 700) -> Path:
+    """A repository that takes a second or more: it has that many objects."""
+    small(folder)
+    for part in range(0, objects, 100):
+        (folder / f"{part}.yaml").write_text("".join(map(_deployment, range(part, min(part + 100, objects)))))
+    return folder
+
+
+def _deployment(number: int) -> str:
+    return (
+        f"---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d{number}}}\nspec:\n  replicas: 3\n"
+        f"  selector: {{matchLabels: {{app: d{number}}}}}\n  template:\n    metadata: {{labels: {{app: d{number}}}}}\n"
+        f"    spec:\n      containers:\n      - name: main\n        image: nginx:{number}\n"
+        "        resources: {requests: {cpu: 1, memory: 1Gi}}\n"
+    )
+
+
+def start(arguments: Iterable[str], folder: Path, **variables: str) -> subprocess.Popen[str]:
+    """The command, in a folder; a process group of its own, as a terminal gives to it."""
+    return subprocess.Popen(
+        [*COMMAND, *arguments], cwd=folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | variables, process_group=0,
+    )  # fmt: skip
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The command, until its end."""
+    with start(arguments, folder) as process:
+        output, errors = process.communicate(timeout=_PATIENCE * 2)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def wait_for(what: Callable[[], T | Literal[False] | None]) -> T:
+    """Wait until something is so; what it is."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        if found := what():
+            return found
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process has started, from all of its threads."""
+    found: list[int] = []
+    try:
+        for task in (Path("/proc") / str(process) / "task").iterdir():
+            found += map(int, (task / "children").read_text().split())
+    except OSError:  # it has ended
+        return []
+    return found
+
+
+def checking(process: int, name: str = "") -> int | None:
+    """A process below a process that checks a repository now, that of a name if given: the child of a station, in its folder."""
+    stations = (station for station in children(process) if b"kcheck.addons.fleet.station" in _command(station))
+    return next((child for station in stations for child in children(station) if name in ("", _folder(child))), None)
+
+
+def _folder(process: int) -> str:
+    """The name of the folder that a process works in."""
+    try:
+        return (Path("/proc") / str(process) / "cwd").readlink().name
+    except OSError:
+        return ""
+
+
+def _command(process: int) -> bytes:
+    try:
+        return (Path("/proc") / str(process) / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def is_gone(process: int) -> bool:
+    """Whether a process has ended."""
+    try:
+        state = (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    return state in "ZX"

@@ -1,0 +1,153 @@
+"""`kcheck fleet` is killed in the middle, and the same command goes on: nothing is lost, nothing is left, nothing is done twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from tests.addons.fleet.processes import IS_LINUX, checking, children, is_gone, run, slow, small, start, wait_for
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not IS_LINUX, reason="asks /proc")
+
+ENDS = [
+    pytest.param((), signal.SIGKILL, -9, id="kill -9"),
+    pytest.param((), signal.SIGINT, 130, id="Ctrl-C"),
+    pytest.param(("--scheduler", "local"), signal.SIGINT, 130, id="Ctrl-C of Dask"),
+    pytest.param(("--scheduler", "local", "--pack"), signal.SIGKILL, -9, id="kill -9 of archives"),
+]
+TABLES = ("repositories", "clusters", "limits", "findings", "undecided", "uses")
+OF_A_RUN = {"run", "seconds", "cpu_seconds", "memory", "is_unchanged"}
+
+
+def made(folder: Path) -> Path:
+    """A folder with quick repositories and a slow one."""
+    for name in "abc":
+        small(folder / "fleet" / name)
+    slow(folder / "fleet" / "slow", 400)
+    return folder
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    return made(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[object, ...]]]:
+    """What a run finds that nobody ends."""
+    folder = made(tmp_path_factory.mktemp("undisturbed"))
+    assert run(*command((), "out"), folder=folder).returncode == 0
+    return rows(folder / "out")
+
+
+def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
+    """What the last run found, by table, but for what another run has another of."""
+    found = {}
+    with duckdb.connect(str(folder / "fleet.duckdb"), read_only=True) as database:
+        for table in TABLES:
+            names = [str(row[0]) for row in database.execute(f"DESCRIBE {table}").fetchall()]
+            other = OF_A_RUN | ({"path"} if table == "repositories" else set())
+            columns = ", ".join(f'"{name}"' for name in names if name not in other)
+            last = "run = (SELECT max(run) FROM runs)"
+            found[table] = database.execute(f"SELECT {columns} FROM {table} WHERE {last} ORDER BY ALL").fetchall()
+    return found
+
+
+def kept(folder: Path) -> dict[str, int]:
+    """The outcomes of a folder, each with the time at which it was written."""
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("outcomes/*.msgpack")}
+
+
+def in_the_middle(process: subprocess.Popen[str], folder: Path) -> list[int]:
+    """The processes of a run that has kept an outcome and checks the slow repository."""
+    wait_for(lambda: len(kept(folder)) == 3 and checking(process.pid, "slow"))
+    stations = children(process.pid)
+    return [*stations, *(child for station in stations for child in children(station))]
+
+
+def command(engine: tuple[str, ...], out: str) -> list[str]:
+    """Arguments with which the slow repository is the last one."""
+    return ["fleet/a", "fleet/b", "fleet/c", "fleet/slow", "-o", out, "--jobs", "1", *engine]
+
+
+@pytest.mark.parametrize(("engine", "number", "status"), ENDS)
+def test_a_run_that_is_ended_goes_on_where_it_was(
+    engine: tuple[str, ...],
+    number: signal.Signals,
+    status: int,
+    fleet: Path,
+    undisturbed: dict[str, list[tuple[object, ...]]],
+) -> None:
+    if engine:
+        pytest.importorskip("distributed")
+    with start(command(engine, "out"), fleet, TMPDIR=str(fleet)) as process:
+        left = in_the_middle(process, fleet / "out")
+        os.killpg(process.pid, number)  # as a terminal does
+        _, errors = process.communicate()
+    assert process.returncode == status
+    assert "Traceback" not in errors
+    for one in left:
+        wait_for(lambda one=one: is_gone(one))  # type: ignore[misc]
+    assert not (fleet / "out" / "fleet.duckdb").exists()
+    wait_for(lambda: not list(fleet.glob("kcheck-fleet-*")))
+    before = kept(fleet / "out")
+    assert len(before) == 3
+    assert run(*command(engine, "out"), folder=fleet).returncode == 0
+    after = kept(fleet / "out")
+    assert {name: after[name] for name in before} == before  # these were not checked again
+    assert len(after) == 4
+    assert not [path for path in (fleet / "out").rglob("*") if path.name.endswith(".tmp")]
+    with duckdb.connect(str(fleet / "out" / "fleet.duckdb"), read_only=True) as database:
+        assert database.execute("SELECT repositories, unchanged, failed FROM runs").fetchall() == [(4, 3, 0)]
+    assert rows(fleet / "out") == undisturbed
+
+
+def test_a_repository_whose_process_is_killed_is_tried_again_and_counted(fleet: Path) -> None:
+    with start([*command((), "out"), "--retries", "1"], fleet) as process:
+        os.kill(wait_for(lambda: checking(process.pid, "slow")), signal.SIGKILL)
+        process.communicate()
+    assert process.returncode == 0
+    with duckdb.connect(str(fleet / "out" / "fleet.duckdb"), read_only=True) as database:
+        found = database.execute("SELECT repository, status, attempts FROM repositories ORDER BY ALL").fetchall()
+    assert found == [("a", "checked", 1), ("b", "checked", 1), ("c", "checked", 1), ("slow", "checked", 2)]
+
+
+def test_each_that_cannot_be_checked_is_a_row_with_its_reason(fleet: Path) -> None:
+    (slow(fleet / "fleet" / "big", 100) / "big.yaml").write_text(
+        "apiVersion: v1\nkind: List\nitems:\n" + "- {a: {b: [c]}}\n" * 200_000
+    )
+    (fleet / "fleet" / "c" / "kcheck.yaml").write_text("nodes: many\n")
+    arguments = [*command((), "out"), "fleet/big", "--memory", "64MiB", "--retries", "0"]
+    with start(arguments, fleet) as process:
+        os.kill(wait_for(lambda: checking(process.pid, "slow")), signal.SIGKILL)
+        process.communicate()
+    assert process.returncode == 0
+    found = not_checked(fleet)
+    assert set(found) == {"big", "c", "slow"}
+    assert found["big"] == ("failed", "it needs more memory than it may have (--memory)")
+    assert found["c"][0] == "failed"
+    assert "kcheck.yaml" in found["c"][1]
+    assert found["slow"] == ("failed", "its process was ended by SIGKILL: out of memory, or a bug in a library")
+
+
+def test_what_is_found_until_the_time_is_up_counts_as_a_part(tmp_path: Path) -> None:
+    slow(tmp_path / "late", 8000)
+    assert run("late", "-o", "out", "--timeout", "3", folder=tmp_path).returncode == 0
+    status, reason = not_checked(tmp_path)["late"]
+    assert status == "partly"
+    assert reason.startswith("stopped after 3 s (--timeout)")
+
+
+def not_checked(folder: Path) -> dict[str, tuple[str, str]]:
+    """Status and reason of each repository that was not checked, or not to its end."""
+    with duckdb.connect(str(folder / "out" / "fleet.duckdb"), read_only=True) as database:
+        query = "SELECT repository, status, reason FROM repositories WHERE status <> 'checked'"
+        return {name: (status, reason) for name, status, reason in database.execute(query).fetchall()}

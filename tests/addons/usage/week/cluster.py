@@ -1,0 +1,176 @@
+"""Nodes and pods of a week, as they were planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.addons.usage.week.shapes import Shape
+
+HOUR = 3600
+GIB = 1 << 30
+MIB = 1 << 20
+GPU = "nvidia_com_gpu"
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """How a container uses a GPU: percent, MiB, percent of tensor cores, watts."""
+
+    busy: Shape
+    memory: Shape
+    tensor: Shape
+    power: Shape
+
+
+@dataclass(frozen=True)
+class Container:
+    """A container: cores and bytes over time, and when it was killed for want of memory or crashed."""
+
+    name: str
+    cpu: Shape
+    memory: Shape
+    requests: dict[str, float]
+    limits: dict[str, float] = field(default_factory=dict)
+    gpu: Gpu | None = None
+    kills: tuple[int, ...] = ()
+    crashes: tuple[int, ...] = ()
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs or slices of them it has."""
+        return int(sum(amount for resource, amount in self.limits.items() if resource.startswith("nvidia_com_")))
+
+    @property
+    def restarts(self) -> list[int]:
+        """When it was started again."""
+        return sorted([*self.kills, *self.crashes])
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The GPUs of a node, or their slices: `mig` is the profile of these, `slices` how many of them a GPU has."""
+
+    model: str
+    memory: int
+    count: int
+    mig: str = ""
+    slices: int = 1
+
+    @property
+    def resource(self) -> str:
+        """How kube-state-metrics names the resource."""
+        return f"nvidia_com_mig_{self.mig.replace('.', '_')}" if self.mig else GPU
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node. `twice` has two Prometheus that scrape it; `exported` a scrape of DCGM that does not honor labels.
+
+    Without `profiling`, its DCGM exporter has no metrics of the profiling module.
+    """
+
+    name: str
+    pool: str
+    type: str
+    cores: float
+    memory: float
+    price: float
+    first: int
+    last: int
+    gpus: Machine | None = None
+    twice: bool = False
+    exported: bool = False
+    profiling: bool = True
+
+
+@dataclass
+class Pod:
+    """A pod: `owners` from its controller outwards. `started` is None for one that never ran."""
+
+    namespace: str
+    name: str
+    owners: list[tuple[str, str]]
+    node: Node | None
+    containers: list[Container]
+    created: int
+    scheduled: int | None
+    started: int | None
+    ended: int | None = None
+    deleted: int | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    priority: str = ""
+    failed: bool = False
+    slots: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def job(self) -> tuple[str, str]:
+        """What it belongs to, as a person calls it."""
+        return self.owners[-1] if self.owners else ("Pod", self.name)
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs all its containers have."""
+        return sum(one.gpus for one in self.containers)
+
+
+@dataclass(frozen=True)
+class QueueWaits:
+    """How long each workload waited in a queue of Kueue: when it was admitted, and the seconds."""
+
+    queue: str
+    waits: list[tuple[int, float]]
+
+
+@dataclass
+class Week:
+    """What happened from `begin` to `end`, and how it was watched.
+
+    `interval` is that of the kubelets and DCGM exporters, `facts` that of kube-state-metrics. `gaps` are times in
+    which nothing was scraped. With `ids`, series of a container have its id, so that a restart begins a new one. What
+    `is_noisy` changes from scrape to scrape. `honors_labels` is about the scrape of kube-state-metrics, which runs in
+    `copies`; all series have the `external` labels.
+    """
+
+    begin: int
+    end: int
+    interval: int
+    facts: int
+    nodes: list[Node] = field(default_factory=list)
+    pods: list[Pod] = field(default_factory=list)
+    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
+    queues: list[QueueWaits] = field(default_factory=list)
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    ids: bool = True
+    sandboxes: bool = False
+    is_noisy: bool = False
+    honors_labels: bool = True
+    copies: int = 1
+    external: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def flags(self) -> list[str]:
+        """The flags of `kcheck usage record` that name its time, and it among others."""
+        end = datetime.fromtimestamp(self.end, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        matchers = [word for key, value in self.external.items() for word in ("--matcher", f'{key}="{value}"')]
+        return ["--end", end, "--window", f"{(self.end - self.begin) // HOUR}h", *matchers]
+
+    def place(self) -> None:
+        """Give each pod its GPUs, and see that they and its cores are there."""
+        running: list[Pod] = []
+        for pod in sorted(self.pods, key=lambda one: one.scheduled or 0):
+            if pod.node is None or pod.scheduled is None:
+                continue
+            at = pod.scheduled
+            running = [one for one in running if one.ended is None or one.ended > at]
+            here = [one for one in running if one.node is pod.node]
+            cores = sum(box.requests.get("cpu", 0) for one in [*here, pod] for box in one.containers)
+            assert cores <= pod.node.cores, f"{pod.name} does not fit on {pod.node.name} at {at}"
+            taken = {slot for one in here for slots in one.slots.values() for slot in slots}
+            free = [slot for slot in range(pod.node.gpus.count if pod.node.gpus else 0) if slot not in taken]
+            assert len(free) >= pod.gpus, f"{pod.name} finds no GPU on {pod.node.name} at {at}"
+            for box in pod.containers:
+                pod.slots[box.name], free = free[: box.gpus], free[box.gpus :]
+            running.append(pod)

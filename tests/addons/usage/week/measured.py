@@ -1,0 +1,96 @@
+"""When things were scraped, and what they were then."""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.addons.usage.week.cluster import Container, Node, Pod, Week
+    from tests.addons.usage.week.shapes import Shape
+
+SECOND_REPLICA = 7
+"""Seconds by which the second Prometheus of a pair scrapes later."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The times of the scrapes of a target."""
+
+    times: list[int]
+    text: list[str]
+
+    def span(self, start: int, stop: int | None) -> tuple[int, int]:
+        """The first scrape after `start`, and the first after `stop`, by their numbers."""
+        last = len(self.times) if stop is None else bisect_right(self.times, stop)
+        return min(bisect_right(self.times, start), last), last
+
+
+@lru_cache(maxsize=64)
+def _clock(begin: int, end: int, interval: int, offset: int, gaps: tuple[tuple[int, int], ...]) -> Clock:
+    first = begin - begin % interval + offset % interval
+    times = [
+        at
+        for at in range(first, end + 1, interval)
+        if at > begin and not any(start < at <= stop for start, stop in gaps)
+    ]
+    return Clock(times, [f"{at}\n" for at in times])
+
+
+def clock(week: Week, target: str, *, facts: bool = False, later: int = 0) -> Clock:
+    """The clock of a target: each one is scraped at its own second of the interval, as Prometheus does."""
+    interval = week.facts if facts else week.interval
+    offset = zlib.crc32(target.encode()) % interval + later
+    return _clock(week.begin, week.end, interval, offset, tuple(week.gaps))
+
+
+@dataclass(frozen=True)
+class Life:
+    """A container from one start to the next, as far as it was scraped: `first` is the number of its first scrape."""
+
+    start: int
+    first: int
+    times: list[int]
+    cpu: list[float]
+    memory: list[float]
+
+    def counter(self) -> list[float]:
+        """Seconds of CPU since the start."""
+        total, before, found = 0.0, self.start, []
+        for at, cores in zip(self.times, self.cpu, strict=True):
+            total += cores * (at - before)
+            before = at
+            found.append(total)
+        return found
+
+
+def lives(week: Week, pod: Pod, container: Container, ticks: Clock) -> list[Life]:
+    """The lives of a container as a clock saw them; none of a pod that never ran."""
+    if pod.started is None:
+        return []
+    starts = [pod.started, *container.restarts]
+    stops = [*container.restarts, pod.ended]
+    found = []
+    for start, stop in zip(starts, stops, strict=True):
+        first, last = ticks.span(start, stop)
+        times = ticks.times[first:last]
+        found.append(Life(start, first, times, sampled(container.cpu, start, times), sampled(container.memory, start, times)))  # fmt: skip
+    return found
+
+
+def sampled(shape: Shape, start: int, times: list[int]) -> list[float]:
+    """A shape at some times."""
+    return [shape(at - start, at) for at in times]
+
+
+def kubelet(week: Week, node: Node, *, second: bool = False) -> Clock:
+    """The clock of the kubelet of a node, of the first or second Prometheus."""
+    return clock(week, f"kubelet {node.name}", later=SECOND_REPLICA if second else 0)
+
+
+def exporter(week: Week, node: Node) -> Clock:
+    """The clock of the DCGM exporter of a node."""
+    return clock(week, f"dcgm {node.name}")

@@ -1,0 +1,534 @@
+"""kcheck init: settings, a hook and a job in CI, as a colleague would add them, and nothing else touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcheck import __version__
+from kcheck.commands.cli import cli
+from kcheck.commands.setup import ci, clusters, hook
+from kcheck.commands.setup.addition import AdditionError
+from kcheck.config import settings
+from kcheck.text.text import Source
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Write = Callable[[Mapping[str, str | bytes]], Path]
+
+pytestmark = pytest.mark.medium
+
+SCHEMA = json.loads((ROOT / "docs" / "kcheck.schema.json").read_text())
+
+CLUSTER = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+
+  default_node_pool {
+    name       = "system"
+    node_count = 12
+  }
+}
+"""
+SIZED = 'variable "nodes" {\n  type = number\n}\n\nvariable "tier" {\n  default = "Standard"\n}\n' + CLUSTER.replace(
+    "12", "var.nodes"
+).replace('"Standard"', "var.tier")
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - {name: a, image: quay.io/a/b:1}\n"
+HOOK = f"""\
+  - repo: https://github.com/kcheck/kcheck
+    rev: v{__version__}
+    hooks:
+      - id: kcheck
+"""
+
+
+def init(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["init", *arguments])
+
+
+def proposed(*arguments: str) -> Any:
+    """kcheck.yaml, read as settings are."""
+    result = init("--write", *arguments)
+    assert result.exit_code == 0, result.output
+    data = yaml.safe_load(Path("kcheck.yaml").read_text())
+    jsonschema.validate(data or {}, SCHEMA)
+    settings.load(["."])
+    return data
+
+
+def test_simple_repository(write: Write) -> None:
+    write({"main.tf": CLUSTER})
+    result = init()
+    assert result.exit_code == 0
+    assert not Path("kcheck.yaml").exists()
+    subprocess.run(["git", "apply"], input=result.stdout.encode(), check=True)
+    assert Path("kcheck.yaml").read_text() == (
+        "# Settings of kcheck. `kcheck config` prints what holds, each with the line that says so.\n\n"
+        "clusters:\n  - root: .\n"
+        "    # nodes: 1000  # how many it is meant to reach; its pools have up to 12 today\n\n"
+        "# price: 30  # US dollars for one node and hour; without it, list prices count\n"
+        "# fail_on: error  # warnings are shown and fail nothing; without it, they fail too\n"
+        "# baseline: kcheck-baseline.json  # what is known already, from `kcheck baseline`: only what is new fails\n"
+    )
+    assert Path(".pre-commit-config.yaml").read_text() == f"repos:\n{HOOK}"
+    assert "`kcheck init --write` writes these files" in result.stderr
+
+
+def test_workspaces_are_entries_of_their_own(write: Write) -> None:
+    sized = 'variable "nodes" {}\n' + CLUSTER.replace("12", 'terraform.workspace == "prod" ? var.nodes : 2')
+    write({"main.tf": sized, "envs/prod.tfvars": "nodes = 300\n"})
+    entries = [{"root": ".", "workspace": "default"}, {"root": ".", "workspace": "prod"}]
+    assert proposed()["clusters"] == entries
+    assert "up to 300 today" in Path("kcheck.yaml").read_text()
+
+
+def test_written_is_what_was_shown_and_then_nothing_is_to_do(write: Write) -> None:
+    write({"main.tf": CLUSTER, ".github/CODEOWNERS": "* @team\n"})
+    shown = init()
+    written = init("--write")
+    assert written.exit_code == 0
+    assert not written.stdout
+    names = [line.removeprefix("+++ b/") for line in shown.stdout.splitlines() if line.startswith("+++")]
+    assert names == ["kcheck.yaml", ".pre-commit-config.yaml", ".github/workflows/kcheck.yml"]
+    for name in names:
+        text = Path(name).read_text()
+        assert "".join(f"+{line}\n" for line in text.splitlines()) in shown.stdout
+    again = init()
+    assert not again.stdout
+    assert "Nothing to do: kcheck is set up here." in again.stderr
+
+
+def test_nothing_of_ours(write: Write) -> None:
+    write({"main.py": "print(1)\n", ".gitlab-ci.yml": "test:\n  script: [make]\n"})
+    result = init()
+    assert result.exit_code == 0
+    assert not result.stdout
+    assert result.stderr.splitlines() == [
+        "kcheck: reading .",
+        "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest.",
+    ]
+
+
+def test_settings_that_are_there_stay(write: Write) -> None:
+    write({"main.tf": CLUSTER, "pyproject.toml": "[tool.kcheck]\nnodes = 10\n"})
+    result = init()
+    assert "kcheck.yaml" not in result.stdout
+    assert "pyproject.toml: has settings of kcheck, left as it is" in result.stderr
+    assert "+++ b/.pre-commit-config.yaml" in result.stdout
+
+
+def test_one_entry_for_each_root_with_its_target(write: Write) -> None:
+    write({"infra/prod/main.tf": CLUSTER.replace("12", "1500"), "infra/dev/main.tf": CLUSTER})
+    assert proposed() == {"clusters": [{"root": "infra/dev"}, {"root": "infra/prod"}]}
+    text = Path("kcheck.yaml").read_text()
+    assert "# nodes: 1000  # how many it is meant to reach; its pools have up to 12 today" in text
+    assert "# nodes: 2000  # up to 1,500 today" in text
+
+
+@pytest.mark.parametrize(
+    ("files", "entries"),
+    [
+        pytest.param(
+            {"infra/dev.tfvars": "nodes = 3\n", "infra/prod.tfvars": "nodes = 500\n"},
+            [{"var_files": ["infra/dev.tfvars"]}, {"var_files": ["infra/prod.tfvars"]}],
+            id="one for each file",
+        ),
+        pytest.param(
+            {"envs/dev/terraform.tfvars": "nodes = 3\n", "envs/prod/terraform.tfvars": "nodes = 500\n"},
+            [
+                {"name": "dev", "var_files": ["envs/dev/terraform.tfvars"]},
+                {"name": "prod", "var_files": ["envs/prod/terraform.tfvars"]},
+            ],
+            id="files that only their folders tell apart",
+        ),
+        pytest.param(
+            {"infra/common.tfvars": 'tier = "Free"\n', "infra/dev.tfvars": "nodes = 3\n", "infra/prod.tfvars": "nodes = 9\n"},
+            [
+                {"var_files": ["infra/common.tfvars", "infra/dev.tfvars"]},
+                {"var_files": ["infra/common.tfvars", "infra/prod.tfvars"]},
+            ],
+            id="a file for all of them",
+        ),
+        pytest.param(
+            {"infra/common.tfvars": "nodes = 3\n", "infra/prod.tfvars": 'tier = "Free"\n'},
+            [{"var_files": ["infra/common.tfvars", "infra/prod.tfvars"]}],
+            id="two that belong together",
+        ),
+        pytest.param(
+            {"infra/nodes.tfvars": "nodes = 3\n", "infra/prod.tfvars": 'tier = "Free"\n'},
+            [{"var_files": ["infra/nodes.tfvars", "infra/prod.tfvars"]}],
+            id="two that belong together by what they set",
+        ),
+        pytest.param(
+            {"infra/common.tfvars": "nodes = 3\n"}, [{"var_files": ["infra/common.tfvars"]}], id="no name of its own"
+        ),
+        pytest.param(
+            {"infra/prod.eu.tfvars": "nodes = 3\n", "infra/prod.us.tfvars": "nodes = 500\n"},
+            [
+                {"name": "prod.eu", "var_files": ["infra/prod.eu.tfvars"]},
+                {"name": "prod.us", "var_files": ["infra/prod.us.tfvars"]},
+            ],
+            id="two of one beginning",
+        ),
+        pytest.param({"infra/terraform.tfvars": "nodes = 3\n"}, [{}], id="a file that Terraform reads itself"),
+        pytest.param(
+            {"infra/terraform.tfvars": "nodes = 3\n", "infra/big.tfvars": "nodes = 300\n"},
+            [{}, {"var_files": ["infra/big.tfvars"]}],
+            id="as it is, and otherwise",
+        ),
+        pytest.param(
+            {
+                "infra/prod.tfvars": "nodes = 3\n", "infra/prod.example.tfvars": "nodes = 1\n",
+                "infra/tfvars_tests/a.tfvars": "nodes = 1\n", "other.tfvars": "zone = 1\n",
+            },
+            [{"var_files": ["infra/prod.tfvars"]}],
+            id="neither examples nor files of others",
+        ),
+    ],
+)  # fmt: skip
+def test_variable_files_are_environments(files: dict[str, str], entries: list[dict[str, Any]], write: Write) -> None:
+    write({"infra/main.tf": SIZED, **files})
+    assert proposed() == {"clusters": [{"root": "infra", **entry} for entry in entries]}
+
+
+def test_a_file_that_several_roots_could_take_is_nobodys(write: Write) -> None:
+    write({"a/main.tf": SIZED, "b/main.tf": SIZED, "vars/prod.tfvars": "nodes = 3\n"})
+    assert proposed() == {"clusters": [{"root": "a"}, {"root": "b"}]}
+
+
+def test_manifests_in_folders_with_the_name_of_one_cluster(write: Write) -> None:
+    write({
+        "infra/main.tf": SIZED, "infra/dev.tfvars": "nodes = 3\n", "infra/prod.tfvars": "nodes = 500\n",
+        "deploy/prod/jobs/pod.yaml": POD, "deploy/dev/pod.yaml": POD, "deploy/shared/pod.yaml": POD,
+    })  # fmt: skip
+    assert proposed() == {
+        "clusters": [
+            {"root": "infra", "var_files": ["infra/dev.tfvars"], "manifests": ["deploy/dev"]},
+            {"root": "infra", "var_files": ["infra/prod.tfvars"], "manifests": ["deploy/prod"]},
+        ]
+    }
+    assert (
+        "run; `manifests: [FOLDER]` in an entry says it:\n#   deploy/shared\nclusters:"
+        in Path("kcheck.yaml").read_text()
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
+def test_the_name_of_a_folder_adds_no_setting(write: Write) -> None:
+    write({
+        "infra/main.tf": SIZED, "infra/dev.tfvars": "nodes = 3\n", "infra/prod.tfvars": "nodes = 500\n",
+        "deploy/shared\nrender: helm\n/pod.yaml": POD,
+    })  # fmt: skip
+    assert set(proposed()) == {"clusters"}
+    assert "\n#   deploy/shared\\nrender: helm\\n\n" in Path("kcheck.yaml").read_text()
+
+
+def test_examples_and_tests_are_excluded_beside_others(write: Write) -> None:
+    write({"infra/main.tf": CLUSTER, "examples/a/main.tf": CLUSTER, "tests/a/main.tf": CLUSTER})
+    assert proposed() == {"clusters": [{"root": "infra"}], "exclude": ["examples", "tests"]}
+
+
+def test_modules_that_only_examples_call_keep_them(write: Write) -> None:
+    call = 'module "a" {\n  source = "../../modules/a"\n}\n'
+    write({"infra/main.tf": CLUSTER, "modules/a/main.tf": CLUSTER, "examples/a/main.tf": call})
+    assert "exclude" not in proposed()
+
+
+@pytest.mark.parametrize(
+    ("folders", "wanted"),
+    [
+        (["examples/a", "examples/b"], []),
+        (["examples/a", "tests/b"], ["tests"]),
+        (["tests/b"], []),
+        (["infra", "modules/a/examples/x"], ["modules/a/examples"]),
+        (["infra", *(f"modules/{name}/examples/x" for name in "abcd")], ["**/examples"]),
+        (["example-corp/infra"], []),
+    ],
+)
+def test_what_is_excluded(folders: list[str], wanted: list[str]) -> None:
+    assert clusters.folders_to_exclude(folders) == wanted
+
+
+def test_many_clusters_are_a_line_each(write: Write) -> None:
+    write({f"c{number}/main.tf": CLUSTER for number in range(9)})
+    assert len(proposed()["clusters"]) == 9
+    assert "  - root: c0  # up to 12 nodes today\n  - root: c1  #" in Path("kcheck.yaml").read_text()
+
+
+def test_manifests_alone(write: Write) -> None:
+    write({"pod.yaml": POD})
+    assert proposed() is None
+    assert "nodes:" not in Path("kcheck.yaml").read_text()
+
+
+def test_clusters_without_terraform(write: Write) -> None:
+    spec = "metadata: {name: a, region: us-east-1}\nmanagedNodeGroups:\n  - {name: cpu, minSize: 1, maxSize: 40}\n"
+    write({"a.yaml": f"apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n{spec}"})
+    assert proposed() is None
+    assert (
+        "\n# nodes: 1000  # how many it is meant to reach; its pools have up to 40 today\n"
+        in Path("kcheck.yaml").read_text()
+    )
+
+
+def test_examples_that_are_what_it_is_about_have_environments(write: Write) -> None:
+    write({"examples/a/main.tf": SIZED, "examples/a/prod.tfvars": "nodes = 3\n"})
+    assert proposed() == {"clusters": [{"root": "examples/a", "var_files": ["examples/a/prod.tfvars"]}]}
+
+
+def test_next_steps_name_the_baseline_where_something_is_found(write: Write) -> None:
+    write({"main.tf": CLUSTER.replace("12", "2000").replace("Standard", "Free")})
+    result = init()
+    assert "With these settings, `kcheck check` reports " in result.stderr
+    assert "`kcheck baseline` records them" in result.stderr
+
+
+def test_what_the_baseline_knows_is_not_counted(write: Write) -> None:
+    write(
+        {"main.tf": CLUSTER.replace("12", "2000").replace("Standard", "Free"), "kcheck.yaml": "baseline: known.json\n"}
+    )
+    assert CliRunner().invoke(cli, ["baseline"]).exit_code == 0
+    result = init()
+    assert "finds" not in result.stderr
+    assert "kcheck baseline" not in result.stderr
+
+
+def test_a_folder_of_a_repository(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    top = write({"services/ml.infra/main.tf": CLUSTER, ".github/CODEOWNERS": "", "x/main.tf": CLUSTER})
+    subprocess.run(["git", "init", "-q"], check=True)
+    monkeypatch.chdir("services/ml.infra")
+    result = init()
+    assert f"Paths are relative to {top}; run `git apply` there." in result.stderr
+    subprocess.run(["git", "apply"], input=result.stdout.encode(), cwd=top, check=True)
+    config = yaml.safe_load((top / ".pre-commit-config.yaml").read_text())
+    assert config["repos"][0]["hooks"] == [
+        {"id": "kcheck", "files": r"^services/ml\.infra/", "args": ["services/ml.infra", "--"]}
+    ]
+    workflow = yaml.safe_load((top / ".github/workflows/kcheck.yml").read_text())
+    assert workflow[True]["pull_request"]["paths"] == ["services/ml.infra/**"]
+    assert workflow["jobs"]["kcheck"]["steps"][1]["with"]["paths"] == "services/ml.infra"
+    assert yaml.safe_load((top / "services/ml.infra/kcheck.yaml").read_text()) == {"clusters": [{"root": "."}]}
+
+
+def test_nothing_is_written_if_one_file_cannot_be(write: Write) -> None:
+    write({"main.tf": CLUSTER, ".pre-commit-config.yaml": "repos: []\n"})
+    Path(".pre-commit-config.yaml").chmod(0o444)
+    result = init("--write")
+    assert result.exit_code == 2
+    assert "nothing written: .pre-commit-config.yaml is read-only" in result.stderr
+    assert not Path("kcheck.yaml").exists()
+
+
+# --- the hook
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(
+            "repos:\n- repo: https://example.com/a\n  rev: v1\n  hooks:\n  - id: a  # why\n\nexclude: ^x/\n",
+            "repos:\n- repo: https://example.com/a\n  rev: v1\n  hooks:\n  - id: a  # why\n"
+            f"- repo: https://github.com/kcheck/kcheck\n  rev: v{__version__}\n  hooks:\n  - id: kcheck\n\nexclude: ^x/\n",
+            id="without indentation",
+        ),
+        pytest.param(
+            "repos:\n- repo: https://example.com/a\n  rev: v1\n  hooks:\n    - id: a\n",
+            "repos:\n- repo: https://example.com/a\n  rev: v1\n  hooks:\n    - id: a\n"
+            f"- repo: https://github.com/kcheck/kcheck\n  rev: v{__version__}\n  hooks:\n    - id: kcheck\n",
+            id="only hooks indented",
+        ),
+        pytest.param(
+            "repos:\n  - repo: a\n    hooks:\n      - id: a\n\n  # why\n  - repo: b\n    hooks:\n      - id: b\n",
+            "repos:\n  - repo: a\n    hooks:\n      - id: a\n\n  # why\n  - repo: b\n    hooks:\n      - id: b\n\n"
+            + HOOK,
+            id="empty lines between",
+        ),
+        pytest.param(
+            "repos:\r\n  - repo: a\r\n    hooks:\r\n      - id: a\r\n",
+            "repos:\r\n  - repo: a\r\n    hooks:\r\n      - id: a\r\n" + HOOK.replace("\n", "\r\n"),
+            id="line ends of Windows",
+        ),
+        pytest.param(
+            "repos:\n  - repo: a\n    hooks:\n      - id: a",
+            f"repos:\n  - repo: a\n    hooks:\n      - id: a\n{HOOK}".rstrip(),
+            id="no line end",
+        ),
+        pytest.param(
+            "# ours\nrepos: []\n",
+            "# ours\nrepos:\n" + HOOK.replace("\n  ", "\n")[2:].replace("    - id", "  - id"),
+            id="empty list",
+        ),
+        pytest.param(
+            "repos: [{repo: a, hooks: [{id: a}]}]\n",
+            "repos: [{repo: a, hooks: [{id: a}]}, "
+            f"{{repo: https://github.com/kcheck/kcheck, rev: v{__version__}, hooks: [{{id: kcheck}}]}}]\n",
+            id="flow",
+        ),
+    ],
+)
+def test_hook_is_added_in_the_style_of_the_file(old: str, new: str) -> None:
+    assert hook.with_hook(Source(hook.NAME, old.encode()), "") == new.encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "repos:\n  - repo: https://github.com/kcheck/kcheck\n    rev: v0\n    hooks: [{id: kcheck}]\n",
+        "repos:\n  - repo: local\n    hooks:\n      - id: kcheck\n        entry: kcheck check\n",
+    ],
+)
+def test_hook_that_is_there_stays(text: str) -> None:
+    assert hook.with_hook(Source(hook.NAME, text.encode()), "") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("repos: *a\nx: &a []\n", "line 1 cannot be read"),
+        ("x: &a []\nrepos: *a\n", "it has no list of `repos`"),
+        ("repos: [\n", "line 2 cannot be read"),
+        ("- repo: a\n", "it is not one map"),
+        ("", "it is not one map"),
+        ("exclude: a\n", "it has no list of `repos`"),
+        ("repos: none\n", "kcheck cannot add to what stands there"),
+    ],
+)
+def test_what_cannot_be_added_to_is_left_alone(text: str, why: str, write: Write) -> None:
+    with pytest.raises(AdditionError, match=why):
+        hook.with_hook(Source(hook.NAME, text.encode()), "")
+    write({"main.tf": CLUSTER, ".pre-commit-config.yaml": text})
+    result = init("--write")
+    assert result.exit_code == 0
+    assert f".pre-commit-config.yaml: left as it is: {why}" in result.stderr
+    assert Path(".pre-commit-config.yaml").read_text() == text
+
+
+@given(st.data())
+def test_any_list_of_hooks_keeps_its_bytes(data: st.DataObject) -> None:
+    """Whatever the indentation, comments and gaps, the old lines are there, in order, and the rest is the hook."""
+    outer, inner = data.draw(st.sampled_from([0, 2, 4])), data.draw(st.sampled_from([0, 2, 4]))
+    gap, end = data.draw(st.sampled_from(["", "\n", "\n\n"])), data.draw(st.sampled_from(["\n", "\r\n"]))
+    texts = []
+    for number in range(data.draw(st.integers(1, 4))):
+        pad = " " * outer
+        comment = data.draw(st.sampled_from(["", f"{pad}# why\n", "# why\n"]))
+        quote = data.draw(st.sampled_from(["", '"', "'"]))
+        texts.append(
+            f"{comment}{pad}- repo: {quote}a{number}{quote}\n{pad}  hooks:\n{pad}  {' ' * inner}- id: a"
+            f"{data.draw(st.sampled_from(['', '  # why', f'{chr(10)}{pad}  {chr(32) * inner}  args: [a]']))}\n"
+        )
+    tail = data.draw(st.sampled_from(["", "\n# end\n", "\nfiles: ^x/\n"]))
+    old = f"repos:\n{gap.join(texts)}{tail}".replace("\n", end)
+    new = hook.with_hook(Source(hook.NAME, old.encode()), "")
+    assert new is not None
+    text = new.decode()
+    start = next(i for i, (a, b) in enumerate(zip(old + "\0", text, strict=False)) if a != b)
+    added = len(text) - len(old)
+    assert any(text[:at] + text[at + added :] == old for at in range(start - added, start + 1) if at >= 0)
+    assert end == "\n" or "\n" not in text.replace("\r\n", "")
+
+
+# --- CI
+
+
+def test_workflow_is_one_that_github_takes(write: Write) -> None:
+    """The keys that GitHub knows, actions by their commit, and no expression in a script."""
+    data = yaml.safe_load(ci.workflow(""))
+    assert set(data) == {"name", True, "permissions", "jobs"}  # `on` is true in YAML 1.1
+    assert data["permissions"] == {"contents": "read", "security-events": "write"}
+    assert {"**/*.tf", "**/*.tfvars", "**/*.yaml"} <= set(data[True]["pull_request"]["paths"])
+    (job,) = data["jobs"].values()
+    assert set(job) == {"runs-on", "steps"}
+    checkout, check = job["steps"]
+    assert checkout["with"] == {"fetch-depth": 0, "persist-credentials": False}
+    assert check["uses"] == f"kcheck/kcheck@v{__version__}"
+    assert check["with"] == {"diff-base": "origin/${{ github.base_ref }}", "sarif": True}
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    assert set(check["with"]) <= set(action["inputs"])
+
+
+def test_the_name_of_a_folder_adds_no_step() -> None:
+    name = 'a"\n    run: owned\n#'
+    for text in (ci.workflow(name), ci.pipeline(name)):
+        assert "\n    run: owned" not in text
+    data = yaml.safe_load(ci.workflow(name))
+    assert data[True] == {"pull_request": {"paths": [f"{name}/**"]}}
+    assert data["jobs"]["kcheck"]["steps"][1]["with"]["paths"] == name
+
+
+def test_systems_are_those_that_are_there(write: Write) -> None:
+    write({"main.tf": CLUSTER})
+    assert "workflows" not in init().stdout
+    assert "+++ b/.github/workflows/kcheck.yml" in init("--ci", "github").stdout
+    assert "+++ b/.gitlab-ci.yml" in init("--ci", "gitlab").stdout
+    Path(".github").mkdir()
+    assert "+++ b/.github/workflows/kcheck.yml" in init().stdout
+    assert "workflows" not in init("--ci", "none").stdout
+
+
+@pytest.mark.parametrize("name", ["kcheck.yml", "lint.yaml"])
+def test_workflow_that_runs_kcheck_stays(name: str, write: Write) -> None:
+    write({"main.tf": CLUSTER, f".github/workflows/{name}": "jobs:\n  a:\n    steps:\n      - run: kcheck check\n"})
+    result = init()
+    assert "workflows" not in result.stdout
+    assert f".github/workflows/{name}: has kcheck, left as it is" in result.stderr
+
+
+def test_names_that_a_shell_would_split(write: Write) -> None:
+    write({"my infra/main.tf": CLUSTER, ".git/HEAD": "", ".gitlab-ci.yml": "a: {script: [x]}\n"})
+    result = init("my infra")
+    assert "kcheck-junit.xml -- 'my infra'" in result.stdout
+    assert "`kcheck check 'my infra'` shows the findings" in result.stderr
+
+
+def test_a_folder_with_the_name_of_a_workflow(write: Write) -> None:
+    write({"main.tf": CLUSTER, ".github/workflows/x.yml/y": ""})
+    assert init().exit_code == 0
+
+
+def test_a_job_is_appended_to_a_pipeline() -> None:
+    old = "# ours\nstages:\n- build\n- lint\n\nbuild:\n  stage: build\n  script:\n  - make\n\n.hidden:\n  tags: [a]\n"
+    new = ci.with_job(Source(ci.GITLAB, old.encode()), "infra")
+    assert new is not None
+    assert new.startswith(old.encode() + b"\nkcheck:\n  stage: lint\n  image: python:3.12\n  rules:\n  - if: ")
+    data = yaml.safe_load(new)
+    assert {name: data[name] for name in ("stages", "build", ".hidden")} == yaml.safe_load(old)
+    assert data["kcheck"]["rules"][0]["changes"] == ["infra/**/*"]
+    assert data["kcheck"]["script"][0].endswith(" -- infra")
+    assert ci.with_job(Source(ci.GITLAB, new), "infra") is None
+
+
+@pytest.mark.parametrize(
+    ("stages", "stage"),
+    [("", None), ("stages: [build, test]\n", None), ("stages: [build, static-checks]\n", "static-checks"), ("stages: [a, b]\n", "a")],
+)  # fmt: skip
+def test_stage_of_the_job(stages: str, stage: str | None) -> None:
+    new = ci.with_job(Source(ci.GITLAB, f"{stages}a:\n  script: [b]\n".encode()), "")
+    assert new is not None
+    assert yaml.safe_load(new)["kcheck"].get("stage") == stage
+
+
+def test_a_pipeline_with_tags_of_gitlab_keeps_them() -> None:
+    old = b"a:\n  script:\n    - !reference [.b, script]\n"
+    new = ci.with_job(Source(ci.GITLAB, old), "")
+    assert new is not None
+    assert new.startswith(old.rstrip() + b"\nkcheck:\n")
+
+
+def test_a_new_pipeline() -> None:
+    data = yaml.safe_load(ci.pipeline(""))
+    assert set(data) == {"kcheck"}
+    assert data["kcheck"]["artifacts"]["when"] == "always"

@@ -1,0 +1,95 @@
+"""Every number has its source and its date."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from kcheck.config.numbers import machines, profiles
+from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.engine.words.subjects import SUBJECTS
+
+ENTRIES = [
+    pytest.param(entry, id=f"{cloud}.{table.__name__}.{key}")
+    for cloud in ("any", *CLOUDS)
+    for table in (profiles.limits, profiles.settings)
+    for key, entry in table(cloud).items()
+]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_entry_is_complete(entry: profiles.ProfileValue) -> None:
+    assert entry.kind in ("hard", "quota", "recommended", "default")
+    assert entry.confidence in ("high", "medium", "low")
+    assert entry.unit
+    assert entry.sources
+    assert all(source.startswith("https://") for source in entry.sources)
+    assert datetime.date.fromisoformat(entry.checked) <= datetime.date(2100, 1, 1)
+    differs = entry.kind == "quota" and entry.scope == "account"  # by account: the settings say it
+    assert isinstance(entry.value, int | str | bool) or (entry.value is None and differs)
+
+
+PRICED = [cloud for cloud in CLOUDS if profiles.prices(cloud)]
+
+
+@pytest.mark.parametrize("cloud", PRICED)
+def test_prices_say_what_they_are(cloud: str) -> None:
+    table = profiles.prices(cloud)
+    assert table is not None
+    assert table.region
+    assert table.confidence in ("high", "medium", "low")
+    assert all(source.startswith("https://") for source in table.sources)
+    assert table.sources
+    assert datetime.date.fromisoformat(table.dated) <= datetime.date.fromisoformat(table.checked)
+
+
+@pytest.mark.parametrize("cloud", PRICED)
+def test_prices_are_of_known_machines(cloud: str) -> None:
+    table = profiles.prices(cloud)
+    assert table is not None
+    on_demand = [pair for group in table.on_demand.values() for pair in group.items()]
+    spot = [pair for group in table.spot.values() for pair in group.items()]
+    for market in (on_demand, spot):
+        names = [name for name, _ in market]
+        assert len(names) == len(set(names))
+        assert [name for name in names if machines.machine(cloud, name) is None] == []
+    assert all(price > 0 for _, price in [*on_demand, *spot, *table.accelerators.items()])
+    dearest = dict(on_demand)
+    assert [name for name, price in spot if price >= dearest[name]] == []
+
+
+def test_every_cloud_has_prices() -> None:
+    assert PRICED == ["aks", "eks", "gke", "ack"]
+
+
+@pytest.mark.parametrize("cloud", PRICED)
+def test_prices_elsewhere_are_of_what_the_region_does_not_sell(cloud: str) -> None:
+    own = profiles.prices(cloud)
+    assert own is not None
+    here = {name for group in own.on_demand.values() for name in group}
+    for table in own.elsewhere:
+        there = {name for group in table.on_demand.values() for name in group}
+        assert there
+        assert not there & here
+        assert all(machines.machine(cloud, name) for name in there)
+        assert {name for group in table.spot.values() for name in group} <= there
+
+
+def test_table_names_settings_that_exist() -> None:
+    for cloud in CLOUDS:
+        for fields in profiles.table(cloud).values():
+            for name, field in fields.items():
+                assert set(field) <= {"path", "type", "unset", "since", "values_since", "conflicts", "needs"}, name
+                if "unset" in field:
+                    assert field["unset"] in profiles.settings(cloud)
+
+
+def test_words_are_explained() -> None:
+    for subject, fields in SUBJECTS.items():
+        names = [field.name for field in fields]
+        assert len(names) == len(set(names)), subject
+        for field in fields:
+            assert field.meaning
+            assert field.kind in ("scalar", "list", "map", "record", "records")
+            assert field.type in ("int", "string", "bool") or field.type in SUBJECTS

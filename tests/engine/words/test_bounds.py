@@ -1,0 +1,101 @@
+"""Numbers known between bounds: comparisons are decided where both ends agree, and messages say which bound it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from kcheck.config.config import Config
+from kcheck.engine import linter
+from kcheck.engine.words.subjects import SUBJECTS
+from kcheck.text.files.tree import Tree
+from kcheck.text.interval import Bounded, Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+pytestmark = pytest.mark.medium
+
+AKS = """
+variable "plugin" {{}}
+
+resource "azurerm_virtual_network" "main" {{
+  name          = "vnet"
+  address_space = ["10.0.0.0/8"]
+}}
+
+resource "azurerm_subnet" "nodes" {{
+  name                 = "nodes"
+  virtual_network_name = azurerm_virtual_network.main.name
+  address_prefixes     = ["10.1.0.0/{prefix}"]
+}}
+
+resource "azurerm_kubernetes_cluster" "main" {{
+  name     = "train"
+  sku_tier = "Standard"
+
+  default_node_pool {{
+    name           = "system"
+    node_count     = {nodes}
+    vnet_subnet_id = azurerm_subnet.nodes.id
+  }}
+
+  network_profile {{
+    network_plugin = var.plugin
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("prefix", "nodes", "expected"),
+    [
+        (8, 10, False),  # enough for 250 pods a node
+        (24, 10, None),  # enough for the nodes, perhaps not for their pods
+        (24, 400, True),  # too small for the nodes alone
+    ],
+)
+def test_what_holds_at_both_ends_is_decided(
+    prefix: int, nodes: int, *, expected: bool | None, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"main.tf": AKS.format(prefix=prefix, nodes=nodes)})
+    result = linter.run(Tree(["."]), Config())
+    undecided = [one for one in result.undecided if one.rule == "subnet-too-small"]
+    found = [one for one in result.findings if one.rule == "subnet-too-small"]
+    assert (bool(undecided), bool(found)) == (expected is None, expected is True)
+    assert all("var.plugin has no value" in one.missing[0] for one in undecided)
+    assert all("400 nodes need 440 to 110,440 addresses; 251 are usable" in one.details for one in found)
+    assert all(one.fix is None and "440 to 110,440 addresses" in one.help for one in found)
+
+
+def test_bounds_beyond_all_numbers_leave_it_undecided(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CEL has numbers of 64 bits."""
+
+    def read(_thing: object, _world: object) -> Bounded:
+        return Bounded("a range of any size", None, bounds=Interval(1, 10**21))
+
+    fields = tuple(replace(one, read=read) if one.name == "addresses_needed" else one for one in SUBJECTS["subnet"])
+    monkeypatch.setitem(SUBJECTS, "subnet", fields)
+    write({"main.tf": AKS.format(prefix=24, nodes=10)})
+    result = linter.run(Tree(["."]), Config())
+    assert not result.bugs
+    assert "subnet-too-small" in {one.rule for one in result.undecided}
+
+
+def test_a_target_known_from_below_grades(write: Callable[[Mapping[str, str]], Path]) -> None:
+    """The pools that are known are enough to outgrow the Free tier."""
+    text = AKS.format(prefix=8, nodes=1100).replace('"Standard"', '"Free"') + (
+        'variable "most" {}\n'
+        'resource "azurerm_kubernetes_cluster_node_pool" "gpu" {\n  name = "gpu"\n  node_count = var.most\n'
+        "  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id\n}\n"
+    )
+    write({"main.tf": text})
+    result = linter.run(Tree(["."]), Config())
+    (found,) = [one for one in result.findings if one.rule == "free-control-plane"]
+    assert found.severity.word == "error"
+    assert "at least 1,100 nodes" in found.message

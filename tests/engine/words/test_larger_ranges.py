@@ -1,0 +1,82 @@
+"""Larger ranges for subnets that are too small: free blocks, also those that the old ranges leave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.engine import linter
+from kcheck.scale.facts import larger_ranges
+from kcheck.text.files.tree import Tree
+from kcheck.text.values import known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.engine.linter import Result
+
+pytestmark = pytest.mark.medium
+
+VPC = """
+module "vpc" {{
+  source  = "terraform-aws-modules/vpc/aws"
+  version = "~> 6.0"
+
+  name            = "train"
+  cidr            = "10.0.0.0/16"
+  azs             = ["us-east-1a", "us-east-1b", "us-east-1c"]
+  private_subnets = [{private}]
+  public_subnets  = ["10.0.101.0/24", "10.0.102.0/24", "10.0.103.0/24"]
+}}
+
+module "eks" {{
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> 21.0"
+
+  name       = "train"
+  subnet_ids = module.vpc.private_subnets
+  {addons}
+
+  eks_managed_node_groups = {{
+    gpu = {{
+      instance_types = ["p5.48xlarge"]
+      max_size       = {nodes}
+    }}
+  }}
+}}
+"""
+
+
+@pytest.fixture
+def run(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., Result]:
+    def checked(private: str, nodes: int, addons: str = "") -> Result:
+        write({"main.tf": VPC.format(private=private, nodes=nodes, addons=addons)})
+        return linter.run(Tree(["."]), Config())
+
+    return checked
+
+
+def blocks(result: Result) -> list[str]:
+    world = result.world
+    found = (known(larger_ranges.sufficient_cidr(one, world)) for one in world.inventory.subnets)
+    return [str(block) for block in found if block]
+
+
+def test_ranges_of_one_list_leave_their_blocks_to_each_other(run: Callable[..., Result]) -> None:
+    private = '"10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"'
+    assert blocks(run(private, 300)) == ["10.0.128.0/18", "10.0.192.0/18", "10.0.0.0/18"]
+    assert blocks(run(private, 30)) == ["10.0.8.0/21", "10.0.16.0/21", "10.0.24.0/21"]  # there is room beside them
+
+
+def test_on_eks_there_is_a_way_without_new_subnets(run: Callable[..., Result]) -> None:
+    private = '"10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"'
+    (found,) = (one for one in run(private, 300).findings if one.rule == "subnet-too-small")
+    assert "With ENABLE_PREFIX_DELEGATION of the vpc-cni add-on, a node would take about 33 addresses" in found.details
+    addons = (
+        'addons = { vpc-cni = { configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } }) } }'
+    )
+    (found,) = (one for one in run(private, 300, addons).findings if one.rule == "subnet-too-small")
+    assert not any("PREFIX" in text for text in found.details)

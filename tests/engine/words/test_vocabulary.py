@@ -1,0 +1,50 @@
+"""The words that rules may use: each has a rule that uses it, kcheck's own or one of the examples of own rules."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.commands.cli import cli
+from kcheck.engine import rule_words, rules
+from kcheck.engine.words.subjects import SUBJECTS, word
+from tests.places import ROOT
+
+pytestmark = pytest.mark.medium
+
+STANDARDS = ROOT / "examples" / "own-rules" / "standards"
+
+
+def words(path: str) -> set[tuple[str, str]]:
+    """The words of a path, each with its subject: of `template.pools.spot` also the `spot` of pools."""
+    subject, *names = path.split(".")
+    found = set()
+    for name in names:
+        field = next((field for field in SUBJECTS.get(subject, ()) if field.name == name.removesuffix("[]")), None)
+        if field is None:
+            break
+        found.add((subject, field.name))
+        subject = field.type
+    return found
+
+
+def test_every_word_has_a_rule_that_uses_it() -> None:
+    used = {  # a word that two subjects have is one
+        word(*one)
+        for rule in rules.all_rules([str(STANDARDS)])
+        for path in rule_words.used(rule)
+        for one in words(path)
+    }
+    assert [(subject, one.name) for subject, own in SUBJECTS.items() for one in own if one not in used] == []
+
+
+def test_subnets_and_pod_ranges_have_the_same_words() -> None:
+    assert SUBJECTS["subnet"] is SUBJECTS["pod_range"]
+
+
+@pytest.mark.slow
+def test_standards_of_a_platform_team(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(STANDARDS.parent)
+    done = CliRunner().invoke(cli, ["rules", "--test", STANDARDS.name])
+    assert (done.exit_code, {line.split()[0] for line in done.stdout.splitlines()}) == (0, {"ok"})
+    assert len(done.stdout.splitlines()) == len(list(STANDARDS.rglob("*.yaml")))

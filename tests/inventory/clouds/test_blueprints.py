@@ -1,0 +1,168 @@
+"""Blueprints of the Cluster Toolkit: modules that are called by their folder, and use each other's outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.commands.cli import cli
+from kcheck.config.config import Config
+from kcheck.fix import fix
+from kcheck.report import model
+from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.engine.linter import Result
+
+pytestmark = pytest.mark.medium
+
+BLUEPRINT = """\
+blueprint_name: train
+vars:
+  deployment_name: train
+  region: europe-west4
+  {variables}
+deployment_groups:
+- group: primary
+  modules:
+  - id: net
+    source: modules/network/vpc
+    settings:
+      network_address_range: 10.16.0.0/12
+      subnetwork_name: $(vars.deployment_name)-nodes
+      secondary_ranges_list:
+      - subnetwork_name: $(vars.deployment_name)-nodes
+        ranges:
+        - {{range_name: pods, ip_cidr_range: 10.128.0.0/16}}
+        - {{range_name: services, ip_cidr_range: 10.96.0.0/20}}
+  - id: cluster
+    source: modules/scheduler/gke-cluster
+    use: [net]
+  - id: gpu-pool
+    source: modules/compute/gke-node-pool
+    use: [cluster]
+    settings:
+      zones: [europe-west4-a]
+      machine_type: a3-highgpu-8g
+      {settings}
+"""
+SLURM = """\
+blueprint_name: slurm
+vars: {deployment_name: slurm, region: europe-west4}
+deployment_groups:
+- group: primary
+  modules:
+  - {id: net, source: modules/network/vpc}
+  - {id: nodes, source: community/modules/compute/schedmd-slurm-gcp-v6-nodeset, use: [net]}
+"""
+
+
+def blueprint(settings: str = "static_node_count: 200", variables: str = "nodes: 200") -> str:
+    return BLUEPRINT.format(settings=settings, variables=variables)
+
+
+@pytest.fixture
+def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
+    """The model of some files."""
+
+    def run(files: Mapping[str, str], config: Config | None = None) -> dict[str, Any]:
+        write(dict(files))
+        return model.collect(Tree(["."]), config or Config())
+
+    return run
+
+
+def of(thing: dict[str, Any], field: str) -> Any:
+    """The value of a field, or why there is none."""
+    found = thing["fields"][field]
+    return found["unknown"] if "unknown" in found else found["value"]
+
+
+def gpus(data: dict[str, Any]) -> dict[str, Any]:
+    """The pool of GPUs."""
+    return next(pool for pool in data["pools"] if "gpu-pool" in pool["id"])
+
+
+def test_modules_use_what_others_put_out(read: Callable[..., dict[str, Any]]) -> None:
+    data = read({"a.yaml": blueprint()})
+    (cluster,), (subnet,), (pods,) = data["clusters"], data["subnets"], data["pod_ranges"]
+    assert (of(cluster, "name"), of(cluster, "location"), of(cluster, "target")) == ("train", "europe-west4", 210)
+    assert (of(subnet, "cidr"), of(subnet, "name")) == ("10.16.0.0/27", "train-nodes")
+    assert (of(pods, "cidr"), of(cluster, "service_cidr")) == ("10.128.0.0/16", "10.96.0.0/20")
+    assert of(gpus(data), "instance_types") == ["a3-highgpu-8g"]
+    assert of(gpus(data), "subnets") == [subnet["id"]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "nodes"),
+    [
+        ("static_node_count: $(vars.nodes)", 24),
+        ("static_node_count: ((2 * var.nodes))", 48),
+        ("static_node_count: $(vars.nodes + 1)", 25),
+        ("autoscaling_total_max_nodes: 30", 30),
+        ("{}", 1000),
+        ("static_node_count: $(vars.none)", "none"),
+        ("static_node_count: $(other.count)", "other"),
+    ],
+)
+def test_sizes(settings: str, nodes: int | str, read: Callable[..., dict[str, Any]]) -> None:
+    text = blueprint(settings, "nodes: 24").replace("      {}\n", "")
+    found = of(gpus(read({"a.yaml": text})), "max_nodes")
+    assert found == nodes if isinstance(nodes, int) else nodes in str(found)
+
+
+def test_findings_and_fixes_are_in_the_blueprint(check: Callable[..., Result]) -> None:
+    text = blueprint("static_node_count: 300")
+    found = {one.rule: one for one in check({"a.yaml": text}).findings if one.severity > Severity.INFO}
+    assert set(found) == {"max-pods-wastes-addresses", "pod-range-too-small", "subnet-too-small"}
+    assert text.splitlines()[found["pod-range-too-small"].span.begin.line - 1].endswith("10.128.0.0/16}")
+    assert "set id" not in found["subnet-too-small"].help
+    outcome = fix.fix(["."], Config(select=("pod-range-too-small",)), safeties=("unsafe",))
+    (new,) = [file.new.decode() for file in outcome.files]
+    assert new == text.replace("10.128.0.0/16", "10.128.0.0/15")
+
+
+def test_what_is_absent_is_written_into_the_settings(check: Callable[..., Result]) -> None:
+    before, settings, after = blueprint("static_node_count: 300").partition("    settings:\n      zones")
+    globals_ = "nodes: 0\n  machine_type: a3-highgpu-8g\n  static_node_count: 300\n  zones: [europe-west4-a]"
+    for text in (before + settings + after, before.replace("nodes: 200", globals_)):
+        check({"a.yaml": text})
+        outcome = fix.fix(["."], Config(select=("max-pods-wastes-addresses",)), safeties=("unsafe",))
+        (new,) = [file.new.decode() for file in outcome.files]
+        assert "max_pods_per_node: 32" in new.rpartition("    settings:\n      ")[2]
+
+
+def test_the_values_of_the_deployment_beside_it(read: Callable[..., dict[str, Any]]) -> None:
+    text = blueprint("static_node_count: $(vars.nodes)", "nodes:")
+    deployment = "vars:\n  deployment_name: blue\n  nodes: 12\n"
+    assert "var.nodes" in of(gpus(read({"a.yaml": text})), "max_nodes")
+    data = read({"a.yaml": text, "a-deployment.yaml": deployment})
+    assert (of(gpus(data), "max_nodes"), of(data["clusters"][0], "name")) == (12, "blue")
+
+
+def test_the_command_line_gives_values(read: Callable[..., dict[str, Any]]) -> None:
+    text = blueprint("static_node_count: $(vars.nodes)", "nodes:")
+    assert of(gpus(read({"a.yaml": text}, Config(variables={"nodes": "7"}))), "max_nodes") == 7
+
+
+def test_blueprints_of_one_folder_are_apart(read: Callable[..., dict[str, Any]]) -> None:
+    data = read({"a.yaml": blueprint(), "b.yaml": blueprint(), "slurm.yaml": SLURM})
+    assert [cluster["id"].partition(":")[0] for cluster in data["clusters"]] == ["gke/.@a", "gke/.@b"]
+
+
+@pytest.mark.parametrize(
+    "text", [SLURM, "blueprint_name: x\ndeployment_groups: [\n", "blueprint_name: x\ndeployment_groups: 3\n"]
+)
+def test_others_are_silent(text: str, read: Callable[..., dict[str, Any]]) -> None:
+    assert not read({"a.yaml": text})["clusters"]
+
+
+def test_capacity_of_a_blueprint(write: Callable[..., Path]) -> None:
+    write({"a.yaml": blueprint()})
+    assert "256  ####" in CliRunner().invoke(cli, ["capacity", "a.yaml", "--nodes", "400"]).output

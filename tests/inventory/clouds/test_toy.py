@@ -1,0 +1,132 @@
+"""A further cloud, of which nothing is in kcheck/: it is read, checked, measured and generated like the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.commands.cli import cli
+from kcheck.config.config import Config
+from kcheck.engine import linter
+from kcheck.generate.assembly import check_files, generate
+from kcheck.generate.intent import with_defaults
+from kcheck.inventory.clouds import registry
+from kcheck.scale import placement, walls
+from kcheck.text.files.tree import Tree
+from kcheck.text.values import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from kcheck.engine.linter import Result
+    from kcheck.model import Inventory
+
+pytestmark = pytest.mark.medium
+
+
+def register() -> None:
+    registry.register("toy", str(Path(__file__).parent / "toy" / "profile"), "tests.inventory.clouds.toy.cloud")
+
+
+@pytest.fixture(autouse=True)
+def _toy() -> Iterator[None]:
+    register()
+    yield
+    registry.unregister("toy")
+
+
+def code(pod_cidr: str) -> dict[str, str]:
+    """A cluster whose nodes take a /24 each of a range."""
+    return {
+        "main.tf": (
+            'resource "toy_cluster" "train" {\n  name     = "train"\n'
+            f'  pod_cidr = "{pod_cidr}"\n}}\n'
+            'resource "toy_pool" "gpu" {\n  cluster_id = toy_cluster.train.id\n  name       = "gpu"\n'
+            '  machine    = "toy.gpu8"\n  size       = 5000\n'
+            '  taints     = ["nvidia.com/gpu=true:NoSchedule"]\n}\n'
+        )
+    }
+
+
+def run(*arguments: str) -> str:
+    return CliRunner().invoke(cli, arguments, catch_exceptions=False).stdout
+
+
+def test_check_finds_a_range_that_is_too_small(check: Callable[..., Result]) -> None:
+    (finding,) = check(code("10.0.0.0/20"), Config(nodes={"": 100})).findings
+    assert finding.rule == "pod-range-too-small"
+    assert "gpu: 100 nodes x 256 = 25,600 addresses" in finding.details
+    assert finding.message == "Pod range 10.0.0.0/20 is full at 16 of 100 nodes"
+    assert (finding.span.source.path, finding.span.begin.line, finding.span.text) == ("main.tf", 3, '"10.0.0.0/20"')
+
+
+def test_check_says_nothing_of_one_that_is_large_enough(check: Callable[..., Result]) -> None:
+    result = check(code("10.0.0.0/17"), Config(nodes={"": 100}))
+    assert [pool.display_name for pool in result.world.inventory.pools] == ["gpu"]
+    assert (result.findings, result.undecided) == ([], [])
+
+
+def test_capacity_names_the_walls(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write(code("10.0.0.0/20"))
+    (cluster,) = json.loads(run("capacity", ".", "--nodes", "100", "--format", "json"))["clusters"]
+    found: dict[str, dict[str, Any]] = {wall["mechanism"]: wall for wall in cluster["walls"]}
+    assert (cluster["cloud"], cluster["target"], cluster["reaches"]) == ("toy", 100, 16)
+    pods, limit = found["pod-range"], found["cluster-limit"]
+    assert (pods["nodes"], pods["before_target"], pods["line"]) == (16, True, 3)
+    assert pods["move"] == "a shorter prefix of pod_cidr"  # the cloud's own
+    assert (limit["nodes"], limit["before_target"], limit["line"]) == (3000, False, 2)
+    assert limit["move"] == "a second cluster"  # any cloud's
+
+
+def test_a_plan_links_pools_to_their_cluster(write: Callable[[Mapping[str, str]], Path]) -> None:
+    written = {"cluster": {"name": "train", "pod_cidr": "10.0.0.0/20"}, "pool": {"name": "gpu", "size": 5000}}
+    parts = [{"address": f"toy_{kind}.a", "mode": "managed", "type": f"toy_{kind}", "name": "a"} for kind in written]
+    resources = [part | {"values": values} for part, values in zip(parts, written.values(), strict=True)]
+    after = {"address": "toy_pool.a", "change": {"after_unknown": {"cluster_id": True}}}
+    expressions = {"cluster_id": {"references": ["toy_cluster.a.id", "toy_cluster.a"]}}
+    plan = {
+        "format_version": "1.2",
+        "planned_values": {"root_module": {"resources": resources}},
+        "resource_changes": [after],
+        "configuration": {"root_module": {"resources": [part | {"expressions": expressions} for part in parts]}},
+    }
+    write({"plan.json": json.dumps(plan)})
+    (pool,) = linter.run(Tree(["plan.json"]), Config()).world.inventory.pools
+    assert isinstance(pool.cluster, Known)
+
+
+def test_pods_ask_for_spot_nodes_while_the_cloud_is_there(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: quay.io/a/b:1}]\n"
+    (workload,) = read({"a.yaml": f"{pod}  nodeSelector: {{toy.example.com/spot: 'true'}}\n"}).workloads
+    assert placement.asks_for_spot(workload.templates[0])
+    registry.unregister("toy")
+    without = placement.asks_for_spot(workload.templates[0])
+    register()
+    assert not without
+
+
+def test_a_baseline_knows_the_cluster_from_elsewhere(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = write({f"infra/{name}": text for name, text in code("10.0.0.0/20").items()})
+    run("baseline", "infra", "--nodes", "100")
+    monkeypatch.chdir(top / "infra")
+    asked = ("check", ".", "--nodes", "100")
+    assert "pod-range-too-small" in run(*asked)
+    assert "pod-range-too-small" not in run(*asked, "--baseline-file", "../kcheck-baseline.json")
+
+
+def test_generate_makes_a_cluster_that_reaches_the_intent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = generate(with_defaults("toy", {"nodes": 500}))
+    assert (made.result.findings, made.result.undecided) == ([], [])
+    (cluster,) = made.result.world.inventory.clusters
+    numbers = {wall.mechanism: wall.number for wall in walls.find_walls(cluster, made.result.world)}
+    assert numbers == {"maximum": 508, "pod-range": 1024, "cluster-limit": 3000}
+    assert not any(wall.short for wall in walls.find_walls(cluster, made.result.world))
+    main = made.files["main.tf"].replace(b"/14", b"/20")
+    assert "pod-range-too-small" in {one.rule for one in check_files(made.files | {"main.tf": main}).findings}

@@ -1,0 +1,35 @@
+"""What the toy cloud means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.inventory.clouds.cloud import Cloud, Limit, Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kcheck.config.numbers.profiles import ProfileValue
+    from kcheck.model import Cluster, Inventory
+    from kcheck.terraform.module import Module
+
+
+class Toy(Cloud):
+    """Clusters of a range of pods, and pools that grow from no nodes."""
+
+    name = "toy"
+    resources = ("toy_",)
+    references = (Reference("cluster_id", ("toy_cluster",)),)
+    spot_labels = ("toy.example.com/spot",)
+    generator = "tests.inventory.clouds.toy.generator"
+
+    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
+        from tests.inventory.clouds.toy import reader
+
+        reader.read(roots, inventory)
+
+    def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
+        yield Limit("cluster-limit", "cluster.nodes", cluster.name, numbers["cluster.nodes"].note)
+
+
+CLOUD = Toy()

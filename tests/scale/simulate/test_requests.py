@@ -1,0 +1,41 @@
+"""The autoscaler's requests share one budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcheck.scale.simulate.requests import Client
+
+
+def test_burst_passes_at_once_and_the_rest_at_its_rate() -> None:
+    client = Client(5, 10)
+    assert client.send(100, 10)[0] == pytest.approx(100)
+    assert client.send(100, 5)[0] == pytest.approx(101)
+    assert client.send(200, 15)[0] == pytest.approx(201), "the burst is there again after a rest"
+
+
+def test_a_burst_is_not_there_again_between_batches() -> None:
+    client = Client(5, 10)
+    client.send(0, 10)
+    assert client.send(1, 10)[0] == pytest.approx(2), "five requests were saved in a second"
+
+
+def test_events_take_their_share() -> None:
+    client = Client(5, 10)
+    client.send(0, 10)
+    client.queue(0, 20)
+    assert client.send(0, 10)[0] == pytest.approx(4), "one event for each request"
+    assert client.send(4, 5, workers=5)[0] == pytest.approx(5.2), "one event for five requests"
+    assert client.send(100, 10)[0] == pytest.approx(100), "the other events are gone"
+
+
+def test_nothing_is_sent_when_time_is_up() -> None:
+    client = Client(5, 0)
+    end, number = client.send(0, 100, until=3)
+    assert (round(end, 6), number) == (3, 15)
+
+
+def test_no_limit() -> None:
+    client = Client(0, 0)
+    client.queue(0, 1000)
+    assert client.send(7, 1000) == (7, 1000)

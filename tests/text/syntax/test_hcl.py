@@ -1,0 +1,288 @@
+"""HCL: what is read, what is left of a broken file, what is written."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.scope import Scope
+from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.align import apply_aligned
+from kcheck.text.syntax.hcl.parse import parse
+from kcheck.text.syntax.hcl.write import append, insert, literal
+from kcheck.text.syntax.insertion import Insertion
+from kcheck.text.text import Source, apply
+from kcheck.text.values import Known
+
+
+def read(text: str | bytes) -> nodes.File:
+    return parse(Source("main.tf", text.encode() if isinstance(text, str) else text))
+
+
+def value(text: str) -> object:
+    file = read(f"x = {text}\n")
+    assert not file.problems
+    datum = evaluate(file.body.attributes["x"].expression, Scope({}))
+    assert isinstance(datum, Known), datum
+    return datum.value
+
+
+BROKEN = {
+    "conflict": "<<<<<<< HEAD\n  a = 1\n=======\n  a = 2\n>>>>>>> x\n",
+    "unclosed string": 'resource "a" "broken" {\n  a = "x\n}\n',
+    "unclosed block": 'resource "a" "broken" {\n  a = 1\n',
+    "stray brace": 'resource "a" "broken" {\n  a = 1\n}\n}\n',
+    "no value": 'resource "a" "broken" {\n  a =\n}\n',
+    "unclosed list": 'resource "a" "broken" {\n  a = [1,\n}\n',
+    "unclosed heredoc": 'resource "a" "broken" {\n  a = <<EOT\n  text\n}\n',
+    "comma in block": 'resource "a" "broken" {\n  a = 1,\n  b = 2\n}\n',
+    "two operators": 'resource "a" "broken" {\n  a = 1 + * 2\n}\n',
+    "unclosed call": 'resource "a" "broken" {\n  a = merge({}, \n}\n',
+}
+
+
+@pytest.mark.parametrize("middle", BROKEN.values(), ids=BROKEN.keys())
+def test_healthy_blocks_of_a_broken_file_are_read(middle: str) -> None:
+    first, last = 'resource "a" "first" {\n  x = 1\n}\n', 'resource "a" "last" {\n  x = 2\n}\n'
+    file = read(f"{first}{middle}{last}")
+    healthy = {block.labels[1] for block in file.body.blocks}
+    assert {"first", "last"} <= healthy
+    assert file.problems
+    begin = file.problems[0].span.begin.line
+    assert 4 <= begin <= 4 + middle.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ('resource "a" "b" {\n  x = 1\n', "never closed", 1),
+        ('resource "a" "b" {\n  x = 1\n}\n}\n', "without an opening one", 4),
+        ("x = 1\n<<<<<<< HEAD\ny = 1\n", "merge conflict", 2),
+        ('resource "a" "b" {\n  x =\n}\n', "unexpected", 2),
+    ],
+)
+def test_problem_says_what_and_where(text: str, message: str, line: int) -> None:
+    problem = read(text).problems[0]
+    assert message in problem.message
+    assert problem.span.begin.line == line
+
+
+def test_not_utf8_is_a_problem_with_its_line() -> None:
+    problem = read(b'a = 1\nb = "\xff"\n').problems[0]
+    assert (problem.message, problem.span.begin.line) == ("not UTF-8 text", 2)
+
+
+def test_comments_before_the_body() -> None:
+    assert list(read("# note\n\n/* more */\nx = 1\n").body.attributes) == ["x"]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# only\n", "\ufeff", "\ufeff# x\n"])
+def test_empty_files(text: str) -> None:
+    file = read(text)
+    assert not file.problems
+    assert not file.body.attributes
+
+
+def test_crlf_and_byte_order_mark_keep_spans() -> None:
+    file = read("\ufeffa = 1\r\nb = {\r\n  c = 2\r\n}\r\n".encode())
+    assert file.body.attributes["a"].value_span.text == "1"
+    assert file.body.attributes["b"].value_span.text == "{\r\n  c = 2\r\n}"
+    assert file.body.attributes["a"].span.begin == (1, 1)
+
+
+def test_deep_nesting_is_unknown_and_no_crash() -> None:
+    file = read("x = " + "[" * 5000 + "]" * 5000 + "\n")
+    for entry in file.body.attributes.values():
+        assert isinstance(entry.expression, nodes.Invalid)
+    deep = "a {\n" * 3000 + "}\n" * 3000
+    assert read(deep).body.blocks[0].type == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"a\\n\\t\\"\\\\ \\u00e9 $${x} %%{y}"', 'a\n\t"\\ é ${x} %{y}'),
+        ('"${1} ${2}"', "1 2"),
+        ('" ${1}  "', " 1  "),
+        ('"x ${~ 1 ~} y"', "x1y"),
+        ('"%{ if true }yes%{ else }no%{ endif }"', "yes"),
+        ('"%{ for x in [1, 2] }<${x}>%{ endfor }"', "<1><2>"),
+        ("<<EOT\n  a\n b ${1}\n\nEOT", "  a\n b 1\n\n"),
+        ("<<-EOT\n    a\n      b ${1}\n    c\n  EOT", "a\n  b 1\nc\n"),
+        ("<<-EOT\n    ${1}\n      x\n  EOT", "1\n  x\n"),
+        ("<<EOT\n\\n $${x}\nEOT", "\\n ${x}\n"),
+        ("true ? 1 : false ? 2 : 3", 1),
+        ("false ? 1 : true ? 2 : 3", 2),
+        ("false ? 1 : false ? 2 : true ? 3 : 4", 3),
+        ("(false ? true : false) ? 1 : 2", 2),
+        ("(true ? false : true) ? 1 : true ? 5 : 6", 5),
+        ("1 + 2 * 3 - 4", 3),
+        ("-(1 + 2)", -3),
+        ("!true || 2 > 1 && 1 == 1", True),
+        ("10 % 4", 2),
+        ("-7 % 3", -1),
+        ("7 / 2 * 2", 7),
+    ],
+)
+def test_expression(text: str, expected: object) -> None:
+    assert value(text) == expected
+
+
+@pytest.mark.medium
+@given(
+    st.text(
+        st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]) | st.sampled_from('\n\t\r"\\${%~} '), max_size=30
+    )
+)
+def test_literal_reads_back(text: str) -> None:
+    assert value(literal(text)) == unicodedata.normalize("NFC", text)  # as HCL composes characters
+
+
+@pytest.mark.parametrize(
+    ("new", "like", "expected"),
+    [(3, "1", "3"), (3, '"1"', '"3"'), (True, "false", "true"), ("a", "", '"a"'), ('a"${b}', "", '"a\\"$${b}"')],
+)
+def test_literal_style(new: str | int | bool, like: str, expected: str) -> None:
+    assert literal(new, like) == expected
+
+
+INSERTIONS = [
+    # (block, insertion path and value, result)
+    ("a {\n}\n", {("x",): 1}, "a {\n  x = 1\n}\n"),
+    ("a {}\n", {("x",): 1}, "a {\n  x = 1\n}\n"),
+    ("a { y = 2 }\n", {("long",): 1}, "a {\n  y    = 2\n  long = 1\n}\n"),
+    ("a {\n  y = 2\n}\n", {("x",): 1}, "a {\n  y = 2\n  x = 1\n}\n"),
+    ("a {\n  yy = 2\n}\n", {("x",): 1}, "a {\n  yy = 2\n  x  = 1\n}\n"),
+    ("a {\n  y = 2\n}\n", {("long",): 1}, "a {\n  y    = 2\n  long = 1\n}\n"),
+    # lines that were not aligned are left alone
+    ("a {\n  y  = 2\n  zzz = 3\n}\n", {("longer",): 1}, "a {\n  y  = 2\n  zzz = 3\n  longer = 1\n}\n"),
+    # a blank line ends the run that is aligned
+    ("a {\n  q = 1\n\n  y = 2\n}\n", {("long",): 1}, "a {\n  q = 1\n\n  y    = 2\n  long = 1\n}\n"),
+    ("a {\n  y = 2 # note\n}\n", {("x",): 1}, "a {\n  y = 2 # note\n  x = 1\n}\n"),
+    ("a {\n  y = [\n    1,\n  ]\n}\n", {("x",): 1}, "a {\n  y = [\n    1,\n  ]\n  x = 1\n}\n"),
+    ("a {\n  y = 2\n\n  b {\n  }\n}\n", {("x",): 1}, "a {\n  y = 2\n  x = 1\n\n  b {\n  }\n}\n"),
+    ("a {\n  b {\n  }\n}\n", {("x",): 1}, "a {\n  x = 1\n\n  b {\n  }\n}\n"),
+    ("a {\n\ty = 2\n}\n", {("x",): 1}, "a {\n\ty = 2\n\tx = 1\n}\n"),
+    ("a {\r\n  y = 2\r\n}\r\n", {("x",): 1}, "a {\r\n  y = 2\r\n  x = 1\r\n}\r\n"),
+    ("a {\n  y = 2\n}\n", {("b", "x"): 1}, "a {\n  y = 2\n\n  b {\n    x = 1\n  }\n}\n"),
+    (
+        "a {\n  y = 2\n}\n",
+        {("b", "x"): 1, ("b", "yy"): "2"},
+        'a {\n  y = 2\n\n  b {\n    x  = 1\n    yy = "2"\n  }\n}\n',
+    ),
+    (
+        "a {\n  y = 2\n\n  depends_on = [c.d]\n}\n",
+        {("x",): 1, ("b", "z"): 1},
+        "a {\n  y = 2\n  x = 1\n\n  b {\n    z = 1\n  }\n\n  depends_on = [c.d]\n}\n",
+    ),
+    ("a {\n  min_size = 2\n  c = 1\n}\n", {("max_size",): 5}, "a {\n  min_size = 2\n  max_size = 5\n  c = 1\n}\n"),
+    ("a { /* why */ }\n", {("x",): 1}, "a {\n  /* why */\n  x = 1\n}\n"),
+    ("a {\n  y = 2\n}", {("x",): True}, "a {\n  y = 2\n  x = true\n}"),
+    ("a {\n}\n", {("b", "x"): 1}, "a {\n  b {\n    x = 1\n  }\n}\n"),
+]
+
+
+@pytest.mark.parametrize(("before", "wanted", "after"), INSERTIONS)
+def test_insert(before: str, wanted: dict[tuple[str, ...], str | int | bool], after: str) -> None:
+    file = read(before)
+    insertion = Insertion()
+    for path, new in wanted.items():
+        insertion.add(path, new)
+    assert apply_aligned(before.encode(), insert(file.body.blocks[0], insertion)).decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "after"),
+    [
+        ("{\n  y = 2,\n  z = { q = 1 } }", {("x",): 1}, "{\n  y = 2,\n  z = { q = 1 },\n  x = 1 }"),
+        ("{\n  y = 2\n  z = 3 }", {("b", "x"): 1}, "{\n  y = 2\n  z = 3\n\n  b = {\n    x = 1\n  } }"),
+        ("{\n  y = 2\n  z = 3, }", {("x",): 1}, "{\n  y = 2\n  z = 3,\n  x = 1, }"),
+    ],
+)
+def test_insert_into_an_object(before: str, wanted: dict[tuple[str, ...], int], after: str) -> None:
+    """The brace may close on the line of the last member."""
+    node = read(f"a = {before}\n").body.attributes["a"].expression
+    assert isinstance(node, nodes.Object)
+    insertion = Insertion()
+    for path, new in wanted.items():
+        insertion.add(path, new)
+    source = node.span.source
+    assert apply(source.data, insert(nodes.as_block(node), insertion)).decode() == f"a = {after}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[]", '["x"]'),
+        ("[1]", '[1, "x"]'),
+        ("[/* none */]", '[/* none */ "x"]'),
+        ("[\n  # none\n]", '[\n  # none\n  "x",\n]'),
+        ("[\n  1,\n]", '[\n  1,\n  "x",\n]'),
+        ("[\n  1 # one\n]", '[\n  1, # one\n  "x"\n]'),
+        ("[\n  1]", '[\n  1, "x"]'),
+    ],
+)
+def test_append(before: str, after: str) -> None:
+    node = read(f"a = {before}\n").body.attributes["a"].expression
+    assert isinstance(node, nodes.Tuple)
+    insertion = Insertion()
+    insertion.append("x")
+    assert apply(node.span.source.data, append(node, insertion)).decode() == f"a = {after}\n"
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(("before", "wanted", "after"), INSERTIONS)
+def test_inserted_is_formatted(
+    before: str,
+    wanted: dict[tuple[str, ...], str],
+    after: str,
+    terraform: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """What was as terraform fmt wants it stays so."""
+    import subprocess
+
+    def formatted(text: str) -> bool:
+        run = subprocess.run([terraform, "fmt", "-"], input=text.encode(), capture_output=True, check=True)
+        return run.stdout == text.encode()
+
+    if formatted(before):
+        assert formatted(after)
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("a = 1 b = 2\n", "b = 2"),
+        ("x {\n  a = 1 b = {\n  }\n  c = 3\n}\n", "b = {\n  }"),
+        ("x {\n  a = 1 y {\n  }\n}\n", "y {\n  }"),
+        ("x {\n} y {\n}\n", "y {\n}"),
+        ("x { a = 1 }\n/* c */ a = 1 # d\nb = {\n} # e\n/* f\n*/ c = 2\n", None),
+    ],
+)
+def test_every_argument_has_its_line(text: str, missing: str | None) -> None:
+    found = [problem.span.text for problem in parse(Source("x.tf", text.encode())).problems]
+    assert found == ([] if missing is None else [missing])
+
+
+@pytest.mark.parametrize("text", ["%{", "%%{", "%%%{ x", "${", "$${a}", "$$${", "%${", "$%{"])
+def test_literal_of_what_looks_like_a_template(text: str) -> None:
+    assert value(literal(text)) == text
+
+
+def test_a_file_of_errors_is_not_read_to_its_end() -> None:
+    file = parse(Source("a.tf", b'resource "a" {\n  x = [ { "\n' * 300))
+    assert len(file.problems) == 102
+    assert file.problems[-1].message == "the rest of this file is not read"
+
+
+@pytest.mark.medium
+def test_long_lines_are_not_read() -> None:
+    assert not parse(Source("a.tf", b'a = "' + b"x" * 499_000 + b'"\n')).problems
+    (problem,) = parse(Source("a.tf", b'b = 1\na = "' + b"x" * 500_000 + b'"\n')).problems
+    assert problem.message == "a line of more than 500,000 characters is not read"
+    assert problem.span.begin.line == 2

@@ -1,0 +1,37 @@
+"""Patterns that are compiled at first use."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from kcheck.text.regex import late
+
+
+def test_patterns_of_late_imports_are_those_of_re() -> None:
+    with late():
+        pattern = re.compile(r"(\d+) nodes?", re.IGNORECASE)
+    assert type(pattern) is not re.Pattern
+    assert [match.group(1) for match in pattern.finditer("1 Node, 20 nodes")] == ["1", "20"]
+
+
+def test_late_ends_where_an_import_fails() -> None:
+    compile_now = re.compile
+    with pytest.raises(ModuleNotFoundError), late():
+        import_module("kcheck.nowhere")
+    assert re.compile is compile_now
+
+
+@pytest.mark.medium
+def test_yaml_compiles_no_pattern_until_one_is_used() -> None:
+    code = (
+        "import kcheck.text.syntax.yaml, yaml\n"
+        "from kcheck.text.regex import regex\n"
+        "assert isinstance(yaml.reader.Reader.NON_PRINTABLE, regex)\n"
+        "assert yaml.safe_load('[1, 2.5, true, ~, a]') == [1, 2.5, True, None, 'a']\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

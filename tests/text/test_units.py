@@ -1,0 +1,75 @@
+"""Numbers and values as people write them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcheck.text.units import data_text, exact_seconds, quantity, readable, round_up, singular, whole_number
+
+
+@pytest.mark.parametrize(("count", "written"), [(7, 7), (37, 40), (100, 100), (616, 620), (991, 1000), (1234, 1250)])
+def test_round_up(count: int, written: int) -> None:
+    assert round_up(count) == written
+
+
+@given(st.integers(0, 100_000))
+def test_rounding_never_gives_less_and_little_more(count: int) -> None:
+    assert count <= round_up(count) <= max(count + 4, count * 1.1)
+    assert round_up(round_up(count)) == round_up(count)
+
+
+def test_data_text() -> None:
+    value = {"name": "shm", "emptyDir": {"medium": "Memory"}, "modes": [1, True]}
+    assert data_text(value) == "{name: shm, emptyDir: {medium: Memory}, modes: [1, true]}"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0 s"), (1, "1 s"), (90, "90 s"), (60, "1 min"), (505, "8 min"), (7200, "2 h")]
+)
+def test_readable(seconds: int, text: str) -> None:
+    assert readable(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("rest", "one"), [(" nodes of 200", " node of 200"), (" batches, one a loop", " batch, one a loop")]
+)
+def test_what_there_is_one_of(rest: str, one: str) -> None:
+    assert singular(rest) == one
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("64", 64),
+        ("²", None),
+        ("٣", None),
+        ("-1", None),
+        ("", None),
+        ("1_0", None),
+        ("9" * 18, 10**18 - 1),
+        ("9" * 5000, None),
+    ],
+)
+def test_whole_number(text: str, number: int | None) -> None:
+    assert whole_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["1e400", "9" * 30, "10E", "1e999", "9000000Ei"])
+def test_quantities_end_where_those_of_kubernetes_do(text: str) -> None:
+    assert quantity(text) == 2**63 - 1
+    assert quantity(f"-{text}") == 1 - 2**63
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "1e9999", "1e" + "9" * 5000, "1e400x"])
+def test_what_is_no_quantity(text: str) -> None:
+    with pytest.raises(ValueError, match=r"not a quantity|digits"):
+        quantity(text)
+
+
+def test_durations_end_where_those_of_go_do() -> None:
+    assert exact_seconds("2562047h") == 2562047 * 3600
+    with pytest.raises(ValueError, match="longer than a duration of Go"):
+        exact_seconds("2562048h")

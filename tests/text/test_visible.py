@@ -1,0 +1,124 @@
+"""Text of strangers: what acts or cannot be seen is an escape, and honest text stays as it is."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcheck.report import escape
+from kcheck.text.control_characters import escaped, visible, visible_lines
+
+HONEST = [
+    "größe, naïve, Ångström",
+    "日本語 訓練ジョブ",
+    "葛\U000e0100城",
+    "한국어",
+    "العربية שלום",
+    "می‌خواهم क्‍ष",
+    "👩‍💻 👩🏽‍🔬 🏳️‍🌈 ❤️ 1️⃣ 🙂‍↔️",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+    "2001:db8::/32 and ::/0, a::b",
+    "a\u00a0b\u3000c",
+    r"C:\temp\x1b, ^\d+$",
+    "# ## heading ## [x]",
+]
+
+
+@pytest.mark.parametrize("text", HONEST)
+def test_honest_text_stays(text: str) -> None:
+    assert visible(text) == escaped(text) == visible_lines(text) == text
+    assert json.loads(escape.json_text(text, indent=1)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x1b[31mb\x9b", r"a\x1b[31mb\x9b"),
+        ("a\nb\r\tc\x00", r"a\nb\r\tc\x00"),
+        ("user\u202enimda\u2066", r"user\u202enimda\u2066"),
+        ("a\u200bb\u200dc\u200cd\ufeff\xad", r"a\u200bb\u200dc\u200cd\ufeff\xad"),
+        ("a\u2028b\u2029\u0085", r"a\u2028b\u2029\x85"),
+        ("\udcff\ud800", r"\udcff\ud800"),
+        ("x\U000e0067\U000e007f", r"x\U000e0067\U000e007f"),
+        ("::error::x", r"\x3a:error::x"),
+        (" \u00a0::error::x", " \u00a0\\x3a:error::x"),
+        ("a ##[group]b ##vso[task.x]c", r"a \x23#[group]b \x23#vso[task.x]c"),
+    ],
+)
+def test_what_acts_or_cannot_be_seen_is_an_escape(text: str, shown: str) -> None:
+    assert visible(text) == shown
+    assert visible(shown) == shown
+
+
+def test_lines_stay_lines_with_their_tabs_and_styles() -> None:
+    text = "a\tb\n\t::x\x1b[1mbold\x1b[0m\n\x1b]8;;https://a.b\x1b\\a\x1b]8;;\x1b\\ \x1b[2J"
+    assert visible_lines(text, styled=True) == text.replace("\t::", "\t\\x3a:").replace("\x1b[2J", "\\x1b[2J")
+    assert "\x1b" not in visible_lines(text)
+
+
+@pytest.mark.medium
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_json_loses_nothing(text: str) -> None:
+    document = escape.json_text({text: text}, indent=1)
+    assert json.loads(document) == {text: text}
+    assert visible_lines(document) == document
+
+
+def test_json_has_no_half_of_a_pair() -> None:
+    assert json.loads(escape.json_text(["\udcff"], indent=1)) == ["\\udcff"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a_b | `c` <b> [l](https://x.y) &lt;", r"a\_b \| \`c\` \<b\> \[l\](https\://x.y) \&lt;"),
+        ("@team, me@x.org, image@sha256:1", "@&#8203;team, me@&#8203;x.org, image@sha256:1"),
+        ("#12 GH-3 www.x.org", r"\#&#8203;12 GH-&#8203;3 www\.x.org"),
+    ],
+)
+def test_markdown_shows_text_as_it_is(text: str, shown: str) -> None:
+    assert escape.markdown(text) == shown
+
+
+def test_markdown_code_ends_where_the_text_does() -> None:
+    assert escape.markdown_code("a.tf:1") == "`a.tf:1`"
+    assert escape.markdown_code("a`b``c") == "``` a`b``c ```"
+    assert escape.markdown_code("a|b\\") == r"a\|b\\"
+
+
+def test_a_link_leads_to_a_page_of_the_web() -> None:
+    assert escape.markdown_link("a]", "https://x.y/z#w") == r"[a\]](https://x.y/z#w)"
+    assert escape.markdown_link("a", "javascript:x") == escape.markdown_link("a", "https://x.y/) b") == "a"
+
+
+XSS = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg/onload=alert(1)>',
+    "'><iframe src=javascript:alert(1)>",
+    "</title><script>alert(1)</script>",
+    "]]><script>alert(1)</script>",
+    "<!--><script>alert(1)</script>-->",
+    "<scr\x00ipt>alert(1)</scr\x00ipt>",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "\uff1cscript\uff1ealert(1)",
+    "<a href='java\tscript:alert(1)'>x</a>",
+    "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]>&b;",
+]
+
+
+@pytest.mark.parametrize("text", XSS)
+def test_markup_is_text_in_html_and_xml(text: str) -> None:
+    shown = escape.xml_text(text)
+    page = ElementTree.fromstring(f"<p title=\"{shown}\" lang='{shown}'>{shown}</p>")  # noqa: S314 - our own
+    assert page.text == page.get("title") == page.get("lang") == visible(text)
+    assert len(page) == 0
+
+
+def test_a_command_of_github_ends_where_its_message_does() -> None:
+    line = escape.workflow_command("error", {"file": "::a,b:c%\n.tf"}, ["x\n::y%0A", "z"])
+    assert line == "::error file=%3A%3Aa%2Cb%3Ac%25\\n.tf::x\\n::y%250A%0Az"
