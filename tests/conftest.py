@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from kcheck.commands import first_look
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.inventory import reader
@@ -115,16 +114,7 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "PYTHONDONTWRITEBYTECODE"):
         os.environ.pop(name, None)
     os.environ["KCHECK_TODAY"] = "2026-11-22"  # what is retired does not change with the calendar
-    os.environ["KCHECK_CACHE_DIR"] = ""  # each run is one of its own
     os.environ["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp().parent / "compiled")
-
-
-@pytest.fixture(autouse=True)
-def _one_run() -> Iterator[None]:
-    """A process is one run: what one test has read is nothing to the next."""
-    yield
-    first_look.trees.clear()
-    first_look.results.clear()
 
 
 @pytest.fixture

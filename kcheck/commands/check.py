@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, first_look, options, printing, progress
-from kcheck.commands.first_look import NOTHING
+from kcheck.commands import comparison_options, options, printing, progress
+from kcheck.commands.options import NOTHING
 from kcheck.report.formats import FORMATS, Report, render
 from kcheck.text.files import system
 
@@ -87,10 +87,7 @@ def command(
     from kcheck.fix.gate.comparison import without_known
 
     with progress.show_progress(quiet=quiet) as tell:
-        found = first_look.results.pop(paths, None)
-        result = whole = found or options.with_usage_errors(
-            lambda: linter.run(tree, config, tell, jobs, until_deadline=True)
-        )
+        result = whole = options.with_usage_errors(lambda: linter.run(tree, config, tell, jobs, until_deadline=True))
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)

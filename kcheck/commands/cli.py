@@ -1,91 +1,154 @@
-"""The command line: first what takes no time, then click's commands.
-
-Importing click takes twice as long as starting Python, 40 ms; the typing module half as long.
-"""
+"""The command line: click's group of all commands. Each is imported when it runs, or when its help is printed."""
 
 from __future__ import annotations
 
 import atexit
+import codecs
 import gc
+import io
+import os
 import sys
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
 
 from kcheck import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kcheck.commands.group import COMMANDS, cli
+    from collections.abc import Iterator
 
-__all__ = ["COMMANDS", "cli", "main"]
+COMMANDS = {
+    "check": "Report what breaks first and what is wasted.",
+    "fix": "Fix what can be fixed.",
+    "baseline": "Record today's findings, so that only new ones are reported.",
+    "watch": "Check again whenever a file is saved, and print what has changed.",
+    "capacity": "Print the number of nodes at which each limit is hit, lowest first.",
+    "show": "Print what kcheck read: the model, each value with its origin.",
+    "eval": "Evaluate a Terraform expression in a root module.",
+    "explain": "Explain a rule or a number, with sources and examples.",
+    "limits": "List the numbers that kcheck uses, with source and date.",
+    "config": "Print the effective settings, each with its origin.",
+    "rules": "List the rules.",
+    "simulate": "Simulate a job: how long it takes, what it costs, and which settings cost it.",
+    "usage": "Report what a cluster did: GPU-hours, utilisation, money.",
+    "fleet": "Check many repositories, and report which clusters break first.",
+    "generate": "Generate a cluster for N nodes, each number with its reason.",
+    "lsp": "Serve an editor over stdin and stdout: findings, fixes, values and their origins.",
+    "export": "Export rules as policies for the API server of Kubernetes.",
+    "init": "Propose settings, a hook and a CI job for a repository.",
+}
 
 
-def __getattr__(name: str) -> object:
-    """`cli` and `COMMANDS`, which bring click with them."""
-    if name not in ("cli", "COMMANDS"):
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    from kcheck.commands import group
+@contextmanager
+def _visible_mistakes() -> Iterator[None]:
+    """Have names and paths in messages of wrong usage visible, whoever prints them."""
+    try:
+        yield
+    except click.ClickException as mistake:
+        from kcheck.commands import printing
 
-    return getattr(group, name)
+        printing.show_mistake(mistake)
+        raise
 
 
-_STORED = frozenset({"check", "fix", "capacity", "show", "simulate"})
-"""Commands whose output is stored where they only read and print."""
-_HELP = frozenset({"-h", "--help"})
+class _Commands(click.Group):
+    """Finds each command in the module of its name."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        """Read the command line; see `invoke`."""
+        with _visible_mistakes():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; what strangers wrote is shown in its mistakes, and never acts."""
+        with _visible_mistakes():
+            return super().invoke(ctx)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"kcheck.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called.
+
+        Raises:
+            click.UsageError: there is none of this name; the message has the nearest one.
+        """
+        name = args[0]
+        if name in COMMANDS or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        from kcheck.config.config import nearest
+
+        hint = f"did you mean kcheck check {name}?" if os.path.exists(name) else nearest(name, tuple(COMMANDS))
+        raise click.UsageError(f"there is no command {name}; {hint}", ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="kcheck")
+def cli() -> None:
+    """Report what breaks first when a Kubernetes training job scales to N nodes and what it wastes, and fix it.
+
+    Reads Terraform and Kubernetes manifests together. Opens no network connection, except usage with --prometheus and
+    fleet with --scheduler, and runs nothing, except helm with --render helm and git with --diff-base.
+    """
 
 
 def main() -> None:
     """Run kcheck. Exits with 0 clean, 1 findings, 2 wrong use, 3 a bug in kcheck."""
-    arguments = sys.argv[1:]
-    try:
-        if arguments and arguments[0] in _STORED and not _HELP.intersection(arguments):
-            from kcheck.commands import result_cache
-
-            result_cache.run(arguments, _is_answered, _run)
-        elif not _is_answered(arguments):
-            _run(arguments)
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")
-        sys.exit(130)
-
-
-def _run(arguments: list[str]) -> None:
-    """Run a command."""
-    from kcheck.commands import letters
-
-    letters.show_all()
     gc.disable()  # nearly all that a run makes lives until its end: looking for cycles would take a third of the time
     atexit.register(gc.freeze)  # nor does Python look for them when it ends: a twentieth of checking one manifest
-    if not _is_clean(arguments):
-        from kcheck.commands import group
-
-        group.run()
-
-
-def _is_answered(arguments: list[str]) -> bool:
-    """Answer `--version`, and `check` where there is nothing to check."""
+    _escape_unprintable_letters()
     try:
-        if arguments == ["--version"]:
-            sys.stdout.write(f"kcheck, version {__version__}\n")
-            sys.stdout.flush()
-            return True
-        if arguments[:1] == ["check"]:
-            from kcheck.commands import first_look
+        cli(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message())
+        sys.exit(0)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        from kcheck.commands.bug_report import print_report
 
-            return first_look.is_nothing(arguments[1:])
-    except Exception:  # click's way meets it again, and reports it
-        return False
-    return False
+        print_report(error)
+        sys.exit(3)
 
 
-def _is_clean(arguments: list[str]) -> bool:
-    """Answer `check` where nothing is found."""
-    try:
-        if arguments[:1] == ["check"]:
-            from kcheck.commands import first_look
+_ESCAPED = "kcheck.escaped"
 
-            if first_look.trees:
-                from kcheck.commands import clean_check
 
-                return clean_check.is_clean(arguments[1:])
-    except Exception:  # click's way meets it again, and reports it
-        return False
-    return False
+def _escape_unprintable_letters() -> None:
+    """Print letters that the encoding of a terminal or a log lacks as escapes, which JSON has too."""
+    codecs.register_error(_ESCAPED, _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_ESCAPED)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)  # noqa: S101 - nothing is decoded
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4)), error.end

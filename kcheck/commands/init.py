@@ -33,14 +33,13 @@ def command(path: str, write: bool, ci: str | None) -> None:
     is kept. Exits with 0, or with 2 if files cannot be written.
     """
     printing.note(f"kcheck: reading {path}")
-    from kcheck.commands.first_look import NOTHING
     from kcheck.commands.setup import proposal
     from kcheck.text.files import save
 
     systems = None if ci is None else () if ci == "none" else (ci,)
     found = options.with_usage_errors(lambda: proposal.propose(path, systems))
     if found.result is None:
-        printing.note(NOTHING)
+        printing.note(options.NOTHING)
         return
     try:
         if write:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import click
 
-from kcheck.commands import first_look, printing
-from kcheck.commands.first_look import THRESHOLDS
+from kcheck.commands import printing
 from kcheck.text.files import system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
@@ -25,6 +24,10 @@ if TYPE_CHECKING:
     from kcheck.text.findings import Finding
 
 T = TypeVar("T")
+
+NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
+THRESHOLDS = ("error", "warning", "info", "undecided", "never")
+"""What a gate can fail on."""
 
 
 class Failure(click.ClickException):
@@ -86,7 +89,31 @@ class HookCommand(click.Command):
         """Read the command line; names of files are no options."""
         options = [param for param in self.params if isinstance(param, click.Option)]
         valued = {name for option in options if not option.is_flag for name in option.opts}
-        return super().parse_args(ctx, first_look.with_files_last(args, valued))
+        return super().parse_args(ctx, _with_files_last(args, valued))
+
+
+def _with_files_last(arguments: list[str], valued: Container[str]) -> list[str]:
+    """Put `--` before the first file that pre-commit passes, so that the name of a committed file is no option.
+
+    pre-commit appends the files of a commit to the options of its configuration, and all of them are there. `valued`
+    are the options that take the next word.
+    """
+    at = arguments.index("--hook") + 1 if "--hook" in arguments else len(arguments)
+    while at < len(arguments) and arguments[at] != "--":
+        word = arguments[at]
+        if _is_there(word) if word.startswith("-") else not system.is_folder(word):
+            return [*arguments[:at], "--", *arguments[at:]]
+        at += 2 if word in valued else 1
+    return arguments
+
+
+def _is_misplaced(word: str) -> bool:
+    """Return whether an operand is an option behind the files, where it counts for nothing."""
+    return word.startswith("-") and not _is_there(word)
+
+
+def _is_there(path: str) -> bool:
+    return system.exists(path) or system.is_link(path)
 
 
 jobs = click.option(
@@ -96,9 +123,7 @@ jobs = click.option(
 usage = click.option(
     "--usage", default=None, metavar="FILE", help="What the cluster was measured to use, by kcheck usage record."
 )
-cache = click.option(
-    "--no-cache", is_flag=True, expose_value=False, help="Do not use or store results of earlier runs."
-)
+cache = click.option("--no-cache", is_flag=True, expose_value=False, hidden=True)  # nothing is stored any more
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
@@ -184,7 +209,7 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
             if timeout is not None:
                 deadline.start(timeout)
             touched = {path for path in paths if hook and not system.is_folder(path)}
-            misplaced = next(filter(first_look.is_misplaced, sorted(touched)), None)
+            misplaced = next(filter(_is_misplaced, sorted(touched)), None)
             if misplaced is not None:
                 raise click.UsageError(f"{misplaced} is not a file; with --hook, options come before files")
             paths = tuple(path for path in paths if path not in touched)
@@ -194,7 +219,6 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
                 command(paths=paths, **rest)
                 return
             config = with_usage_errors(partial(settings, paths))
-            system.may_repeat()
             if touched:
                 from kcheck.fix.gate.relevance import can_change_findings
                 from kcheck.text.files.disk import Disk
@@ -323,5 +347,4 @@ def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
     """The files of the given paths, the working directory without any."""
     from kcheck.text.files.tree import Tree
 
-    tree = None if config.exclude else first_look.trees.pop(paths, None)
-    return tree or Tree(list(paths), None, config.exclude, config.boundary)
+    return Tree(list(paths), None, config.exclude, config.boundary)

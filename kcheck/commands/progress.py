@@ -27,9 +27,7 @@ def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
     Yields a function that takes what goes on.
     """
-    from kcheck.commands.result_cache import unrecorded
-
-    screen = unrecorded(sys.stderr)
+    screen = sys.stderr
     if quiet or not screen.isatty():
         yield lambda _: None
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kcheck.commands import comparison_options, first_look, options, printing, progress
+from kcheck.commands import comparison_options, options, printing, progress
 from kcheck.commands.comparison_options import Wanted
 from kcheck.text.files import system
 
@@ -148,7 +148,7 @@ class _Watch:
             if result.relevant or result.findings:
                 printing.report(render("text", Report(result, self._info, links=terminal.shows_links())))
             else:
-                printing.line(first_look.NOTHING)
+                printing.line(options.NOTHING)
         printing.line("Watching for changes. Ctrl-C ends.")
 
     def check_again(self, changed: list[str]) -> None:

@@ -29,7 +29,7 @@ def bench() -> Any:
 
 
 def test_every_goal_has_a_load(bench: Any, tmp_path: Path) -> None:
-    loads = bench.all_loads(tmp_path, PEERS, tmp_path, cache=True)
+    loads = bench.all_loads(tmp_path, PEERS, tmp_path)
     ratios = {(load.name, beside.name, beside.most) for load in loads for beside in load.beside if beside.most}
     large = "2,000 manifests and 200 .tf"
     assert ratios >= {
@@ -42,20 +42,12 @@ def test_every_goal_has_a_load(bench: Any, tmp_path: Path) -> None:
         (f"check, {large}", "kubeconform", 2),
         ("the same on two cores", "kubeconform", 1),
         ("check, ten times as many", large, 11),
-        (f"again, {large}", "first run", 0.1),
         ("fix --diff, eks-training", "check", 1.5),
     }
     assert {load.name: load.most_memory for load in loads if load.most_memory} == {"check, ten times as many": 250}
     limits = {(load.name.partition(",")[0], load.most_ms) for load in loads if load.most_ms}
-    assert limits == {("again", 150), ("simulate --what-if", 1000), ("init", 1000)}
+    assert limits == {("simulate --what-if", 1000), ("init", 1000)}
     assert [load.cores for load in loads if load.name == "the same on two cores"] == [2]
-
-
-def test_only_the_last_loads_use_kept_results(bench: Any, tmp_path: Path) -> None:
-    for load in bench.all_loads(tmp_path, {}, None, cache=True):
-        if load.command[1] in ("check", "fix", "simulate") and load.name.partition(",")[0] not in ("again", "--help"):
-            assert "--no-cache" in load.command, load.name
-    assert not any("--no-cache" in load.command for load in bench.all_loads(tmp_path, {}, None, cache=False))
 
 
 @pytest.mark.medium

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from kcheck.commands.cli import cli
+from kcheck.commands.cli import cli, main
+from kcheck.engine import linter
 from tests.output_schemas import check_all_fields, check_fields
 
 if TYPE_CHECKING:
@@ -302,3 +304,24 @@ def test_no_traceback_for_users(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         main()
     assert stop.value.code == 3
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_an_interrupted_run_ends_without_traceback(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    write({"main.tf": CLUSTER})
+    monkeypatch.setattr(linter, "run", interrupt)
+    monkeypatch.setattr(sys, "argv", ["kcheck", "check"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 130
+    assert capfd.readouterr().err == "\n"
+
+
+def test_no_cache_is_taken_and_does_nothing(write: Callable[[Mapping[str, str]], Path]) -> None:
+    """Scripts of earlier versions have it."""
+    write({"main.tf": CLUSTER})
+    assert run("check", ".", "--no-cache").stdout == run("check", ".").stdout

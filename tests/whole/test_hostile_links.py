@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.commands import result_cache
 from kcheck.commands.cli import cli
 from kcheck.text.files import lock, save
 from tests.conftest import written
@@ -122,10 +121,9 @@ def test_what_the_user_names_may_be_anywhere(place: Path) -> None:
 
 
 def test_parts_that_write_by_themselves(place: Path) -> None:
-    """The stored results, the lock of a fleet, and what moves and removes files."""
+    """The lock of a fleet, and what moves and removes files."""
     (place / "work/.git").mkdir()
     (place / "work/cache").symlink_to("../victim")
-    result_cache._store("cache/kcheck-result-1", ("code", 0, [], []))
     written(place, {"work/new": "new"})
     moves: list[Callable[[], object]] = [
         lambda: save.replace("new", "cache/x"), lambda: save.remove("cache/x"), lambda: save.make_folder("cache/y"),

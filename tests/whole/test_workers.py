@@ -8,14 +8,13 @@ import os
 import pickle
 import signal
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcheck.commands import clean_check, first_look
 from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import deciding, forked_workers, linter
@@ -295,25 +294,3 @@ def test_what_workers_ask_is_recorded(tmp_path: Path) -> None:
         system.stop_recording()
     assert recording.answers == {("kind", str(tmp_path / "a")): ""}
     assert recording.is_complete
-
-
-@pytest.mark.parametrize(("asked", "wanted"), [("", [None]), ("3", [])])
-def test_a_check_before_click_is_shared_too(
-    asked: str, wanted: list[None], write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """kcheck decides how many processes; where the user does, click reads it."""
-    write({"a.yaml": job()})
-    jobs: list[object] = []
-    run = linter.run
-
-    def noted(*arguments: Any, **more: Any) -> Result:
-        jobs.append(more["jobs"])
-        return run(*arguments, **more)
-
-    monkeypatch.setattr(linter, "run", noted)
-    monkeypatch.setenv("KCHECK_JOBS", asked)
-    monkeypatch.setattr(first_look, "trees", {})
-    monkeypatch.setattr(first_look, "results", {})
-    assert not first_look.is_nothing(["."])
-    clean_check.is_clean(["."])
-    assert jobs == wanted

@@ -26,13 +26,12 @@ class Recording:
     """The questions of a run, each with its answer.
 
     What a run prints depends on its code, its arguments and these answers: where all are the same, so is the rest.
-    `is_result` says that the run came to print one, `is_complete` that it did nothing but ask and print.
+    `is_complete` says that it did nothing but ask and print.
     """
 
     def __init__(self) -> None:
         self.answers: dict[tuple[str, str], str] = {}
         self.is_complete = True
-        self.is_result = False
 
     def add(self, question: str, about: str, answer: str) -> None:
         """Note an answer; one question with two answers is a file that changed during the run."""
@@ -74,12 +73,6 @@ def stop_recording() -> None:
     """Record nothing from here on."""
     global _recording  # noqa: PLW0603 - a process is one run
     _recording = None
-
-
-def may_repeat() -> None:
-    """Say that what this run prints is a result, which may be printed again."""
-    if _recording is not None:
-        _recording.is_result = True
 
 
 def cannot_repeat() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.commands.group import cli
+from kcheck.commands.cli import cli
 from kcheck.config.config import Config, ConfigError, Tier, Usage
 from kcheck.engine import linter
 from kcheck.scale.usage.recording import HOUR, Container, Gpu, Lack, Owner, Pod, as_bytes
