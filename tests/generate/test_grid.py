@@ -98,7 +98,13 @@ def test_few_cases_have_every_pair() -> None:
     assert {pair for case in few for pair in pairs(case)} == {pair for case in grid() for pair in pairs(case)}
 
 
-@pytest.mark.parametrize("case", CASES, ids=named)
+SMOKE = {case[0]: case for case in reversed(CASES)}
+"""The first case of each cloud, which scripts/test runs."""
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.smoke if case in SMOKE.values() else ()) for case in CASES], ids=named
+)
 def test_check_has_nothing_to_say_and_leaves_nothing_open(case: Case) -> None:
     result = made(case)[1].result
     assert [(found.rule, found.span.source.path, found.message) for found in result.findings] == []

@@ -51,6 +51,7 @@ def documents(*arguments: str) -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(result.stdout))
 
 
+@pytest.mark.smoke
 def test_a_rule_is_a_policy_with_its_binding() -> None:
     policy, binding = documents("--rule", "fractional-gpu", "--action", "Deny")
     assert (policy["kind"], binding["kind"]) == ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
@@ -74,6 +75,7 @@ def test_output_is_the_same_every_time() -> None:
     assert run("--info").stdout == run("--info").stdout
 
 
+@pytest.mark.smoke
 def test_groups_and_rules_choose() -> None:
     names = {
         one["metadata"]["labels"]["kcheck.dev/rule"]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.smoke
+
 EXAMPLES = ("eks-training", "gke-training", "aks-training", "ack-training", "selfmanaged-training", "own-rules")
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from kcheck.addons.fleet.task import Outcome
 
+pytestmark = pytest.mark.smoke
+
 CLUSTER = """
 provider "aws" {
   region = "us-east-1"

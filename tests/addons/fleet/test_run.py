@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from kcheck.addons.fleet.task import Task
 
+pytestmark = pytest.mark.smoke
+
 PAST = Past("code", Settings(), [("kind", "main.tf", "file")])
 FLEET = [Repository(name, f"/checkouts/{name}") for name in ("a", "b", "c")]
 

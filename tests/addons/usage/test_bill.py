@@ -16,6 +16,8 @@ from tests.addons.usage.recordings import BEGIN, node, nowhere, pod, recording
 if TYPE_CHECKING:
     from kcheck.addons.usage.bill import Bill
 
+pytestmark = pytest.mark.smoke
+
 HUNDRED = 100_00
 """A node-hour costs $100."""
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.smoke
+
 CODE = """
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
