@@ -83,14 +83,15 @@ def command(
     ):
         _note(UNCHANGED, quiet=quiet)
         return
-    from kcheck.engine import linter
+    from kcheck.api import Project
     from kcheck.fix.gate.comparison import without_known
+
+    project = Project(paths, config)
+    project.tree = tree
 
     with progress.show_progress(quiet=quiet) as tell:
         found = first_look.results.pop(paths, None)
-        result = whole = found or options.with_usage_errors(
-            lambda: linter.run(tree, config, tell, jobs, until_deadline=True)
-        )
+        result = whole = found or options.with_usage_errors(lambda: project.check(jobs=jobs, tell=tell).result)
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)
