@@ -1,4 +1,4 @@
-"""Run the rules over a tree: decide, grade, suppress, prune. Every command goes through `run`."""
+"""Run the rules over a tree: decide, grade, suppress, prune. Every run is one of a `Linter`."""
 
 from __future__ import annotations
 
