@@ -29,9 +29,10 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
 
     Exits with 0, or with 2 on wrong usage. Only `kcheck check` fails if the target is not reached.
     """
+    from kcheck.api import Project
     from kcheck.report import capacity
 
-    world = options.with_usage_errors(lambda: _world(paths, config))
+    world = options.with_usage_errors(lambda: Project(paths, config).world)
     if format_ == "html":
         from kcheck.report.html import capacity_page
 
@@ -60,12 +61,3 @@ def _picture(world: World) -> str:
     if drawn is None:
         raise click.UsageError("svg draws limits at numbers of nodes, and none is known here; use --format html")
     return drawn
-
-
-def _world(paths: tuple[str, ...], config: Config) -> World:
-    from kcheck.engine import rules
-    from kcheck.inventory import reader
-    from kcheck.scale.world import World
-
-    rules.check_limits(config)
-    return World(reader.read(options.read_tree(paths, config), config).inventory, config)

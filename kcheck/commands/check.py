@@ -83,11 +83,13 @@ def command(
     ):
         _note(UNCHANGED, quiet=quiet)
         return
-    from kcheck.engine import linter
+    from kcheck.api import Project
     from kcheck.fix.gate.comparison import without_known
 
+    project = Project(paths, config)
+    project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
     with progress.show_progress(quiet=quiet) as tell:
-        result = whole = options.with_usage_errors(lambda: linter.run(tree, config, tell, jobs, until_deadline=True))
+        result = whole = options.with_usage_errors(lambda: project.check(jobs=jobs, tell=tell).result)
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)

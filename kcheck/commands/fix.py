@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.config import Config
-    from kcheck.fix.fix import FixResult, Refused
+    from kcheck.fix.fix import Fixes, Refused
     from kcheck.fix.gate.comparison import Comparison
     from kcheck.text.findings import Finding
 
@@ -52,18 +52,14 @@ def command(
     """
     if safe_only and unsafe_fixes:
         raise click.UsageError("--safe-only and --unsafe-fixes exclude each other")
-    from kcheck.fix import fix
+    from kcheck.api import Project
     from kcheck.text.files import save
-    from kcheck.text.findings import SAFETIES, Severity
+    from kcheck.text.findings import SAFETIES
 
-    options.with_usage_errors(lambda: options.check_rule_names(select, config))
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
-    least = Severity.INFO if info or select else Severity.WARNING
     with progress.show_progress() as tell:
         outcome = options.with_usage_errors(
-            lambda: fix.fix(
-                list(paths), config, safeties=safeties, rules=select, least=least, comparison=comparison, tell=tell
-            )
+            lambda: Project(paths, config).fix(safeties, select, info=info, comparison=comparison, tell=tell)
         )
     try:
         if diff_only:
@@ -71,7 +67,7 @@ def command(
         elif output is not None:
             save.copies(outcome.files, output)
         else:
-            save.save(outcome.files)
+            outcome.write()
     except save.SaveError as error:
         printing.note(f"kcheck: {error}")
         sys.exit(2)
@@ -90,7 +86,7 @@ def command(
         sys.exit(1)
 
 
-def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterable[str]:
+def _summary(outcome: Fixes, left: list[Finding], places: _Places) -> Iterable[str]:
     """What was mended and what was not, and what a person has to decide."""
     from kcheck.text.findings import SAFETIES
     from kcheck.text.units import counted
@@ -122,7 +118,7 @@ def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterab
         yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
 
 
-def _held_back(outcome: FixResult) -> Iterable[tuple[str, str, list[Finding]]]:
+def _held_back(outcome: Fixes) -> Iterable[tuple[str, str, list[Finding]]]:
     """Fixes that were not asked for: the flag that does, why it is needed, and which they are."""
     from kcheck.text.findings import Severity
 
@@ -148,7 +144,7 @@ def _refused(refused: Refused, places: _Places) -> Iterable[str]:
 class _Places:
     """Where findings of any round are in the files as they are now: the new ones if they are `written`."""
 
-    def __init__(self, outcome: FixResult, *, written: bool) -> None:
+    def __init__(self, outcome: Fixes, *, written: bool) -> None:
         self.now = {file.path: file.new if written else file.old for file in outcome.files}
         self.lines: dict[bytes, list[int]] = {}
 

@@ -283,19 +283,6 @@ def with_usage_errors(action: Callable[[], T]) -> T:
         raise click.UsageError(str(error)) from error
 
 
-def check_rule_names(names: tuple[str, ...], config: Config) -> None:
-    """Refuse names of rules that do not exist.
-
-    Raises:
-        ConfigError: there is no such rule or group.
-    """
-    from msgspec.structs import replace
-
-    from kcheck.engine import rules
-
-    rules.selected(replace(config, select=names))
-
-
 def reaches_threshold(finding: Finding, threshold: str) -> bool:
     """Whether a finding counts for the exit status."""
     from kcheck.text.findings import Severity

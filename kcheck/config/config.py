@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.text.control_characters import visible
+from kcheck.text.errors import Error
 from kcheck.text.units import whole_number
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ MOST_NODES = 10**9
 _MOST_CENTS = 10**8
 
 
-class ConfigError(Exception):
+class ConfigError(Error):
     """Wrong use: the error and its remedy, in one line."""
 
     def __init__(self, text: str) -> None:

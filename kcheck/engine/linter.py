@@ -1,4 +1,4 @@
-"""Run the rules over a tree: decide, grade, suppress, prune. Every command goes through `run`."""
+"""Run the rules over a tree: decide, grade, suppress, prune. Every run is one of a `Linter`."""
 
 from __future__ import annotations
 
@@ -70,22 +70,12 @@ def no_progress(text: str) -> None:
     """Tell nobody what goes on."""
 
 
-def run(
-    tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, jobs: int | None = 1, *,
-    until_deadline: bool = False,
-) -> Result:  # fmt: skip
+def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, jobs: int | None = 1) -> Result:
     """Read the tree and decide every rule on every subject; `tell` is told what goes on.
 
-    `jobs` processes share the deciding; None leaves to kcheck how many. A run `until_deadline` gives what it has found
-    when its time is over, and says what it has not judged; it is decided by one process.
+    `jobs` processes share the deciding; None leaves to kcheck how many.
     """
-    try:
-        linter = Linter(tree, config, tell)
-    except deadline.DeadlineError:
-        if not until_deadline:
-            raise
-        return _unread(tree, config)
-    return linter.result(jobs, until_deadline=until_deadline)
+    return Linter(tree, config, tell).result(jobs)
 
 
 class Linter:
@@ -111,7 +101,11 @@ class Linter:
             measured.of(self.world)
 
     def result(self, jobs: int | None = 1, *, until_deadline: bool = False, earlier: Earlier | None = None) -> Result:
-        """Judge all things, those aside for which the outcomes of an `earlier` run stand."""
+        """Judge all things, those aside for which the outcomes of an `earlier` run stand.
+
+        A run `until_deadline` gives what it has found when its time is over, and says what it has not judged; it is
+        decided by one process.
+        """
         found, world = self.reading.inventory, self.world
         result = Result(world, self.reading)
         result.relevant = bool(found.has_content() or self.reading.problems)
@@ -192,7 +186,7 @@ def _shared(
     yield from ([found[number, thing] for thing in range(len(own.things))] for number, own in enumerate(checks))
 
 
-def _unread(tree: Tree, config: Config) -> Result:
+def unread(tree: Tree, config: Config) -> Result:
     """What is said of a tree that could not be read in time."""
     reading = reader.Reading(Inventory(), [], {}, [])
     result = Result(World(reading.inventory, config), reading, relevant=True, is_late=True)

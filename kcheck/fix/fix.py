@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kcheck.engine import linter, rules
 from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.fix.gate.comparison import KnownFindings, without_known
-from kcheck.text.files.save import File
+from kcheck.text.files.save import File, save
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.syntax import edit
@@ -36,8 +36,8 @@ class Refused(NamedTuple):
     bug: bool
 
 
-class FixResult(Struct):
-    """What `fix` would write, and what is left: `held_back` are the fixes of classes that were not asked for."""
+class Fixes(Struct):
+    """Files with fixes, and what is left: `held_back` are the fixes of classes that were not asked for."""
 
     result: Result
     files: list[File] = []
@@ -49,6 +49,20 @@ class FixResult(Struct):
     def remaining(self) -> list[Finding]:
         """What is found after the fixes."""
         return self.result.findings
+
+    def diff(self) -> str:
+        """Return the changes as a unified diff for `git apply`."""
+        from kcheck.text.files.patch import diff
+
+        return "".join(diff(file).text for file in self.files)
+
+    def write(self) -> None:
+        """Write all files, or none if one cannot be written.
+
+        Raises:
+            SaveError: a file is read-only, has changed since it was read, or cannot be written.
+        """
+        save(self.files)
 
 
 class State(NamedTuple):
@@ -115,8 +129,8 @@ class _Fixer:
         """Whether fixes of its class are asked for, and of its severity."""
         return finding.fix is not None and finding.fix.safety in self.safeties and finding.severity >= self.least
 
-    def run(self, start: State | None) -> FixResult:
-        state = start or self.read({})
+    def run(self, start: State) -> Fixes:
+        state = start
         if self.comparison is not None:
             self.known = self.comparison.find_known(state.result.findings)
         for _ in range(MAX_ROUNDS):
@@ -127,7 +141,7 @@ class _Fixer:
             state = self.attempt(state, chosen)
         left = without_known(state.result, self.known.contains_after_fixes)
         left.findings = [finding for finding in left.findings if self.is_selected(finding)]
-        outcome = FixResult(left, fixed=self.fixed, refused=self.refused)
+        outcome = Fixes(left, fixed=self.fixed, refused=self.refused)
         outcome.held_back = [f for f in outcome.remaining if f.fix is not None and not self.is_allowed(f)]
         for real, source in self.originals.items():
             new = state.overlay.get(real, source.data)
@@ -252,21 +266,21 @@ def fix(
     paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
     least: Severity = Severity.INFO, comparison: Comparison | None = None,
     tell: Callable[[str], None] = linter.no_progress, start: State | None = None,
-    only: Callable[[Finding], bool] | None = None,
-) -> FixResult:  # fmt: skip
+    only: Callable[[Finding], bool] | None = None, overlay: Mapping[str, bytes] | None = None,
+) -> Fixes:  # fmt: skip
     """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
 
     Only findings of the `least` severity, or worse, are mended, and none that the comparison knows; where `only` is
     given, those that it wants, and what their fixes bring along. `start` is what was found in the files as they are,
-    where somebody has looked already.
+    where somebody has looked already; else `overlay` stands in for some of them.
     """
     fixer = _Fixer(
         paths, config, safeties=safeties, names=rules, least=least, comparison=comparison, tell=tell, only=only
     )
-    return fixer.run(start)
+    return fixer.run(start or fixer.read(overlay or {}))
 
 
-def fix_one(finding: Finding, start: State, config: Config, tell: Callable[[str], None]) -> FixResult:
+def fix_one(finding: Finding, start: State, config: Config, tell: Callable[[str], None]) -> Fixes:
     """Work out the fix of one finding of a run; where it does not go alone, with those that go only together.
 
     What it brings along is fixed with it, if that is of no riskier class.
@@ -274,7 +288,7 @@ def fix_one(finding: Finding, start: State, config: Config, tell: Callable[[str]
     safety = finding.fix.safety if finding.fix is not None else ""
     safeties = SAFETIES[: SAFETIES.index(safety) + 1] if safety else ()
 
-    def attempt(keys: set[tuple[str, str]]) -> FixResult:
+    def attempt(keys: set[tuple[str, str]]) -> Fixes:
         return fix(
             start.tree.given, config, safeties=safeties, start=start, tell=tell, only=lambda one: bool(one.keys & keys)
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
     from kcheck.engine.rule import Rule
-    from kcheck.fix.fix import FixResult
+    from kcheck.fix.fix import Fixes
     from kcheck.scale.simulate.comparison import Saving
     from kcheck.scale.simulate.results import SimulationResult
 
@@ -63,7 +63,7 @@ def savings(paths: list[str], config: Config, bases: list[SimulationResult]) -> 
     silent = replace(config, run=replace(config.run, savings=bool(config.rules)))
 
     @cache
-    def fixed(names: tuple[str, ...]) -> FixResult:
+    def fixed(names: tuple[str, ...]) -> Fixes:
         return fix.fix(paths, silent, safeties=SAFETIES, rules=names, start=start)
 
     names = sorted({finding.rule for finding in found_before.findings if finding.fix is not None} & able.keys())
@@ -73,9 +73,7 @@ def savings(paths: list[str], config: Config, bases: list[SimulationResult]) -> 
     ]
 
 
-def _by_fixes(
-    base: SimulationResult, names: list[str], fixed: Callable[[tuple[str, ...]], FixResult]
-) -> list[FixSaving]:
+def _by_fixes(base: SimulationResult, names: list[str], fixed: Callable[[tuple[str, ...]], Fixes]) -> list[FixSaving]:
     """What fixes of some rules save of a run: each that changes anything of it, and all of these."""
 
     def saving(names: tuple[str, ...]) -> FixSaving | None:

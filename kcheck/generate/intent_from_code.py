@@ -296,11 +296,11 @@ def _only(reading: Reading, source: Source) -> Cluster:
     if len(named) == 1:
         return named[0]
     if not named and clusters:
-        names = sorted({known(one.name) or one.address for one in clusters})
+        names = sorted({one.display_name for one in clusters})
         raise ConfigError(f"{source}: no cluster {source.cluster} there, but {', '.join(names[:6])}")
     if not named:
         raise ConfigError(f"{source}: no clusters in the code there; {_NO_CLUSTER}{_gaps(reading)}")
-    names = sorted({known(cluster.name) or cluster.address for cluster in named})
+    names = sorted({cluster.display_name for cluster in named})
     roots = sorted({cluster.root for cluster in named})
     ways = [f"name the folder of one ({', '.join(roots[:6])})"] if len(roots) > 1 else []
     ways += [f"choose one with --cluster ({', '.join(names[:6])})"] if len(names) > 1 else []

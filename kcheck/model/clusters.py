@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.model.base import NOTHING, Thing
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from kcheck.text.values import Value
@@ -168,6 +169,11 @@ class Cluster(Thing, frozen=True):
     group: Value[str] = NOTHING
     network_id: Value[str] = NOTHING
     environment: str = ""
+
+    @property
+    def display_name(self) -> str:
+        """The cluster's name, else its address."""
+        return known(self.name) or self.address
 
 
 class Network(Thing, frozen=True, eq=False):

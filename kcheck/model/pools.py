@@ -232,7 +232,7 @@ class NodePool(Thing, frozen=True):
     def full_name(self) -> str:
         """The name with the cluster's, where several clusters have a pool of that name."""
         cluster = known(self.cluster)
-        return f"{known(cluster.name) or cluster.address}/{self.display_name}" if cluster else self.address
+        return f"{cluster.display_name}/{self.display_name}" if cluster else self.address
 
 
 class KarpenterPool(Thing, frozen=True):

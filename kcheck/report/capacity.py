@@ -10,7 +10,6 @@ from kcheck.report.escape import json_text, markdown, markdown_code, markdown_li
 from kcheck.scale import quotas, walls
 from kcheck.text.control_characters import visible
 from kcheck.text.units import counted
-from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +31,7 @@ def as_json(world: World) -> str:
 
 def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
     return {
-        "name": cluster_name(cluster),
+        "name": cluster.display_name,
         "id": cluster.id,
         "cloud": cluster.cloud,
         "target": world.sizes.wanted_interval(cluster).exact,
@@ -67,11 +66,6 @@ def _wall(wall: Wall) -> dict[str, object]:
         "kind": wall.kind,
         "move": wall.move,
     }
-
-
-def cluster_name(cluster: Cluster) -> str:
-    """What people call a cluster: its name, else its address."""
-    return known(cluster.name) or cluster.address
 
 
 def reachable_nodes(cluster: Cluster, world: World) -> int | None:
@@ -109,7 +103,7 @@ def earliest(cluster: Cluster, world: World) -> Wall | None:
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets, in one sentence."""
-    name, aim, first = cluster_name(cluster), world.sizes.wanted_interval(cluster), walls.first(cluster, world)
+    name, aim, first = cluster.display_name, world.sizes.wanted_interval(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.sizes.requested(cluster) else "its pools may have"
     if first is None or first.nodes is None or first.nodes.high is None:
         below = "" if aim.exact is None else f" below {counted(aim.low, 'node')}"
@@ -142,15 +136,15 @@ def as_text(world: World) -> str:
 
 def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
     """What tells clusters of one name and place apart, by their ids: where their code is applied, as text."""
-    names = Counter((cluster_name(one), at(one)) for one in clusters)
-    return {one.id: f" in {one.root or '.'}" if names[cluster_name(one), at(one)] > 1 else "" for one in clusters}
+    names = Counter((one.display_name, at(one)) for one in clusters)
+    return {one.id: f" in {one.root or '.'}" if names[one.display_name, at(one)] > 1 else "" for one in clusters}
 
 
 def heading(cluster: Cluster, world: World) -> str:
     """The cluster with its cloud, where it is declared, and its target."""
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
-    return f"{cluster_name(cluster)} ({cluster.cloud}, {at(cluster)}), {asked}"
+    return f"{cluster.display_name} ({cluster.cloud}, {at(cluster)}), {asked}"
 
 
 def _text(cluster: Cluster, world: World) -> str:
@@ -235,7 +229,7 @@ def _wrapped(line: str, indent: str = "") -> list[str]:
 
 def at(thing: Thing) -> str:
     """Where something is written: path:line."""
-    return f"{thing.place.source.path}:{thing.place.begin.line}"
+    return thing.place.location
 
 
 def _bar(wall: Wall, target: int | None) -> str:
@@ -256,7 +250,7 @@ def as_markdown(world: World) -> str:
 
 def _section(cluster: Cluster, world: World) -> str:
     lines = [
-        f"## {markdown(cluster_name(cluster))} ({cluster.cloud})",
+        f"## {markdown(cluster.display_name)} ({cluster.cloud})",
         "",
         markdown(summary_sentence(cluster, world)),
         "",

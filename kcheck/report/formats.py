@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kcheck.engine.linter import Result
-    from kcheck.text.findings import Finding
+    from kcheck.text.findings import Finding, Undecided
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown", "html")
 
 
 class Report(NamedTuple):
-    """What to print: with `info` also findings of that severity, with `undecided` each check that needs an input.
+    """Result of a check: with `info` also findings of that severity, with `show_undecided` each undecided check.
 
     A `quiet` one has no closing lines. `next_step` is the last of them, `links` makes names of rules hyperlinks: both
     are of text for a terminal only. `command_line` is how the report can be made again, for a page.
@@ -21,7 +21,7 @@ class Report(NamedTuple):
 
     result: Result
     info: bool = False
-    undecided: bool = False
+    show_undecided: bool = False
     quiet: bool = False
     next_step: str = ""
     links: bool = False
@@ -33,6 +33,21 @@ class Report(NamedTuple):
         from kcheck.text.findings import Severity
 
         return [finding for finding in self.result.findings if self.info or finding.severity > Severity.INFO]
+
+    @property
+    def undecided(self) -> list[Undecided]:
+        """The checks that could not be decided, each with the inputs it needs."""
+        return self.result.undecided
+
+    def render(self, format: str = "text") -> str:  # noqa: A002
+        """Return the report as text, json, sarif, junit, github, gitlab, markdown or html.
+
+        Raises:
+            ValueError: there is no such format.
+        """
+        if format not in FORMATS:
+            raise ValueError(f"format {format}: expected one of {', '.join(FORMATS)}")
+        return render(format, self)
 
 
 def render(name: str, report: Report) -> str:

@@ -57,7 +57,7 @@ def _skipped(report: Report) -> Iterator[tuple[str, str, str]]:
     for skipped in result.judged.skipped:
         if not skipped.by_choice:
             yield skipped.path, "not read", skipped_text(skipped)
-    for check in result.undecided if report.undecided else ():
+    for check in result.undecided if report.show_undecided else ():
         yield check.span.source.path, f"{check.rule} {check.object}", f"undecided: {'; '.join(check.missing)}"
 
 

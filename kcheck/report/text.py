@@ -33,7 +33,7 @@ def render(report: Report) -> str:
     """The report: findings, undecided checks if asked for, the closing lines, and what to do next."""
     pages = _pages(report) if report.links else {}
     parts = [finding_text(finding, pages.get(finding.rule, "")) for finding in report.findings]
-    if report.undecided and report.result.undecided:
+    if report.show_undecided and report.result.undecided:
         parts.append("".join(f"{visible(line)}\n" for line in _undecided(report.result)))
     if not report.quiet:
         parts.append("".join(f"{visible(line)}\n" for line in (*closing(report), *filter(None, (report.next_step,)))))

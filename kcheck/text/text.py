@@ -126,6 +126,11 @@ class Span(NamedTuple):
         return self.source.path, self.begin.line
 
     @property
+    def location(self) -> str:
+        """Path and line, as `main.tf:3`."""
+        return f"{self.source.path}:{self.begin.line}"
+
+    @property
     def begin(self) -> Position:
         """Where the span begins."""
         return self.source.position(self.start)

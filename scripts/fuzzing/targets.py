@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fuzzing.corpus import Sample
-    from kcheck.fix.fix import FixResult
+    from kcheck.fix.fix import Fixes
 
 COMMANDS = (
     ("check", ".", "--info", "--show-undecided"),
@@ -169,7 +169,7 @@ def _fixed(data: bytes, name: str) -> None:
             raise FuzzError(problem)
 
 
-def broken_promise(outcome: FixResult) -> str:
+def broken_promise(outcome: Fixes) -> str:
     """What a fix did that none may do; empty if all is well."""
     for refused in outcome.refused:
         if refused.bug:

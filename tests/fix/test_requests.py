@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from kcheck.fix.fix import FixResult
+    from kcheck.fix.fix import Fixes
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
@@ -36,7 +36,7 @@ def side(diff: str, sign: str) -> str:
     return "".join(line[1:] or line for line in lines if line[:1] in (sign, " ", "\n"))
 
 
-def fixed(write: Write, files: Mapping[str, str], config: Config = CONFIG, paths: Sequence[str] = (".",)) -> FixResult:
+def fixed(write: Write, files: Mapping[str, str], config: Config = CONFIG, paths: Sequence[str] = (".",)) -> Fixes:
     """What a fix of the files before makes of them: those after."""
     folder = write({name: side(diff, "-") for name, diff in files.items()})
     outcome = fix.fix(list(paths), config, safeties=SAFETIES)

@@ -69,7 +69,7 @@ def report(request: pytest.FixtureRequest, write: Callable[[Mapping[str, str]], 
         own = {str(f.relative_to(folder)): f.read_text() for f in folder.rglob("*") if f.is_file()}
     write({**own, ".git/HEAD": ""})
     config = Config(rules=("policy",)) if request.param == "unclean" else Config()
-    return Report(linter.run(Tree(["."]), config), info=True, undecided=True)
+    return Report(linter.run(Tree(["."]), config), info=True, show_undecided=True)
 
 
 def sarif(report: Report) -> dict[str, Any]:

@@ -298,7 +298,7 @@ def test_no_traceback_for_users(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     def fail(*_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(linter, "run", fail)
+    monkeypatch.setattr(linter, "Linter", fail)
     monkeypatch.setattr(sys, "argv", ["kcheck", "check", "."])
     with pytest.raises(SystemExit) as stop:
         main()

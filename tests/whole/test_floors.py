@@ -25,6 +25,7 @@ FLOORS = (
     ("engine",),
     ("fix",),
     ("report",),
+    ("api",),
     ("generate", "addons"),
     ("commands",),
 )

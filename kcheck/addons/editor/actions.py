@@ -247,12 +247,12 @@ def _one_fix(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell)
     return Plan(tuple(outcome.files), "" if outcome.files else _refusals(outcome), finding.fix.safety, _fixed(outcome))
 
 
-def _fixed(outcome: fix.FixResult) -> str:
+def _fixed(outcome: fix.Fixes) -> str:
     """What is changed, for whoever is asked to confirm it."""
     return visible("; ".join(one.fix.title for one in outcome.fixed if one.fix is not None))
 
 
-def _refusals(outcome: fix.FixResult) -> str:
+def _refusals(outcome: fix.Fixes) -> str:
     """Why nothing is changed."""
     reasons = dict.fromkeys(refused.reason.rstrip(".") for refused in outcome.refused)
     return visible("; ".join(reasons)) or "nothing is left to fix"

@@ -13,12 +13,12 @@ from kcheck.addons.fleet.revision import revision
 from kcheck.addons.fleet.rows import rows_of
 from kcheck.addons.fleet.task import CHECKED, PARTLY, Outcome, Past, failed
 from kcheck.addons.fleet.unchanged import FOLDER, quick_outcome, replaced
+from kcheck.api import Project
 from kcheck.config.config import ConfigError
 from kcheck.config.effective import effective_config
-from kcheck.engine import linter
 from kcheck.text import deadline
 from kcheck.text.files import system
-from kcheck.text.files.tree import PathError, Tree
+from kcheck.text.files.tree import PathError
 
 if TYPE_CHECKING:
     from kcheck.addons.fleet.task import Settings, Task
@@ -65,8 +65,7 @@ def _checked(task: Task) -> Outcome:
     """
     deadline.start(task.bounds.seconds)
     config = _config(task.settings)
-    roots = list(task.settings.roots)
-    result = linter.run(Tree(roots, None, config.exclude, config.boundary), config, until_deadline=True)
+    result = Project(task.settings.roots, config).check().result
     deadline.stop()
     rows, files = rows_of(result), len(result.reading.sources)
     if result.bugs:

@@ -69,7 +69,7 @@ def _cluster(
     spent = found.money if found is not None else None
     return ClusterRow(
         cluster=cluster.id,
-        name=capacity.cluster_name(cluster),
+        name=cluster.display_name,
         is_named=bool(known(cluster.name)),
         cloud=cluster.cloud,
         root=cluster.root,

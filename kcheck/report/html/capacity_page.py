@@ -32,7 +32,7 @@ def as_html(world: World) -> str:
         for at, cluster in enumerate(clusters, 1)
     ]
     parts = [(name, f"{title}: {_reach(one, world)}") for one, (title, _, name) in zip(clusters, sections, strict=True)]
-    title = f"Limits of {capacity.cluster_name(clusters[0])}" if len(clusters) == 1 else _title(len(clusters))
+    title = f"Limits of {clusters[0].display_name}" if len(clusters) == 1 else _title(len(clusters))
     return document.page(Head(title, _ABOUT, document.contents("Clusters", parts)), sections)
 
 

@@ -135,7 +135,7 @@ def _not_judged(report: Report) -> Markup:
         more_inputs=max(0, len(judged.inputs) - _MOST_ROWS),
         skipped=judged.skipped[:_MOST_ROWS],
         more_skipped=max(0, len(judged.skipped) - _MOST_ROWS),
-        undecided=sorted_checks(result)[:_MOST_ROWS] if report.undecided else [],
+        undecided=sorted_checks(result)[:_MOST_ROWS] if report.show_undecided else [],
         count=len(result.undecided),
         undecided_text=f"{counted(len(result.undecided), 'check')} undecided",
     )

@@ -111,7 +111,7 @@ def ladder(cluster: Cluster, world: World) -> Picture | None:
     top = 8 + 20 * ceil(len(keys) / 2)
     base = top + rungs[-1].bar + _BAR + _GAP
     notes = _notes(known[_MOST:], unknown)
-    name = capacity.cluster_name(cluster)
+    name = cluster.display_name
     height = base + 40 + _LINE * len(notes)
     svg = document.markup(
         "ladder.svg",

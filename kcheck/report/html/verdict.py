@@ -55,12 +55,12 @@ def verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[V
     result, world = report.result, report.result.world
     why = {one.cluster.id: one.input for one in result.judged.not_judged}
     lost, folded = Savings(result), len(world.inventory.clusters) <= MOST_OPEN
-    names = Counter(map(capacity.cluster_name, world.inventory.clusters))
+    names = Counter(cluster.display_name for cluster in world.inventory.clusters)
     for number, cluster in enumerate(world.inventory.clusters, 1):
         own = [finding for finding, numbers in zip(report.findings, of_clusters, strict=True) if number in numbers]
         state, reach = reach_of(cluster, world)
         target = world.sizes.wanted_interval(cluster).exact
-        name = capacity.cluster_name(cluster)
+        name = cluster.display_name
         root = f" in {cluster.root}" if names[name] > 1 else ""
         yield Verdict(
             number=number,

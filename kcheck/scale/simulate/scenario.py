@@ -110,7 +110,7 @@ class Scenario(Struct, frozen=True):
     @property
     def title(self) -> str:
         """What people call the cluster."""
-        return known(self.cluster.name) or self.cluster.address
+        return self.cluster.display_name
 
     @property
     def wall_text(self) -> str:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.text import deadline
+from kcheck.text.errors import Error
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, leads_out
 from kcheck.text.regex import regex
@@ -35,7 +36,7 @@ class File(NamedTuple):
     fresh: bool = False
 
 
-class SaveError(Exception):
+class SaveError(Error):
     """What could not be written, and what was."""
 
 

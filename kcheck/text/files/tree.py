@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.text.errors import Error
 from kcheck.text.files import configurations, encrypted, folders, system
 from kcheck.text.files.boundary import REASON, around, contains_path, remedy, repository
 from kcheck.text.files.disk import Disk, TooLargeError
@@ -74,7 +75,7 @@ def is_json_object(data: bytes) -> bool:
     return isinstance(root, dict) and all(isinstance(root.get(key), str) for key in ("kind", "apiVersion"))
 
 
-class PathError(Exception):
+class PathError(Error):
     """A PATH that does not exist or cannot be read."""
 
 

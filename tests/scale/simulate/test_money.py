@@ -270,11 +270,11 @@ def test_what_if_fixes_once_for_all_clusters(
     write({"a/main.tf": cluster, "b/main.tf": cluster.replace('"train"', '"serve"')})
     made: list[tuple[str, ...]] = []
 
-    def fixing(*arguments: object, rules: tuple[str, ...], **others: Any) -> fix.FixResult:
+    def fixing(*arguments: object, rules: tuple[str, ...], **others: Any) -> fix.Fixes:
         made.append(rules)
         return mend(*arguments, rules=rules, **others)
 
-    mend: Callable[..., fix.FixResult] = fix.fix
+    mend: Callable[..., fix.Fixes] = fix.fix
     monkeypatch.setattr(fix, "fix", fixing)
     found = json.loads(ran("simulate", ".", "--what-if", "--format", "json"))["runs"]
     assert len(found) == 2
