@@ -116,7 +116,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
         if cloud.resources and any(kind.startswith(cloud.resources) for own in kinds.values() for kind in own):
             begins = (*cloud.resources, *cloud.beside)
             cloud.read([root for root in roots if any(kind.startswith(begins) for kind in kinds[root])], inventory)
-    booted = [machines.read(root, kinds[root]) for root in roots if kinds[root] & machines.KINDS]
+    booted = [machines.read(root, kinds[root]) for root in roots]
     _objects_of_clusters([item for found, _ in booted for item in found], inventory)
     reading.skipped += [one for _, skipped in booted for one in skipped]
     if any(own & _CACHES for own in kinds.values()):
