@@ -116,11 +116,12 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
         if cloud.resources and any(kind.startswith(cloud.resources) for own in kinds.values() for kind in own):
             begins = (*cloud.resources, *cloud.beside)
             cloud.read([root for root in roots if any(kind.startswith(begins) for kind in kinds[root])], inventory)
-    booted = [machines.read(root, kinds[root]) for root in roots if kinds[root] & machines.KINDS]
+        for root in (root for root in roots if cloud.cache in kinds[root]):
+            found = (cloud.registry_cache(root, instance) for instance in root.instances(cloud.cache))
+            inventory.mirrors += [mirror for mirror in found if mirror is not None]
+    booted = [machines.read(root, kinds[root]) for root in roots]
     _objects_of_clusters([item for found, _ in booted for item in found], inventory)
     reading.skipped += [one for _, skipped in booted for one in skipped]
-    if any(own & _CACHES for own in kinds.values()):
-        import_module("kcheck.inventory.clouds.registry_caches").read(roots, inventory)
     for root in roots:
         deadline.check()
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
@@ -128,7 +129,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
         _deployed_by_others(root, tree, reading)
         types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
         inventory.resources += _resources(root, types)
-    reading.skipped += missing_modules.skipped(reading.roots)
+    reading.skipped += missing_modules.skipped(reading.roots, registry.cluster_families())
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
@@ -165,9 +166,6 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
     reading.sources += tree.plans
 
 
-_CACHES = {
-    "aws_ecr_pull_through_cache_rule", "azurerm_container_registry_cache_rule", "google_artifact_registry_repository",
-}  # fmt: skip
 _HELM = regex(
     r"\b(?:set|set_values|\w*karpenter\w*|\w*cluster.autoscaler\w*|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
 )
@@ -264,7 +262,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
 
     charts = _charts(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
-    more = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
+    more = ("NodePool", "Provisioner", "Service", *(one.node_class for one in registry.every() if one.node_class))
     names = frozenset(
         (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more)
     )

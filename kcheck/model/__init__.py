@@ -16,7 +16,6 @@ from kcheck.model.clusters import (
 from kcheck.model.inputs import Input
 from kcheck.model.inventory import NOWHERE, Candidates, Inventory
 from kcheck.model.pods import (
-    CARDS,
     LOCAL,
     STAY,
     UNDISTURBED,
@@ -63,7 +62,6 @@ from kcheck.model.queues import (
 from kcheck.model.raw import Manifest, Raw, Resource
 
 __all__ = [
-    "CARDS",
     "CONTROL_PLANE",
     "KUEUE_PRIORITY",
     "LOCAL",

@@ -13,12 +13,6 @@ if TYPE_CHECKING:
     from kcheck.text.values import Value
     from kcheck.text.yaml_nodes import Mapping
 
-CARDS = (
-    "nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "habana.ai/gaudi", "google.com/tpu", "aws.amazon.com/neuron",
-    "aws.amazon.com/neurondevice", "huawei.com/Ascend910",
-)  # fmt: skip
-"""Resources that count whole accelerators."""
-
 STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 LOCAL = f"{STAY}-local-volumes"
 UNDISTURBED = "karpenter.sh/do-not-disrupt"

@@ -27,20 +27,12 @@ _OF_CARDS = ("nvidia.com/gpu", "nvidia.com/cuda", "amd.com/gpu", "feature.node.k
 """How labels begin that drivers and operators set, and that only nodes with accelerators have."""
 SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
 
-_CLOUDS = (
-    "kubernetes.io", "k8s.io", "cloud.google.com", "eks.amazonaws.com", "amazonaws.com", "kubernetes.azure.com",
-    "aliyun.com", "aliyun.accelerator", "alibabacloud.com", "karpenter.sh", "karpenter.k8s.aws", "nvidia.com",
-    "amd.com", "feature.node.kubernetes.io", "eksctl.io", "node.cluster.x-k8s.io", "accelerator",
-    "ack.node.gpu.schedule",
-)  # fmt: skip
-"""Domains of labels that clouds, drivers and operators set: absent from the code, they may still be there."""
+_DRIVERS = ("kubernetes.io", "k8s.io", "karpenter.sh", "nvidia.com", "amd.com", "accelerator")
+"""Domains of labels that drivers and operators set: absent from the code, they may still be there, as clouds' may."""
 
 _RULES_OUT = ("NotIn", "DoesNotExist")
 _COMMON = frozenset(f"{domain}/{name}" for domain in ("kubernetes.io", "beta.kubernetes.io") for name in ("os", "arch"))
 """Labels that nearly all nodes of a cluster for training have the same of."""
-
-_MODE = "ack.node.gpu.schedule"
-"""The label by which ACK's nodes offer whole cards, or parts of them in one of several ways."""
 
 
 class Fit(Struct, frozen=True):
@@ -147,11 +139,11 @@ def _is_of_cards(one: Requirement, clouds: Iterable[Cloud]) -> bool:
     return one.operator in ("In", "Exists") and one.key.startswith((*_OF_CARDS, *prefixes)) and one.values != ("false",)
 
 
-def names(template: PodTemplate, domain: str) -> bool:
+def names(template: PodTemplate, domains: tuple[str, ...]) -> bool:
     """Whether pods select or tolerate something of a domain of labels."""
     keys = [one.key for term in known(template.selection) or () for one in term]
     keys += [one.key for one in known(template.tolerations) or ()]
-    return any(key.partition("/")[0].endswith(domain) for key in keys)
+    return any(key.partition("/")[0].endswith(domains) for key in keys)
 
 
 def _is_spot(one: Requirement) -> bool:
@@ -250,9 +242,10 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
         if not isinstance(pool.market.spot, Known):
             return None if isinstance(pool.market.spot, Unknown) else {other} - {""}
         return {spot} if pool.market.spot.value else {other} - {""}
-    if isinstance(own, Unknown) or (cluster is None) or key.partition("/")[0].endswith(_CLOUDS):
+    if isinstance(own, Unknown) or cluster is None:
         return None
-    return set()
+    given = (*_DRIVERS, *(domain for one in registry.every() for domain in one.label_domains))
+    return None if key.partition("/")[0].endswith(given) else set()
 
 
 def _cards(template: PodTemplate, pool: NodePool) -> Fit:
@@ -263,9 +256,10 @@ def _cards(template: PodTemplate, pool: NodePool) -> Fit:
         return Fit(None)
     if not wanted:
         return Fit(fits=True)
-    mode = (known(pool.scheduling.labels) or {}).get(_MODE, "default")
-    if mode != "default":  # parts of cards, and no whole ones
-        return Fit(None) if mode == "disabled" else Fit(fits=False, why=f"whole GPUs beside {_MODE}={mode}")
+    sharing = {cloud.sharing_label for cloud in registry.every()}
+    for label, mode in (known(pool.scheduling.labels) or {}).items():
+        if label in sharing and mode != "default":  # parts of cards, and no whole ones
+            return Fit(None) if mode == "disabled" else Fit(fits=False, why=f"whole GPUs beside {label}={mode}")
     gpus = pool.machine.gpus
     if isinstance(gpus, Known) and (gpus.value or not known(pool.machine.gpu)):  # 0 stands for unknown cards
         return Fit(fits=gpus.value >= wanted, why=f"{wanted} GPUs on one node")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 REMEDY = "run `terraform init`, or name a copy with --module-dir DIR"
 
-_CLUSTERS = ("aws_eks_", "google_container_", "azurerm_kubernetes_", "alicloud_cs_")
 _WORD = regex(r"[a-z0-9]+")
 
 
@@ -47,8 +46,11 @@ def may_make(block: nodes.Block, source: str) -> str:
     return "" if found == "clusters" and _is_handed_one(given) else found
 
 
-def skipped(roots: Iterable[Module]) -> Iterator[Skipped]:
-    """Unread modules that may create clusters, pools or networks; each source once."""
+def skipped(roots: Iterable[Module], clusters: tuple[str, ...]) -> Iterator[Skipped]:
+    """Unread modules that may create clusters, pools or networks; each source once.
+
+    Networks alone are of interest beside resources whose types begin as those of `clusters` do.
+    """
     found: dict[str, tuple[str, nodes.Block, bool]] = {}
     for root in roots:
         for _caller, block, told in root.unread():
@@ -57,7 +59,7 @@ def skipped(roots: Iterable[Module]) -> Iterator[Skipped]:
             if kind and not block.header.source.bundled:
                 found.setdefault(source, (kind, block, told))
     kinds = {kind for root in roots for kind in root.kinds()}
-    judged = any(kind.startswith(_CLUSTERS) for kind in kinds) or any(row[0] != "networks" for row in found.values())
+    judged = any(kind.startswith(clusters) for kind in kinds) or any(row[0] != "networks" for row in found.values())
     for source, (kind, block, told) in found.items():
         if kind != "networks" or judged:
             why = "only its arguments were read" if told else f"it may create {kind}"

@@ -6,6 +6,7 @@ import re
 from _thread import get_ident  # threading takes 3 ms to import
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import names
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.partial_collections import Gathering, entries_of, gathered, is_map, key_datum
@@ -34,9 +35,6 @@ MAX_LISTED = 10_000
 """Elements of a list of the provider that are told apart."""
 _COPY = 20
 """Steps that a copy of a short block counts for: reading what it sets takes as long as so many rounds of a loop."""
-
-UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
-"""Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
 
 
 _RUNNING: set[tuple[int, int, str]] = set()
@@ -154,7 +152,8 @@ class BlockRecord:
             if isinstance(record, BlockRecord):
                 record.address = f"{self.address}.{name}[{i}]" if self.address else ""
             items.append(Known(record, Origin((record.span,))))
-        unordered = len(items) > 1 and (self.block.labels[:1] and (self.block.labels[0], name) in UNORDERED)
+        labels = self.block.labels  # an index into several blocks of a set says nothing
+        unordered = len(items) > 1 and labels and f"{labels[0]}.{name}" in names.listed("unordered")
         return Known(SetData(items) if unordered else tuple(items), Origin((self.span,)))
 
     def computed(self, name: str) -> Datum:

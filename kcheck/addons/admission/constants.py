@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from kcheck.config.numbers import profiles, tags
+from kcheck.config.numbers import names, profiles, tags
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.inventory.clouds import karpenter_pools, registry
 from kcheck.kubernetes.workloads import gangs, pods
-from kcheck.model import CARDS, KUEUE_PRIORITY, image_names
+from kcheck.model import KUEUE_PRIORITY, image_names
 from kcheck.scale import placement
-from kcheck.scale.facts import jobs, queues, runs
+from kcheck.scale.facts import queues, runs
 
 
 @cache
@@ -20,12 +20,12 @@ def _all() -> dict[str, object]:
     patterns = (profiles.settings(cloud).get("pool.gpu_types") for cloud in CLOUDS)
     machines = "|".join(dict.fromkeys(f"({one.text})" for one in patterns if one is not None))
     return {
-        "cards": list(CARDS),
+        "cards": list(names.cards()),
         "docker_hub": sorted(image_names.HUB_HOSTS),
         "endless": runs.ENDLESS,
         "gang_marks": list(gangs.MARKS),
         "gpu_families": f"^({'|'.join(karpenter_pools.GPU_FAMILIES)})$|{machines}",
-        "gpu_keys": f"{queues.GPU_KEYS.pattern}|^(limits[.])?({'|'.join(map(re.escape, CARDS))})$",
+        "gpu_keys": f"{queues.gpu_pattern().pattern}|^(limits[.])?({'|'.join(map(re.escape, names.cards()))})$",
         "gpu_machines": machines,
         "job_retries": profiles.settings("any")["job.retries"].value,
         "moving_tags": sorted(tags.moving()),
@@ -34,7 +34,7 @@ def _all() -> dict[str, object]:
         "priority_label": KUEUE_PRIORITY,
         "queue_label": gangs.KUEUE,
         "rdma": f"(?i){pods.RDMA.pattern}",
-        "shares": f"^({pods.SHARES.pattern})",
+        "shares": f"^({names.pattern('shares').pattern})",
         "spot_keys": sorted({key for cloud in clouds for key in cloud.spot_labels}),
         "spot_labels": [
             f"{key}={value}"
@@ -46,7 +46,7 @@ def _all() -> dict[str, object]:
             for value in sorted(placement.SPOT_VALUES)
         ],
         "starters": pods.STARTERS.pattern,
-        "stores": f"(?i){jobs.STORES.pattern}",
+        "stores": f"(?i){names.pattern('stores').pattern}",
         "volcano_queues": list(gangs.VOLCANO),
     }
 

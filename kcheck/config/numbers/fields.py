@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeGuard, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.config.numbers import profiles
+from kcheck.config.numbers import names, profiles
 from kcheck.text import scalars
 from kcheck.text.partly_known import choices, distinct
 from kcheck.text.scalars import EvaluationError
@@ -143,9 +143,9 @@ class Fields:
         origin = value.origin
         if origin is not None and origin.spans and origin.spans[0].source.bundled:
             value = with_origin(value, origin.outside(self.record.span))
-        elif origin is not None and origin.missing and self.resource.startswith("azapi_"):
+        elif origin is not None and origin.missing and self.resource.partition(".")[0] in names.listed("whole"):
             keys = tuple(self._table[name]["path"].partition(" | ")[0].split("."))
-            value = with_origin(value, Origin((self.record.span,), within=keys))  # a body is not set in parts
+            value = with_origin(value, Origin((self.record.span,), within=keys))  # such a body is not set in parts
         return value
 
     def _value(self, name: str) -> Value[object]:

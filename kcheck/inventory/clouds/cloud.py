@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.config.numbers.reserved import Node, Reserved
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Autoscaler, Cluster, Cni, Inventory, NodePool
+    from kcheck.model import Autoscaler, Cluster, Cni, Inventory, Mirror, NodePool
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
     from kcheck.text.findings import Skipped
     from kcheck.text.interval import Interval
     from kcheck.text.text import Source
@@ -69,10 +70,18 @@ class Cloud(Protocol):
     files: tuple[str, ...] = ()
     provider: str = ""
     """How the kinds of its objects begin in Cluster API."""
+    node_class: str = ""
+    """The kind of its settings of nodes for Karpenter."""
+    cache: str = ""
+    """The type of its resources that cache a registry."""
     references: tuple[Reference, ...] = ()
     """What of its resources refers to others, for plans: these do not say it of what is only known after apply."""
     pool_labels: tuple[str, ...] = ()
     """Labels of nodes that have the name of their pool."""
+    label_domains: tuple[str, ...] = ()
+    """How the domains end of labels that the cloud itself gives to nodes."""
+    sharing_label: str = ""
+    """The label by which nodes offer parts of cards: whole ones where it is `default`, none known if `disabled`."""
     node_ids: str = ""
     """How the provider IDs of its nodes begin."""
     spot_label: Label | None = None
@@ -125,6 +134,10 @@ class Cloud(Protocol):
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
         return
+
+    def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
+        """Read a resource that may cache a registry; None if it does not."""
+        return None
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read the clusters that are written as manifests."""

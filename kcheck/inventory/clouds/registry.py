@@ -42,6 +42,11 @@ def every() -> Iterator[Cloud]:
     return map(cloud, CLOUDS)
 
 
+def cluster_families() -> tuple[str, ...]:
+    """How resource types begin that are of clusters alone: a whole type, such as azapi_resource, may be of anything."""
+    return tuple(begin for cloud in every() for begin in cloud.resources if begin.endswith("_"))
+
+
 def cluster_api_kinds() -> frozenset[str]:
     """The kinds of objects that `cluster_api` reads."""
     own = ("Cluster", "KubeadmControlPlane", "KubeadmConfigTemplate", "MachineDeployment", "MachinePool")

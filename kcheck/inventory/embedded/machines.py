@@ -6,51 +6,35 @@ import base64
 import binascii
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import names
 from kcheck.text.findings import Skipped
 from kcheck.text.values import Known, Origin, Piece, pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.kubernetes.objects import Object
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
     from kcheck.text.values import Datum
 
-_SCRIPTS = {
-    "aws_instance": ("user_data", "user_data_base64"),
-    "aws_launch_template": ("user_data",),
-    "aws_launch_configuration": ("user_data", "user_data_base64"),
-    "azurerm_linux_virtual_machine": ("custom_data", "user_data"),
-    "azurerm_virtual_machine": ("custom_data",),
-    "azurerm_linux_virtual_machine_scale_set": ("custom_data", "user_data"),
-    "google_compute_instance": ("metadata_startup_script",),
-    "google_compute_instance_template": ("metadata_startup_script",),
-    "alicloud_instance": ("user_data",),
-    "openstack_compute_instance_v2": ("user_data",),
-    "hcloud_server": ("user_data",),
-    "digitalocean_droplet": ("user_data",),
-    "libvirt_cloudinit_disk": ("user_data",),
-    "proxmox_virtual_environment_file": (),
-    "local_file": ("content",),
-    "local_sensitive_file": ("content",),
-}
-"""Resources and the arguments that hold scripts, or files for them."""
-_METADATA = ("startup-script", "user-data")
-KINDS = frozenset(_SCRIPTS)
 _CLUSTER = "ClusterConfiguration"
 """The object of kubeadm that says what its cluster is."""
 
 
 def read(root: Module, kinds: set[str]) -> tuple[list[Object], list[Skipped]]:
     """Objects of kubeadm in the scripts of a root module, and nodes without their cluster."""
+    scripts = names.scripts()
+    own = sorted(kinds & scripts.keys())
+    if not own:
+        return [], []
     from kcheck.kubernetes import boot_scripts  # which most root modules do not need
 
     found: dict[tuple[str, int, str], Object] = {}
     skipped: dict[str, Skipped] = {}
-    for kind in sorted(kinds & KINDS):
+    for kind in own:
         for instance in root.instances(kind):
-            for datum in _scripts(instance, _SCRIPTS[kind]):
+            for datum in _scripts(instance, scripts[kind]):
                 pieces = _pieces(datum, instance)
                 objects = boot_scripts.objects(pieces) if pieces else []
                 found |= {(item.span.source.path, item.span.start, item.kind): item for item in objects}
@@ -63,14 +47,13 @@ def read(root: Module, kinds: set[str]) -> tuple[list[Object], list[Skipped]]:
     return list(found.values()), [] if configured else list(skipped.values())
 
 
-def _scripts(instance: Instance, arguments: tuple[str, ...]) -> Iterator[Datum]:
-    for name in arguments:
+def _scripts(instance: Instance, arguments: Iterable[str]) -> Iterator[Datum]:
+    for name, _, key in (argument.partition(".") for argument in arguments):
         datum = instance.entry(name)
+        if key:
+            datum = datum.value.get(key) if isinstance(datum, Known) and isinstance(datum.value, dict) else None
         if datum is not None:
             yield datum
-    metadata = instance.entry("metadata") if "metadata_startup_script" in arguments else None
-    if isinstance(metadata, Known) and isinstance(metadata.value, dict):
-        yield from (metadata.value[key] for key in _METADATA if key in metadata.value)
 
 
 def _pieces(datum: Datum, instance: Instance) -> tuple[Piece, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.numbers import names
 from kcheck.kubernetes.workloads.scalars import absent, integer, items, scalar, text, written_map
 from kcheck.model import NOTHING
 from kcheck.text import placeholders
@@ -145,7 +146,7 @@ def gang(
         if isinstance(template.scheduler, Known) and template.scheduler.value != "default-scheduler":
             return Known(template.scheduler.value, here)
         for terms in known(template.selection) or ():
-            if any(one.key == "cloud.google.com/gke-queued" for one in terms):
+            if any(one.key in names.listed("queued") for one in terms):
                 return Known("queued provisioning", here)
     if _is_slice(item, kind, found):
         return Known("its slice of TPUs", here)
@@ -172,8 +173,8 @@ def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:
 
 
 def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
-    """Whether a job runs on one TPU slice: GKE creates and deletes its nodes together."""
-    if not any(known(one.gpu) == "google.com/tpu" for template in found for one in template.containers):
+    """Whether a job runs on one slice of cards, whose nodes come and go together."""
+    if not any(known(one.gpu) in names.listed("slices") for template in found for one in template.containers):
         return False
     jobs = items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []
     return kind == "batch/Job" or (len(jobs) == 1 and number(integer(jobs[0], "replicas"), 1) == 1)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.numbers.names import NVIDIA
 from kcheck.kubernetes.workloads import equivalents, pods
 from kcheck.kubernetes.workloads.scalars import integer, items
-from kcheck.model import CARDS
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Unknown, Unset, known
 
@@ -33,7 +33,7 @@ class _Workers(Struct, frozen=True):
 
     number: yaml.Target | None
     units: yaml.Target | None
-    resource: str = CARDS[0]
+    resource: str = NVIDIA
 
 
 def _is_first(item: Object) -> bool:
@@ -71,7 +71,7 @@ def by_roles(item: Object) -> Object:
 
 def _workers(spec: yaml.Mapping) -> _Workers:
     kind = yaml.get(spec, "processingResourceType")
-    resource = "cpu" if isinstance(kind, yaml.Scalar) and kind.text == "cpu" else CARDS[0]
+    resource = "cpu" if isinstance(kind, yaml.Scalar) and kind.text == "cpu" else NVIDIA
     total, each = next((pair for pair in _TOTALS.items() if yaml.get(spec, pair[0]) is not None), ("", ""))
     if not total:
         return _Workers(yaml.get(spec, "replicas"), None, resource)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
+from kcheck.config.numbers import names
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.workloads.scalars import (
     absent,
@@ -23,7 +24,6 @@ from kcheck.kubernetes.workloads.scalars import (
     written_map,
 )
 from kcheck.model import (
-    CARDS,
     LOCAL,
     STAY,
     UNDISTURBED,
@@ -63,9 +63,6 @@ if TYPE_CHECKING:
 T = TypeVar("T", PodTemplate, Container)
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
-SHARES = regex(
-    r"nvidia\.com/(gpu\.shared|mig-)|aliyun\.com/gpu-(mem|core)|volcano\.sh/(v?gpu-|gpu-memory)|tencent\.com/vcuda"
-)
 STARTERS = regex(
     r"\b(torchrun|mpirun|mpiexec|horovodrun|deepspeed|accelerate launch|torch\.distributed|colossalai run)\b"
 )
@@ -89,7 +86,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         cpu=shared[0] if not isinstance(shared[0], Unset) else _needed(found, "cpu", place),
         memory=shared[1] if not isinstance(shared[1], Unset) else _needed(found, "memory", place),
         gpus=_gpus(found, place),
-        shares=any(isinstance(one.gpu, Known) and one.gpu.value not in CARDS for one in found),
+        shares=any(isinstance(one.gpu, Known) and one.gpu.value not in names.cards() for one in found),
         priority=text(spec, "priorityClassName"),
         scheduler=text(spec, "schedulerName"),
         labels=labels,
@@ -149,7 +146,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
     """One container."""
     name = written(node, "name")
     resource = _gpu(node)
-    request, limit = _cards(node, resource or CARDS[0])
+    request, limit = _cards(node, resource or names.NVIDIA)
     named, words = dict.fromkeys(_resources(node)), _words(node)
     return Container(
         f"{owner}/{known(name) or at}",
@@ -162,7 +159,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         memory_request=scaled_quantity(node, ("resources", "requests", "memory"), 1),
         cpu_limit=scaled_quantity(node, ("resources", "limits", "cpu"), 1000),
         memory_limit=scaled_quantity(node, ("resources", "limits", "memory"), 1),
-        gpu=Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
+        gpu=Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", names.NVIDIA),
         gpu_request=request,
         gpu_limit=limit,
         rdma=any(map(RDMA.search, named)),
@@ -220,7 +217,7 @@ def _words(node: yaml.Target) -> str:
 
 def _gpu(node: yaml.Target) -> str:
     """The name of the resource that GPUs are asked for by; empty if none are."""
-    return next((name for name in _resources(node) if name in CARDS or SHARES.match(name)), "")
+    return next((name for name in _resources(node) if name in names.cards() or names.pattern("shares").match(name)), "")
 
 
 def _resources(node: yaml.Target) -> Iterator[str]:
@@ -232,7 +229,7 @@ def _resources(node: yaml.Target) -> Iterator[str]:
 
 def _is_extended(name: str) -> bool:
     """Whether a resource is none of Kubernetes' own and none that is known to be a card, or part of one."""
-    return "/" in name and name not in CARDS and not SHARES.match(name)
+    return "/" in name and name not in names.cards() and not names.pattern("shares").match(name)
 
 
 def _asked(node: yaml.Target, resource: str) -> Value[str]:
@@ -286,7 +283,7 @@ def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
     """Whole cards of one pod: what its containers are limited to, or ask for."""
     counts: list[Value[int]] = []
     for one in found:
-        if one.init or not isinstance(one.gpu, Known) or one.gpu.value not in CARDS:
+        if one.init or not isinstance(one.gpu, Known) or one.gpu.value not in names.cards():
             continue
         value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
         missing = placeholders.first(known(value) or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers.names import NVIDIA
 from kcheck.kubernetes.objects import embedded_documents
 from kcheck.kubernetes.workloads import prometheus, sharings
 from kcheck.kubernetes.workloads.jobs import identity
@@ -21,7 +22,6 @@ from kcheck.kubernetes.workloads.scalars import (
     written_map,
 )
 from kcheck.model import (
-    CARDS,
     NOTHING,
     Admission,
     Monitor,
@@ -277,7 +277,7 @@ def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
             plugins[name] = known(found) or {}
             if name == "binpack":
                 packed = mapped(scalar(plugin, "arguments", "binpack.resources"), as_text)
-                weight = integer(plugin, "arguments", f"binpack.resources.{CARDS[0]}")
+                weight = integer(plugin, "arguments", f"binpack.resources.{NVIDIA}")
         last = listed(tier, "plugins", lambda plugin: str(known(text(plugin, "name"))))
     return Scheduler(
         own, place, actions=names, plugins=Known(plugins, Origin((root.span,))), last=last, packed=packed, weight=weight

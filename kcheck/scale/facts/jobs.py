@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY
 from kcheck.scale import placement
 from kcheck.scale.facts.basics import computed
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
     from kcheck.scale.world import World
 
-STORES = regex(
-    r"\b(s3|gs|gcs|oss|abfss?|wasbs?|az|hdfs|tos|cos)://|AZURE_STORAGE|[A-Z0-9]_BUCKET\b"
-    r"|\.(blob|dfs)\.core\.windows\.net|storage\.googleapis\.com|\bs3[.-][\w.-]*amazonaws\.com|\boss-[\w.-]+\.aliyuncs\.com",
-    re.IGNORECASE,
-)
 _OF_NODE = regex(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)|boot|root|local)(/|$)")
 """Paths of a node that are its own; below others, a file system may be mounted that all nodes share."""
 
@@ -116,7 +112,7 @@ def keeps_state(workload: Workload, _world: World) -> Value[bool]:
                 return computed(workload, value=True)
             if volume.kind == "hostPath" and not _OF_NODE.match(volume.path):
                 unknown = Unknown(f"whether {volume.path or 'a hostPath'} is shared by the nodes")
-        if any(STORES.search(one.text) for one in template.containers):
+        if any(names.pattern("stores", re.IGNORECASE).search(one.text) for one in template.containers):
             return computed(workload, value=True)
     return unknown or computed(workload, value=False)
 

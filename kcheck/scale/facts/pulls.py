@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import tags
-from kcheck.inventory.clouds.registry import cloud
+from kcheck.inventory.clouds import registry
 from kcheck.model import image_names
 from kcheck.model.image_names import Ending
 from kcheck.scale import downloads, images, placement
@@ -94,11 +94,9 @@ def public_cache(image: Image, world: World) -> Value[bool]:
     workload = owner(image, world)
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is not None:
-        return computed(image, cloud(cluster.cloud).caches_docker_hub)
-    return computed(image, any(placement.names(template, _GKE) for template in workload.templates))
-
-
-_GKE = "google.com"
+        return computed(image, registry.cloud(cluster.cloud).caches_docker_hub)
+    domains = tuple(domain for one in registry.every() if one.caches_docker_hub for domain in one.label_domains)
+    return computed(image, any(placement.names(template, domains) for template in workload.templates))
 
 
 def moving(image: Image, _world: World) -> Value[bool]:

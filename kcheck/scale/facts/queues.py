@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
-from kcheck.model import CARDS, KUEUE_PRIORITY, Namespace, Queue
+from kcheck.config.numbers import names
+from kcheck.model import KUEUE_PRIORITY, Namespace, Queue
 from kcheck.scale.facts.basics import computed, grouped
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
+    import re
+
     from kcheck.model import Admission, Cluster, PriorityClass, Quota, Scheduler, Thing, Workload
     from kcheck.scale.world import World
 
 _COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
-GPU_KEYS = regex(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
 _WHOLE = regex(r"-?\d{1,18}")
 T = TypeVar("T", bound="Thing")
+
+
+def gpu_pattern() -> re.Pattern[str]:
+    """Matches the keys of quotas that name accelerators."""
+    return _compiled(rf"^requests\.[^/]*({names.pattern('vendors').pattern})|deviceclass")
+
+
+_compiled = cache(regex)
 
 
 # --- priority classes
@@ -305,9 +316,10 @@ def quota_has(one: Quota, *keys: str) -> Value[bool]:
 
 def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
     """The keys of a quota that name accelerators: by requests, by a class of devices, or otherwise."""
+    of_gpus, cards = gpu_pattern(), names.cards()
     return mapped(
         one.hard,
-        lambda hard: tuple(key for key in hard if GPU_KEYS.search(key) or key.removeprefix("limits.") in CARDS),
+        lambda hard: tuple(key for key in hard if of_gpus.search(key) or key.removeprefix("limits.") in cards),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.model import CARDS
+from kcheck.config.numbers.names import NVIDIA
 from kcheck.scale.facts.basics import computed
 from kcheck.text.regex import regex
 from kcheck.text.values import Unknown, Value, known
@@ -24,7 +24,7 @@ def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
     types = known(pool.machine.instance_types) or ()
     if not types or any(map(_OTHERS.search, types)):
         return computed(pool, None)
-    return computed(pool, {"key": CARDS[0], "value": "true", "effect": pool.scheduling.no_schedule})
+    return computed(pool, {"key": NVIDIA, "value": "true", "effect": pool.scheduling.no_schedule})
 
 
 def form(pool: NodePool, _world: World) -> Value[str]:

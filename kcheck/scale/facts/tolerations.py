@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.model import CARDS
+from kcheck.config.numbers import names
 from kcheck.scale import placement
 from kcheck.scale.facts.basics import cluster_of, computed
 from kcheck.text.values import Unknown, Value, known, mapped
@@ -72,7 +72,7 @@ def lacking(template: PodTemplate, world: World) -> Value[dict[str, str]]:
     if not taint or effect.replace("_", "").lower() not in _EFFECTS:
         return computed(template, None)
     result = {"key": key, "operator": "Exists"}
-    if value and key not in CARDS:  # of the taints of cards, nobody cares for the value
+    if value and key not in names.cards():  # of the taints of cards, nobody cares for the value
         result |= {"operator": "Equal", "value": value}
     return computed(template, {**result, "effect": _EFFECTS[effect.replace("_", "").lower()]})
 

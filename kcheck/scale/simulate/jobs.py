@@ -6,7 +6,8 @@ from collections import defaultdict
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.model import CARDS, KUEUE_PRIORITY
+from kcheck.config.numbers import names
+from kcheck.model import KUEUE_PRIORITY
 from kcheck.scale import placement, schedules
 from kcheck.scale.simulate.model import Job, Queue
 from kcheck.text.values import Known, equals, known, number
@@ -115,7 +116,7 @@ def _limit(found: Jobs, world: World, pool: NodePool | None) -> Queue | None:
     if found.queue is None or pool is None:
         return None
     quotas = known(found.queue.quotas) or {}
-    counted = {*CARDS, *_claimed(found, world)}
+    counted = {*names.cards(), *_claimed(found, world)}
     cards, of_node = sum(quotas.get(name, 0) for name in counted), known(pool.machine.gpus)
     cpus, vcpus = quotas.get("cpu"), placement.smallest(pool)
     counts = [cards // of_node] if cards and of_node else []

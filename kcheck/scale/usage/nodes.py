@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.config.numbers import machines
+from kcheck.config.numbers import machines, names
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.karpenter_pools import CAPACITY, INSTANCE_TYPE
-from kcheck.model.pods import CARDS
 from kcheck.scale.usage import labels
 from kcheck.text.regex import regex
 from kcheck.text.units import whole_number
@@ -29,7 +29,6 @@ _KARPENTER = "karpenter.sh/nodepool"
 _SPOT = "spot"
 _SHARED = ("nvidia.com/gpu.shared",)
 """Copies of cards, where time slicing or MPS renames them."""
-_WHOLE = frozenset(map(labels.sanitised, (*CARDS, *_SHARED)))
 _SLICE = regex(r"nvidia_com_mig_(\d{1,2})g_.*")
 _SLICES = 7
 """Of a whole GPU: https://docs.nvidia.com/datacenter/tesla/mig-user-guide/, of all but the A30."""
@@ -53,12 +52,18 @@ class Priced(Struct, frozen=True):
     copies: int
 
 
+@cache
+def _whole() -> frozenset[str]:
+    """Whole accelerators, as labels of metrics spell them."""
+    return frozenset(map(labels.sanitised, (*names.cards(), *_SHARED)))
+
+
 def gpus(resources: Mapping[str, float]) -> float:
     """GPUs among some resources: whole accelerators, and MIG slices by their share of one."""
     found = 0.0
     for name, count in resources.items():
         key = labels.sanitised(name)
-        if key in _WHOLE:
+        if key in _whole():
             found += count
         elif match := _SLICE.fullmatch(key):
             found += count * int(match[1]) / _SLICES
@@ -68,7 +73,9 @@ def gpus(resources: Mapping[str, float]) -> float:
 def devices(resources: Mapping[str, float]) -> float:
     """GPUs and slices of them, each of which an exporter measures by itself."""
     return sum(
-        count for name, count in resources.items() if (key := labels.sanitised(name)) in _WHOLE or _SLICE.fullmatch(key)
+        count
+        for name, count in resources.items()
+        if (key := labels.sanitised(name)) in _whole() or _SLICE.fullmatch(key)
     )
 
 

@@ -15,9 +15,10 @@ from kcheck.engine import linter
 from kcheck.generate.assembly import check_files, generate
 from kcheck.generate.intent import with_defaults
 from kcheck.inventory.clouds import registry
+from kcheck.model.pods import Requirement
 from kcheck.scale import placement, walls
 from kcheck.text.files.tree import Tree
-from kcheck.text.values import Known
+from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -107,6 +108,31 @@ def test_pods_ask_for_spot_nodes_while_the_cloud_is_there(read: Callable[[Mappin
     without = placement.asks_for_spot(workload.templates[0])
     register()
     assert not without
+
+
+def test_its_cards_count_while_the_cloud_is_there(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n    image: quay.io/a/b:1\n"
+    )
+    files = {"a.yaml": f"{pod}    resources: {{limits: {{toy.example.com/card: 8}}}}\n"}
+    assert known(read(files).workloads[0].gpus) == 8
+    registry.unregister("toy")
+    without = read(files).workloads[0].gpus
+    register()
+    assert known(without) == 0
+
+
+def test_a_label_that_the_cloud_gives_may_be_on_its_nodes(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+    (pool,) = read(code("10.0.0.0/20")).pools
+    asked = [Requirement(f"{domain}/rack", "In", ("a",)) for domain in ("toy.example.com", "own.example.org")]
+    assert [placement.meets(one, pool) for one in asked] == [None, False]
+
+
+def test_machines_that_start_nodes_are_read(check: Callable[..., Result]) -> None:
+    (skipped,) = check(
+        {"main.tf": 'resource "toy_machine" "a" {\n  boot = "kubeadm join 10.0.0.1:6443"\n}\n'}
+    ).reading.skipped
+    assert skipped.reason == "toy_machine.a starts nodes with kubeadm; their cluster is not read"
 
 
 def test_a_baseline_knows_the_cluster_from_elsewhere(

@@ -29,6 +29,8 @@ class Ack(Cloud):
     name = "ack"
     reservation_ids = r"eap-\w+"
     node_ids = "alicloud://"
+    label_domains = ("aliyun.com", "aliyun.accelerator", "alibabacloud.com", "ack.node.gpu.schedule")
+    sharing_label = "ack.node.gpu.schedule"
     gpu_labels = ("aliyun.accelerator/",)
     resources = ("alicloud_cs_",)
     beside = ("alicloud_vpc", "alicloud_vswitch")

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.config.numbers.reserved import Node, Reserved
-    from kcheck.model import Cluster, Inventory, NodePool
+    from kcheck.model import Cluster, Inventory, Mirror, NodePool
     from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
 
 _SPOT = "kubernetes.azure.com/scalesetpriority"
 
@@ -34,6 +35,9 @@ class Aks(Cloud):
         Reference("kubernetes_cluster_id", ("azurerm_kubernetes_cluster",)),
         Reference("virtual_network_name", ("azurerm_virtual_network",)),
     )
+    node_class = "AKSNodeClass"
+    cache = "azurerm_container_registry_cache_rule"
+    label_domains = ("kubernetes.azure.com",)
     pool_labels = ("agentpool", "kubernetes.azure.com/agentpool")
     node_ids = "azure://"
     gpu_labels = ("kubernetes.azure.com/accelerator",)
@@ -62,6 +66,12 @@ class Aks(Cloud):
 
         reader.read(roots, inventory)
         reservations.read(self.name, "azurerm_capacity_reservation", roots, inventory)
+
+    def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
+        """Read a cache rule of Azure Container Registry."""
+        from kcheck.inventory.clouds.aks import registry_cache
+
+        return registry_cache.read(root, instance)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """Those of the tier, of kubenet's route table, of Azure's network policies."""

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.config.numbers.reserved import Node, Reserved
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Cluster, Cni, Inventory, NodePool
+    from kcheck.model import Cluster, Cni, Inventory, Mirror, NodePool
     from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
     from kcheck.text.values import Value
 
 
@@ -34,6 +35,9 @@ class Eks(Cloud):
         Reference("cluster_name", ("aws_eks_cluster",)),
         Reference("id", ("aws_launch_template",)),
     )
+    node_class = "EC2NodeClass"
+    cache = "aws_ecr_pull_through_cache_rule"
+    label_domains = ("amazonaws.com", "karpenter.k8s.aws", "eksctl.io")
     pool_labels = ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name")
     node_ids = "aws://"
     gpu_labels = (
@@ -58,6 +62,12 @@ class Eks(Cloud):
         from kcheck.inventory.clouds.eks import eksctl
 
         eksctl.read(objects, inventory)
+
+    def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
+        """Read a pull-through cache rule of ECR."""
+        from kcheck.inventory.clouds.eks import registry_cache
+
+        return registry_cache.read(root, instance)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
         """That of a cluster."""

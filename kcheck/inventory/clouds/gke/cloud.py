@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.config.numbers.reserved import Node, Reserved
-    from kcheck.model import Cluster, Inventory, NodePool
+    from kcheck.model import Cluster, Inventory, Mirror, NodePool
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
     from kcheck.text.text import Source
     from kcheck.text.values import Value
 
@@ -35,6 +36,8 @@ class Gke(Cloud):
         Reference("network", ("google_compute_network",)),
         Reference("subnetwork", ("google_compute_subnetwork",)),
     )
+    cache = "google_artifact_registry_repository"
+    label_domains = ("google.com",)
     pool_labels = ("cloud.google.com/gke-nodepool",)
     node_ids = "gce://"
     gpu_labels = ("cloud.google.com/gke-accelerator",)
@@ -66,6 +69,12 @@ class Gke(Cloud):
         from kcheck.inventory.clouds.gke import blueprints
 
         return blueprints.read(files)
+
+    def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
+        """Read a remote repository of Artifact Registry."""
+        from kcheck.inventory.clouds.gke import registry_cache
+
+        return registry_cache.read(root, instance)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
         """Those of a cluster, and of a zonal control plane."""

@@ -21,6 +21,7 @@ class Toy(Cloud):
     resources = ("toy_",)
     references = (Reference("cluster_id", ("toy_cluster",)),)
     spot_labels = ("toy.example.com/spot",)
+    label_domains = ("toy.example.com",)
     generator = "tests.inventory.clouds.toy.generator"
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:

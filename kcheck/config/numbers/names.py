@@ -1,0 +1,68 @@
+"""Names that clouds and drivers give to resources, in Terraform and in manifests; each cloud's are in `names.yaml`."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers.clouds import folder, owners
+from kcheck.config.numbers.profiles import load_table
+from kcheck.text.regex import regex
+
+if TYPE_CHECKING:
+    import re
+    from typing import Literal, TypeAlias, TypedDict
+
+    Key: TypeAlias = Literal["cards", "shares", "slices", "queued", "vendors", "stores", "unordered", "whole"]
+
+    class Names(TypedDict, total=False):
+        """The names of one owner, as the head of `any/names.yaml` explains."""
+
+        cards: list[str]
+        shares: list[str]
+        slices: list[str]
+        queued: list[str]
+        vendors: list[str]
+        stores: list[str]
+        unordered: list[str]
+        whole: list[str]
+        scripts: dict[str, list[str]]
+
+
+NVIDIA = "nvidia.com/gpu"
+
+
+def listed(key: Key) -> tuple[str, ...]:
+    """The names under a key: those of no cloud, then those of each."""
+    return _listed(key, owners())
+
+
+def cards() -> tuple[str, ...]:
+    """Resources that count whole accelerators."""
+    return listed("cards")
+
+
+def pattern(key: Key, flags: int = 0) -> re.Pattern[str]:
+    """The patterns under a key as one."""
+    return _pattern("|".join(listed(key)), flags)
+
+
+def scripts() -> dict[str, list[str]]:
+    """Resource types of machines, and their arguments that hold scripts, or files for them."""
+    tables = (_table(owner).get("scripts", {}) for owner in owners())
+    return {kind: arguments for table in tables for kind, arguments in table.items()}
+
+
+@cache
+def _listed(key: Key, of: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for owner in of for name in _table(owner).get(key, ()))
+
+
+@cache
+def _table(owner: str) -> Names:
+    found: Names = load_table(os.path.join(folder(owner), "names.yaml"))
+    return found
+
+
+_pattern = cache(regex)
