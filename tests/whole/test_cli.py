@@ -313,7 +313,7 @@ def test_an_interrupted_run_ends_without_traceback(
         raise KeyboardInterrupt
 
     write({"main.tf": CLUSTER})
-    monkeypatch.setattr(linter, "run", interrupt)
+    monkeypatch.setattr(linter.Linter, "result", interrupt)
     monkeypatch.setattr(sys, "argv", ["kcheck", "check"])
     with pytest.raises(SystemExit) as stop:
         main()
