@@ -13,11 +13,13 @@ from kcheck.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kcheck.engine.rule import Rule
+
 HOME = "https://github.com/kcheck/kcheck/blob/main"
 """Where the files of the project can be read."""
 
 RULES = "docs/rules"
-"""The folder with a page for each rule."""
+"""The folder of the site with a page for each rule."""
 
 _WIDTH = 118
 _LANGUAGES = {
@@ -77,6 +79,11 @@ class Code(NamedTuple):
 
 
 Block: TypeAlias = Title | Part | Prose | Facts | Point | Code
+
+
+def rule_file(rule: Rule) -> str:
+    """Return the file of one of kcheck's rules, from the root of the project."""
+    return f"rules/{rule.group}/{rule.name}.yaml"
 
 
 # --- for a terminal
