@@ -237,8 +237,8 @@ def index(place: Callable[[str], str] = file_path) -> str:
                 dated = (entry.kind, entry.checked, entry.confidence, sources)
                 rows.append([_marked(name, place), amount, *dated, _links(_users().get(name, ()))])
         title = "On every cloud" if cloud == "any" else cloud
-        head = ("number", "value", "kind", "checked", "confidence", "sources", "used by")
-        parts.append(f"\n## {title}\n\n{page.table(head, rows)}{_prices(cloud)}")
+        columns = ("number", "value", "kind", "checked", "confidence", "sources", "used by")
+        parts.append(f"\n## {title}\n\n{page.table(columns, rows)}{_prices(cloud)}")
     return "".join([*parts, _flags()])
 
 

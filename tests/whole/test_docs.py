@@ -308,8 +308,8 @@ def test_a_page_in_its_two_looks() -> None:
     )
     assert page.as_markdown(BLOCKS, "docs/rules/a-rule.md") == (
         "# a-rule\n\n| | |\n|---|---|\n| fix | none |\n| judges | each [`pool`](../words.md#pool) |\n\n## Why\n\n"
-        "Because \\*a\\* \\< b, and `*c*`:\n\n    [as it is]\n\n## Sources\n\n"
-        "- [`x.y`](../limits/x/y.md) = 5\n  - https://example.com/a_b*\n  - a note\n- https://example.com\n\n"
+        "Because \\*a\\* &lt; b, and `*c*`:\n\n    [as it is]\n\n## Sources\n\n"
+        "- [`x.y`](../limits/x/y.md) = 5\n    - https://example.com/a_b*\n    - a note\n- https://example.com\n\n"
         "## Condition\n\n```cel\na > b\n```\n"
     )
 
