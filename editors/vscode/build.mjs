@@ -48,7 +48,7 @@ const { metafile } = await build({
 });
 await writeFile("ThirdPartyNotices.txt", await notices(metafile));
 await copyFile(path.join(ROOT, "LICENSE"), "LICENSE");
-await copyFile(path.join(ROOT, "docs", "kcheck.schema.json"), "kcheck.schema.json");
+await copyFile(path.join(ROOT, "profiles", "settings.schema.json"), "kcheck.schema.json");
 if (process.argv.includes("--tests")) {
   const tests = (await readdir("test")).filter((name) => name.endsWith(".test.ts"));
   await build({ ...OPTIONS, entryPoints: tests.map((name) => path.join("test", name)), outdir: "out/test" });

@@ -14,7 +14,7 @@ from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
 from kcheck.text.units import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.engine.rule import Rule
@@ -31,11 +31,11 @@ _KINDS = {
 
 
 def page_path(name: str) -> str:
-    """The page of a number, such as that of limits.eks.pool.quota."""
+    """Return the page of a number in the site, such as that of limits.eks.pool.quota."""
     table, _, rest = name.partition(".")
     cloud, _, key = rest.partition(".")
     if table == "flags":
-        return f"{_FOLDER}/flags.md"
+        return f"{INDEX}#--{rest}"
     if table == "settings":
         return f"{_FOLDER}/{cloud}/defaults.md#{page.anchor(key)}"
     if key.startswith("quota."):
@@ -45,9 +45,18 @@ def page_path(name: str) -> str:
     return f"{_FOLDER}/{cloud}/{key}.md"
 
 
-def link(name: str) -> Name:
-    """The name of a number as people write it, eks.pool.quota, with its page."""
-    return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], page_path(name))
+def file_path(name: str) -> str:
+    """Return the file of a number, from the root of the project."""
+    table, _, rest = name.partition(".")
+    cloud, _, key = rest.partition(".")
+    if table == "flags":
+        return "profiles/any/flags.yaml"
+    return f"profiles/{cloud}/{'quotas' if key.startswith('quota.') else table}.yaml"
+
+
+def link(name: str, place: Callable[[str], str] = page_path) -> Name:
+    """Return the name of a number as people write it, eks.pool.quota, with its page or another `place`."""
+    return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], place(name))
 
 
 def names() -> dict[str, ProfileValue]:
@@ -100,7 +109,7 @@ def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]
 
 def as_text(name: str, entry: ProfileValue) -> str:
     """The page for a terminal."""
-    return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{page_path(name)}")])
+    return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{INDEX}#{link(name).text}")])
 
 
 def _quota(name: str) -> profiles.Quota | None:
@@ -148,7 +157,7 @@ def _users() -> Mapping[str, list[Rule]]:
 
 
 def pages() -> dict[str, str]:
-    """All pages of numbers, by their paths."""
+    """Return the pages of numbers in the site, by their paths."""
     found: dict[str, list[Block]] = {}
     for name, entry in names().items():
         path = page_path(name).partition("#")[0]
@@ -156,8 +165,7 @@ def pages() -> dict[str, str]:
         if not single and path not in found:
             found[path] = list(_head(path))
         found.setdefault(path, []).extend(blocks(name, entry, level=1 if single else 2))
-    written = {path: page.as_markdown(own, path) for path, own in found.items()}
-    return written | {f"{_FOLDER}/flags.md": _flags(), INDEX: _index()}
+    return {path: page.as_markdown(own, path) for path, own in found.items()}
 
 
 def _head(path: str) -> Iterator[Block]:
@@ -178,7 +186,7 @@ def _head(path: str) -> Iterator[Block]:
 
 
 def _flags() -> str:
-    """The flags of the cluster autoscaler."""
+    """Return the chapter of docs/limits.md about the flags of the cluster autoscaler."""
     entries = [entry for name in flags.flags() if (entry := flags.entry(name))]
     rows = []
     for entry in entries:
@@ -187,45 +195,51 @@ def _flags() -> str:
         first, removed = own.get("first", ""), own.get("removed", "")
         since = first if isinstance(first, str) else ", ".join(first)
         default = shown(entry.value) + (f" ({entry.note})" if entry.note else "")
-        users = [
-            page.link(Name(r.name, f"{page.RULES}/{r.name}.md"), f"{_FOLDER}/flags.md")
-            for r in _users().get(f"flags.{flag}", ())
-        ]
-        rows.append([f"`{entry.key}`", entry.unit, page.escaped(default), since, removed, ", ".join(users)])
+        name = f"flags.{flag}"
+        rows.append([_marked(name), entry.unit, page.escaped(default), since, removed, _links(_users().get(name, ()))])
     head = ("flag", "type", "default", "since", "removed in", "used by")
     return (
-        "# Flags of the cluster autoscaler\n\n"
-        f"Defaults of 1.37, read from the [source]({entries[0].sources[0]}) on {entries[0].checked}. "
-        f"[All numbers](../limits.md)\n\n{page.table(head, rows)}"
+        "\n## Flags of the cluster autoscaler\n\n"
+        f"Defaults of 1.37, read from the [source]({entries[0].sources[0]}) on {entries[0].checked}; they are in "
+        f"[profiles/any/flags.yaml](../profiles/any/flags.yaml).\n\n{page.table(head, rows)}"
     )
 
 
-def _index() -> str:
-    """All limits, with links to their pages."""
+def _marked(name: str, place: Callable[[str], str] | None = None) -> str:
+    """Return the name of a number for a table, which a link can lead to, with a link to a place."""
+    own = link(name, place or str)
+    return f'<a id="{own.text}"></a>' + page.link(own if place else Name(own.text), INDEX)
+
+
+def _links(users: Iterable[Rule]) -> str:
+    return ", ".join(page.link(Name(one.name, page.rule_file(one)), INDEX) for one in users)
+
+
+def index(place: Callable[[str], str] = file_path) -> str:
+    """Return docs/limits.md: all numbers by cloud, with links to their files, or to another `place`."""
     oldest = min(one.entry.checked for one in dates.numbers())
     head = (
         "# The numbers\n\nPrinted from `profiles/`. Each has its source, and the day it was last checked; "
         f"the oldest was checked on {oldest}.\n`kcheck limits --older-than 180d` lists what is due, "
         "and `kcheck explain eks.pool.quota` prints one number.\n"
-        "*hard* cannot be raised, *quota* can, *recommended* is advice.\n\n"
-        "- [Flags of the cluster autoscaler](limits/flags.md)\n"
+        "*hard* cannot be raised, *quota* can, *recommended* is advice, *default* holds where nothing is written.\n"
+        "The file of a number has also its scope and notes.\n"
     )
     parts = [head]
+    every = names()
     for cloud in owners():
-        rows = [
-            [page.link(link(name), INDEX), page.escaped(value(entry)), entry.kind, entry.checked, entry.confidence]
-            for name, entry in names().items()
-            if name.startswith(f"limits.{cloud}.") and not entry.key.startswith("quota.")
-        ]
+        rows = []
+        for name, entry in every.items():
+            if name.split(".")[1] == cloud:
+                quota = _quota(name)
+                amount = page.escaped(value(entry)) + (f" (`{quota['code']}`)" if quota else "")
+                sources = " ".join(f"[{number}]({source})" for number, source in enumerate(entry.sources, 1))
+                dated = (entry.kind, entry.checked, entry.confidence, sources)
+                rows.append([_marked(name, place), amount, *dated, _links(_users().get(name, ()))])
         title = "On every cloud" if cloud == "any" else cloud
-        lists = [f"[Defaults](limits/{cloud}/defaults.md)"]
-        lists += (
-            [f"[Quotas of an account](limits/{cloud}/quotas.md)"] if cloud != "any" and profiles.quotas(cloud) else []
-        )
-        lists += [f"[Retirements](limits/{cloud}/retirements.md)"] if retirements.retirements(cloud) else []
-        table = page.table(("limit", "value", "kind", "checked", "confidence"), rows)
-        parts.append(f"\n## {title}\n\n{', '.join(lists)}\n\n{table}{_prices(cloud)}")
-    return "".join(parts)
+        columns = ("number", "value", "kind", "checked", "confidence", "sources", "used by")
+        parts.append(f"\n## {title}\n\n{page.table(columns, rows)}{_prices(cloud)}")
+    return "".join([*parts, _flags()])
 
 
 def _prices(cloud: str) -> str:

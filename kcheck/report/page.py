@@ -13,11 +13,13 @@ from kcheck.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kcheck.engine.rule import Rule
+
 HOME = "https://github.com/kcheck/kcheck/blob/main"
 """Where the files of the project can be read."""
 
 RULES = "docs/rules"
-"""The folder with a page for each rule."""
+"""The folder of the site with a page for each rule."""
 
 _WIDTH = 118
 _LANGUAGES = {
@@ -77,6 +79,11 @@ class Code(NamedTuple):
 
 
 Block: TypeAlias = Title | Part | Prose | Facts | Point | Code
+
+
+def rule_file(rule: Rule) -> str:
+    """Return the file of one of kcheck's rules, from the root of the project."""
+    return f"rules/{rule.group}/{rule.name}.yaml"
 
 
 # --- for a terminal
@@ -152,7 +159,7 @@ def _marked(block: Block, path: str) -> Iterator[str]:
             yield from (f"| {name} | {cell(_linked(line, path))} |" for name, line in rows)
         case Point(line, below):
             yield f"- {_linked(line, path)}"
-            yield from (f"  - {escaped(text)}" for text in below)
+            yield from (f"    - {escaped(text)}" for text in below)
         case Code(text, suffix):
             yield from (f"```{_LANGUAGES.get(suffix, 'text')}", *text.rstrip("\n").split("\n"), "```")
 
@@ -176,7 +183,9 @@ _SPECIAL = regex(r"`[^`\n]*`|https?://\S+|[<*\[\]]|(?<!\w)_|_(?!\w)")
 
 def escaped(text: str) -> str:
     """Text of which Markdown makes nothing else; what is between backticks, and addresses, stay."""
-    return _SPECIAL.sub(lambda match: match[0] if len(match[0]) > 1 else f"\\{match[0]}", text)
+    return _SPECIAL.sub(
+        lambda found: found[0] if len(found[0]) > 1 else "&lt;" if found[0] == "<" else f"\\{found[0]}", text
+    )
 
 
 def cell(text: str) -> str:

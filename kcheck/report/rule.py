@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Example, Rule
     from kcheck.report.page import Block, Line
 
-INDEX = f"{page.RULES}/README.md"
+INDEX = "docs/rules.md"
 CLASSES = {
     "": "none: a person decides",
     "safe": "safe: nothing is replaced, nothing that runs stops or is evicted sooner, no higher bill",
@@ -28,13 +28,13 @@ CLASSES = {
 
 
 def page_path(name: str) -> str:
-    """The page of a rule."""
+    """Return the page of a rule in the site."""
     return f"{page.RULES}/{name}.md"
 
 
 def url(rule: Rule) -> str:
-    """Where a rule is explained; empty for one of the user's own."""
-    return f"{page.HOME}/{page_path(rule.name)}" if rule.path.startswith(RULES) else ""
+    """Return the address of a rule's file, which explains it; empty for one of the user's own."""
+    return f"{page.HOME}/{page.rule_file(rule)}" if rule.path.startswith(RULES) else ""
 
 
 def severity(rule: Rule) -> str:
@@ -61,7 +61,7 @@ def as_text(rule: Rule, every: Sequence[Rule]) -> str:
 
 
 def as_markdown(rule: Rule, every: Sequence[Rule], linters: Iterable[Name] = ()) -> str:
-    """The page in docs/; `linters` are the places that tell of other linters which disagree."""
+    """The page in the site; `linters` are the places that tell of other linters which disagree."""
     blocks = [*_blocks(rule, every), *_examples(rule.documentation.examples)]
     disagree = [Point((name,)) for name in linters]
     blocks += [Part("Other linters"), *disagree] if disagree else []
@@ -216,22 +216,29 @@ def listing(rules: Iterable[Rule]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(rules: Iterable[Rule], path: str) -> str:
-    """A Markdown table of rules with links, for the page `path`."""
+def _table(rules: Iterable[Rule]) -> str:
+    """Return a Markdown table of rules with links to their files."""
     rows = [
-        [page.link(link(rule), path), page.escaped(rule.summary), _severity(rule), rule.safety or "-"] for rule in rules
+        [
+            page.link(Name(rule.name, page.rule_file(rule)), INDEX),
+            page.escaped(rule.summary),
+            _severity(rule),
+            rule.safety or "-",
+        ]
+        for rule in rules
     ]
     return page.table(("rule", "finds", "severity", "fix"), rows)
 
 
 def index(rules: Sequence[Rule]) -> str:
-    """All rules by group."""
+    """Return docs/rules.md: all rules by group."""
     groups = list(dict.fromkeys(rule.group for rule in rules))
     head = (
         f"# Rules\n\n{len(rules)} rules in {len(groups)} groups. A group can be named wherever a rule can. "
-        "`kcheck rules` lists them, `kcheck explain RULE` prints one. What the columns mean: "
-        "[severity](../reasoning.md#severity), [fix](../fix.md#which-fixes).\n\n"
+        "`kcheck rules` lists them, `kcheck explain RULE` prints one; "
+        "the file of a rule has its reason, sources and examples. What the columns mean: "
+        "[severity](reasoning.md#severity), [fix](fix.md#which-fixes).\n\n"
     )
     parts = [head, *(f"- [{group}](#{page.anchor(group)})\n" for group in groups)]
-    parts += [f"\n## {group}\n\n{table([r for r in rules if r.group == group], INDEX)}" for group in groups]
+    parts += [f"\n## {group}\n\n{_table(r for r in rules if r.group == group)}" for group in groups]
     return "".join(parts)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from tests.apiserver.client import Client, Object
 
-GENERATED = sorted(path.name for path in (ROOT / "examples" / "generated").iterdir() if path.is_dir())
 TRAINING = sorted(path.name for path in (ROOT / "examples").glob("*-training"))
 GROUPS = sorted(path.name for path in (ROOT / "rules").iterdir() if path.is_dir())
 
@@ -70,9 +69,10 @@ def manifests(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.glob("**/*.yaml")}
 
 
-@pytest.mark.parametrize("cloud", GENERATED)
-def test_generated_examples(judge: Judge, cloud: str) -> None:
-    judge.files(manifests(ROOT / "examples" / "generated" / cloud))
+@pytest.mark.parametrize("example", grid.EXAMPLES)
+def test_generated_examples(judge: Judge, example: str) -> None:
+    files = grid.example_output(example).files
+    judge.files({path: data.decode() for path, data in files.items() if path.endswith(".yaml")})
     judge.done()
 
 

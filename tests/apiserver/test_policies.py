@@ -14,7 +14,7 @@ from tests.apiserver import rule_objects, server
 from tests.apiserver.client import NotServedError
 from tests.apiserver.manifests import completed, objects
 from tests.apiserver.policies import complaining, denied_by, enforce, exported, judged, scoped
-from tests.places import ROOT
+from tests.generate import test_grid as grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 ALONE = "alone"
 """The group of objects that are judged without a ConfigMap."""
-GENERATED = sorted(path for path in (ROOT / "examples" / "generated").iterdir() if path.is_dir())
 IGNORE = "kcheck.dev/ignore"
 RULE = "kcheck.dev/rule"
 TYPED_WITHIN = 300
@@ -52,8 +51,10 @@ class Policies:
         self.of_groups: set[tuple[str, str]] = set()
         manifests = self._of(ALONE, exported("--action", "Deny"))
         alone = set(self.by_rule)
-        for tree in GENERATED:
-            manifests += self._of(tree.name, exported(str(tree), "--action", "Deny", "--namespace", tree.name))
+        for name in grid.EXAMPLES:
+            tree = folder / "generated" / name
+            grid.write(tree, grid.example_output(name).files)
+            manifests += self._of(name, exported(str(tree), "--action", "Deny", "--namespace", name))
         self.alone = rule_objects.sides(alone, "bad", "good", "fixed")
         self.within = rule_objects.sides(self.by_rule.keys() - alone, "bad", "good")
         for side in self.within:
@@ -169,14 +170,15 @@ def disagreements_on_ignored(policies: Policies) -> Iterator[str]:
 
 def disagreements_on_generated(policies: Policies) -> Iterator[str]:
     """What is generated passes all policies, with and without what its code says."""
-    for tree in GENERATED:
-        things = [one for path in sorted(tree.glob("**/*.yaml")) for one in objects(path.read_text())]
+    for name in grid.EXAMPLES:
+        files = grid.example_output(name).files
+        things = [one for path in sorted(files) if path.endswith(".yaml") for one in objects(files[path].decode())]
         policies.client.define(things)
-        for thing, group in product(things, (ALONE, tree.name)):
+        for thing, group in product(things, (ALONE, name)):
             with suppress(NotServedError):
                 answer = policies.client.create(judged(thing, group), dry_run=True)
                 if not answer.taken or answer.warnings:
-                    yield f"{tree.name} {rule_objects.named(thing)}: {answer.message or answer.warnings}"
+                    yield f"{name} {rule_objects.named(thing)}: {answer.message or answer.warnings}"
 
 
 def disagreements_on_updates(policies: Policies) -> Iterator[str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.medium
 
-SCHEMA = json.loads((ROOT / "docs" / "kcheck.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "profiles" / "settings.schema.json").read_text())
 
 CLUSTER = """
 resource "azurerm_kubernetes_cluster" "main" {

@@ -258,7 +258,7 @@ def test_published_schema_agrees(text: str, write: Callable[[Mapping[str, str]],
     """Editors check with the schema; kcheck must say yes and no to the same files (calendar and uniqueness aside)."""
     write({"kcheck.yaml": text})
     data = yaml.safe_load(text.replace("2027-02-31", "'2027-02-31'"))
-    schema = json.loads((ROOT / "docs" / "kcheck.schema.json").read_text())
+    schema = json.loads((ROOT / "profiles" / "settings.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     valid = jsonschema.Draft202012Validator(schema).is_valid(data if data is not None else {})
     try:

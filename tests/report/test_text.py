@@ -154,7 +154,9 @@ def test_rules_link_to_their_pages(cluster: Path, monkeypatch: pytest.MonkeyPatc
     assert "\x1b" not in check()
     monkeypatch.setattr(terminal, "shows_links", lambda: True)
     output = CliRunner().invoke(cli, ["check", "--output-file", "text=out.txt"], color=True).stdout
-    assert "\x1b]8;;https://github.com/kcheck/kcheck/blob/main/docs/rules/free-control-plane.md\x1b\\" in output
+    assert (
+        "\x1b]8;;https://github.com/kcheck/kcheck/blob/main/rules/control-plane/free-control-plane.yaml\x1b\\" in output
+    )
     assert "\x1b" not in (cluster / "out.txt").read_text()
 
 

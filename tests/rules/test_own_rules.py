@@ -156,7 +156,7 @@ def test_folders_without_rules_and_names_that_are_taken(write: Callable[[Mapping
     "path", sorted((ROOT / "examples" / "own-rules").rglob("*-*.yaml")), ids=lambda path: path.stem
 )
 def test_published_schema_agrees(path: Path) -> None:
-    schema = json.loads((ROOT / "docs" / "rule.schema.json").read_text())
+    schema = json.loads((ROOT / "profiles" / "rule.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     rule, details = yaml.safe_load_all(path.read_text())
     jsonschema.validate(rule, schema)

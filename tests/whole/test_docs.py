@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from kcheck.report.page import Block
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
-WRITTEN = [path for path in PAGES if path.parent not in (ROOT / "docs/rules", *(ROOT / "docs/limits").iterdir())]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")])
 
 _FENCE = re.compile(r"^( *)(```+)(\w*)[^\n]*\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
+_ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 _SPAN = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 _LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
 
@@ -40,9 +40,9 @@ def fences(text: str) -> list[tuple[str, str]]:
 
 
 def anchors(text: str) -> set[str]:
-    """What links to headings may end in, as GitHub makes them."""
+    """What links to headings, as GitHub makes them, and to anchors in tables may end in."""
     found: dict[str, int] = {}
-    result = set()
+    result = set(_ANCHOR.findall(text))
     for match in _HEADING.finditer(_FENCE.sub("", text)):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match[1]).replace("`", "").replace("\\", "")
         slug = re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
@@ -67,7 +67,7 @@ def broken(path: Path) -> Iterator[str]:
         if not there.exists():
             yield f"{path.name}: there is no {target}"
         elif anchor and (there.suffix != ".md" or anchor not in anchors(there.read_text())):
-            yield f"{path.name}: there is no heading for {target}"
+            yield f"{path.name}: there is no anchor for {target}"
 
 
 _CALL = re.compile(r"(?:^|[$`'\"(;&|-] *|(?:run|entry): |/)kcheck +((?:--|[a-z])[^`]*)")
@@ -129,7 +129,7 @@ def test_links_lead_somewhere() -> None:
     assert [problem for path in PAGES for problem in broken(path)] == []
 
 
-@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_exist(path: Path) -> None:
     assert commands_in(path.read_text()) == []
 
@@ -150,7 +150,7 @@ def test_output_in_the_readme_fits_a_terminal() -> None:
 @pytest.mark.medium
 def test_commands_are_found() -> None:
     """The readers above see what is there: else the tests of it would hold of nothing."""
-    found = [call for path in WRITTEN for call in calls(path.read_text())]
+    found = [call for path in PAGES for call in calls(path.read_text())]
     for name in ("check", "fix", "capacity", "baseline", "explain", "config", "rules", "show", "eval"):
         assert [call for call in found if call.split()[0] == name]
 
@@ -218,8 +218,8 @@ def test_bad_links_are_told(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("# Two things\n\n## Two `things`\n")
     assert list(broken(tmp_path / "bad.md")) == [
         "bad.md: there is no gone.md",
-        "bad.md: there is no heading for other.md#nothing",
-        "bad.md: there is no heading for #a_page",
+        "bad.md: there is no anchor for other.md#nothing",
+        "bad.md: there is no anchor for #a_page",
     ]
 
 
@@ -260,20 +260,29 @@ def test_a_setting_that_does_not_exist_is_told(write: Callable[[Mapping[str, str
 
 @pytest.mark.medium
 def test_stale_docs_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that changed by hand, and one whose rule is gone."""
     script = load_script("print-docs")
     every = script.printers()
-    printers = {name: every[name] for name in ("docs/limits/eks/pool.quota.md", "docs/rules/README.md")}
+    printers = {name: every[name] for name in ("docs/limits.md", "docs/rules.md")}
     monkeypatch.setattr(script, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
     for name, printer in printers.items():
-        (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(printer())
-    assert script.drift(printers) == ({}, [])
-    (tmp_path / "docs/rules/no-such-rule.md").write_text("# no-such-rule\n")
-    number = tmp_path / "docs/limits/eks/pool.quota.md"
-    right = number.read_text()
-    number.write_text(right.replace("450 nodes", "451 nodes"))
-    assert script.drift(printers) == ({"docs/limits/eks/pool.quota.md": right}, ["docs/rules/no-such-rule.md"])
+    assert script.drift(printers) == {}
+    numbers = tmp_path / "docs/limits.md"
+    right = numbers.read_text()
+    numbers.write_text(right.replace("450 nodes", "451 nodes"))
+    assert script.drift(printers) == {"docs/limits.md": right}
+
+
+@pytest.mark.medium
+def test_links_of_the_site_lead_somewhere(tmp_path: Path) -> None:
+    """Those to files beside docs/ lead to the project, those to rules to their pages."""
+    load_script("print-docs").site(tmp_path)
+    written = sorted(tmp_path.rglob("*.md"))
+    assert {"free-control-plane.md", "pool.quota.md", "rules.md"} <= {path.name for path in written}
+    assert [problem for path in written for problem in broken(path)] == []
+    assert "](rules/free-control-plane.md)" in (tmp_path / "rules.md").read_text()
+    assert "](limits/eks/pool.quota.md)" in (tmp_path / "limits.md").read_text()
 
 
 # --- how pages are made
@@ -299,8 +308,8 @@ def test_a_page_in_its_two_looks() -> None:
     )
     assert page.as_markdown(BLOCKS, "docs/rules/a-rule.md") == (
         "# a-rule\n\n| | |\n|---|---|\n| fix | none |\n| judges | each [`pool`](../words.md#pool) |\n\n## Why\n\n"
-        "Because \\*a\\* \\< b, and `*c*`:\n\n    [as it is]\n\n## Sources\n\n"
-        "- [`x.y`](../limits/x/y.md) = 5\n  - https://example.com/a_b*\n  - a note\n- https://example.com\n\n"
+        "Because \\*a\\* &lt; b, and `*c*`:\n\n    [as it is]\n\n## Sources\n\n"
+        "- [`x.y`](../limits/x/y.md) = 5\n    - https://example.com/a_b*\n    - a note\n- https://example.com\n\n"
         "## Condition\n\n```cel\na > b\n```\n"
     )
 
@@ -308,7 +317,8 @@ def test_a_page_in_its_two_looks() -> None:
 @pytest.mark.medium
 def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> None:
     for rule in rules.load():
-        assert rule_page.url(rule).removeprefix(f"{page.HOME}/") == f"docs/rules/{rule.name}.md"
+        assert rule_page.url(rule).removeprefix(f"{page.HOME}/") == f"rules/{rule.group}/{rule.name}.yaml"
+        assert rule.path == str(ROOT / page.rule_file(rule))
         assert rule_page.as_text(rule, rules.load()).endswith(f"\nMore: {rule_page.url(rule)}\n")
     own = "summary: x\nseverity: info\nsubject: pool\nproblem: 'true'\nat: pool.name\nmessage: x\n"
     write({"policy/own/mine.yaml": own})
@@ -322,14 +332,14 @@ def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> N
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-        ("eks.pool.quota", ["value    450 nodes", "eks.pool.quota", "docs/limits/eks/pool.quota.md"]),
-        ("gke.quota.spot_cpus", ["code     PREEMPTIBLE_CPUS", "value    differs by account", "docs/limits/gke/quotas.md#quotaspot_cpus"]),
+        ("eks.pool.quota", ["value    450 nodes", "eks.pool.quota", "docs/limits.md#eks.pool.quota"]),
+        ("gke.quota.spot_cpus", ["code     PREEMPTIBLE_CPUS", "value    differs by account", "docs/limits.md#gke.quota.spot_cpus"]),
         ("limits.eks.pool.quota", ["eks.pool.quota\n", "value    450 nodes"]),
         ("pool.quota", ["eks.pool.quota\n", "value    450 nodes"]),
         ("cluster.pools", ["eks.cluster.pools\n", "gke.cluster.pools\n"]),
-        ("limits.eks.job.large", ["any.job.large\n", "docs/limits/any/job.large.md"]),
-        ("flags.expander", ["--expander\n", "docs/limits/flags.md"]),
-        ("gke.pool.max_pods", ["kind     default", "docs/limits/gke/defaults.md#poolmax_pods"]),
+        ("limits.eks.job.large", ["any.job.large\n", "docs/limits.md#any.job.large"]),
+        ("flags.expander", ["--expander\n", "docs/limits.md#--expander"]),
+        ("gke.pool.max_pods", ["kind     default", "docs/limits.md#gke.pool.max_pods"]),
     ],
 )  # fmt: skip
 def test_explain_tells_of_numbers(name: str, lines: list[str]) -> None:

@@ -97,7 +97,7 @@ class _Diagnostics:
                 yield span, self.diagnostic(span, input_text(missing), types.DiagnosticSeverity.Hint, _UNDECIDED)
 
     def diagnostic(self, span: Span, text: str, severity: types.DiagnosticSeverity, code: str) -> types.Diagnostic:
-        """One diagnostic; the name of a rule leads to its page."""
+        """One diagnostic; the name of a rule leads to its file."""
         rule = self.rules.get(code)
         page = url(rule) if rule is not None else ""
         tag = _TAGS.get(rule.tag) if rule is not None else None

@@ -203,7 +203,7 @@ class EditRequests:
             await self._server.window_show_document_async(params)
 
     async def explain(self, request: Request) -> None:
-        """Open the page of a rule, or the file of one of the user's own."""
+        """Open the published file of a rule, or the file of one of the user's own."""
         found = await self._server.snapshot_of(request.uri)
         rule = by_name(found[0].world).get(request.rule) if found is not None else None
         if rule is None:

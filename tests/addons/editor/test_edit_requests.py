@@ -87,7 +87,7 @@ def test_an_editor_that_shows_no_documents_says_where_a_rule_is_explained(folder
         address = own.open("main.tf")
         await own.rules(address, RULE)
         await own.choose(titled(await own.actions(address, LINE), f"Explain {RULE}"))
-        assert own.messages[-1].endswith(f"docs/rules/{RULE}.md")
+        assert own.messages[-1].endswith(f"rules/control-plane/{RULE}.yaml")
 
     run(folder, story, capabilities(shows=False))
 
@@ -139,7 +139,7 @@ def test_a_rule_is_explained_on_its_page(folder: Path) -> None:
         await own.choose(titled(await own.actions(address, LINE), f"Explain {RULE}"))
         (shown,) = own.shown
         assert shown.external
-        assert shown.uri.endswith(f"docs/rules/{RULE}.md")
+        assert shown.uri.endswith(f"rules/control-plane/{RULE}.yaml")
 
     run(folder, story)
 

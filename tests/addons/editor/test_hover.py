@@ -245,7 +245,7 @@ def test_a_rule_in_a_comment_has_its_summary_and_page(write: Write) -> None:
     state = snapshot()
     text = said(state, "main.tf", "subnet-too-small")
     assert text.startswith("**subnet-too-small** (error): ")
-    assert "/docs/rules/subnet-too-small.md)" in text
+    assert "/rules/network/subnet-too-small.yaml)" in text
     assert said(state, "main.tf", "no-such-rule") == ""
 
 
