@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import machines
 from kcheck.config.numbers.fields import Fields
-from kcheck.inventory.clouds import karpenter_machines, karpenter_pools, kubelet
+from kcheck.inventory.clouds import karpenter_machines, karpenter_pools, kubelet, registry
 from kcheck.inventory.clouds.karpenter_pools import (
     GPU,
     INSTANCE_TYPE,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
 
 _WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.azure.com", "kubernetes.azure.com")
-_CLASSES = ("EC2NodeClass", "AKSNodeClass")
 
 
 def read(inventory: Inventory) -> None:
@@ -64,7 +63,7 @@ def read(inventory: Inventory) -> None:
     classes: dict[tuple[str, str], yaml.Mapping] = {}
     for addon, tree in objects:
         own = inventory.cluster_of.get(addon)
-        if own is not None and text(tree, "kind") in _CLASSES:
+        if own is not None and text(tree, "kind") == registry.cloud(own.cloud).node_class:
             classes[own.id, text(tree, "metadata", "name")] = tree
     for addon, tree in objects:
         own = inventory.cluster_of.get(addon)
