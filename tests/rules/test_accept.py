@@ -10,6 +10,8 @@ import pytest
 
 from tests.places import ROOT
 
+pytestmark = pytest.mark.medium
+
 
 def steps(monkeypatch: pytest.MonkeyPatch, *, fails: str = "") -> list[str]:
     """What a run for one rule begins, where the step with a word in it fails."""

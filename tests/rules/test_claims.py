@@ -10,6 +10,8 @@ import yaml
 from kcheck.engine import rules
 from tests.places import ROOT
 
+pytestmark = pytest.mark.medium
+
 DATA: dict[str, Any] = yaml.safe_load((ROOT / "docs" / "claims.yaml").read_text(encoding="utf-8"))
 COUNTS = {"000": 10, "001": 6, "002": 6, "003": 5, "004": 8}
 

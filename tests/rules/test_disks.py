@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 EKS = """
 resource "aws_eks_cluster" "main" {
   name = "train"

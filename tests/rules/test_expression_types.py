@@ -13,6 +13,8 @@ from kcheck.engine.rule import Rule, Sentence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+pytestmark = pytest.mark.medium
+
 
 def rule(
     problem: str, *, when: str = "", at: str = "pool.name", message: str = "x", details: Sequence[Sentence] = ()

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 SPEC = """
 spec:
   template:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 Check = "Callable[..., Result]"
 LARGE = Config(nodes={"": 1000})
 CLUSTER = """
@@ -220,7 +222,6 @@ def test_one_slot_by_default_wastes_cards(launch: str, fires: bool, check: Calla
     assert ("gpus-without-process" in found(check({"job.yaml": text}))) == fires
 
 
-@pytest.mark.medium
 def test_only_the_newest_launcher_can_wait(check: Callable[..., Result]) -> None:
     """The operators of v1 have no such field: their launchers wait in an init container."""
     for version, fires in (("v1", False), ("v2beta1", True)):
@@ -321,7 +322,6 @@ def test_kueue_may_hold_all_jobs(check: Callable[..., Result]) -> None:
     assert "queue-label-missing" not in found(check({**files, "kueue.yaml": configuration}))
 
 
-@pytest.mark.medium
 def test_volcano_in_the_code_is_an_error_and_its_default_a_warning(check: Callable[..., Result]) -> None:
     job = (
         "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: train}\nspec:\n  tasks:\n    - name: worker\n"
@@ -397,7 +397,6 @@ def test_hooks_are_deleted_by_their_tool(mark: str, told: bool, check: Callable[
     assert ("job-never-cleaned" in found(check({"job.yaml": text}))) == told
 
 
-@pytest.mark.medium
 def test_azure_sizes_have_gpus(check: Callable[..., Result]) -> None:
     """So that what pods ask for decides where they land."""
     terraform = """
@@ -425,7 +424,6 @@ def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: 
     assert "pool-below-job" not in found(result)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(("pods", "told"), [(128, False), (200, True)])
 def test_pools_hold_a_job_together(pods: int, told: bool, check: Callable[..., Result]) -> None:
     """Its pods go to any pool that takes them."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 RELEASE = """
 resource "helm_release" "monitoring" {
   name       = "monitoring"

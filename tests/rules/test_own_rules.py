@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 RULE = """summary: Job without a team
 severity: warning
 subject: object
@@ -151,7 +153,6 @@ def test_folders_without_rules_and_names_that_are_taken(write: Callable[[Mapping
     assert "docker-hub-image" in listed
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "examples" / "own-rules").rglob("*-*.yaml")), ids=lambda path: path.stem
 )
@@ -176,7 +177,6 @@ def prove(write: Callable[[Mapping[str, str]], Path], examples: list[dict[str, A
     return found.exit_code, found.stdout
 
 
-@pytest.mark.medium
 def test_examples_that_show_what_they_say(write: Callable[[Mapping[str, str]], Path]) -> None:
     labelled = JOB + "  labels:\n    team: ml\n"
     example = {"file": "a.yaml", "bad": JOB, "good": labelled}
@@ -228,7 +228,6 @@ MAIN = """resource "aws_eks_node_group" "gpu" {
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("fix", "fixed"),
     [
@@ -272,7 +271,6 @@ def test_the_documented_file_is_a_rule(write: Callable[[Mapping[str, str]], Path
     assert [rule.summary for rule in rules.read("policies")] == ["What is wrong, in one line"]
 
 
-@pytest.mark.medium
 def test_documented_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / "own-rules")
     done = run("rules", "--test", "policies")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 CLUSTER = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
 GROUP = """
 resource "aws_eks_node_group" "{name}" {{

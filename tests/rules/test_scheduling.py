@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 POOL = """resource "aws_eks_cluster" "main" {{
   name = "train"
 }}
@@ -65,7 +67,6 @@ def found(result: Result) -> dict[str, str]:
     return {finding.rule: finding.severity.word for finding in result.findings}
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("taint", "refused"),
     [("dedicated", True), ("nvidia.com/gpu", False), ("node.cilium.io/agent-not-ready", False)],
@@ -171,7 +172,6 @@ resource "helm_release" "priorities" {
 """
 
 
-@pytest.mark.medium
 def test_releases_may_bring_the_class_that_is_missing(check: Check) -> None:
     files = {
         "job.yaml": job(spec="      priorityClassName: high\n"),

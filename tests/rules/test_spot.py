@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 EKS = """
 resource "aws_eks_cluster" "main" {
   name = "train"
@@ -150,7 +152,6 @@ resource "google_container_node_pool" "gpu" {
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("location", "more", "wanted"),
     [
@@ -199,7 +200,6 @@ def test_pools_of_aks(more: str, wanted: set[str], check: Callable[..., Result])
     assert {name for name in found if name.startswith("spot-")} == wanted
 
 
-@pytest.mark.medium
 def test_a_cap_on_machines_of_unknown_size(check: Callable[..., Result]) -> None:
     code = AKS.replace('vm_size               = "Standard_NC24ads_A100_v4"', "vm_size               = var.size")
     result = check({"main.tf": code % "spot_max_price = 0.5"})

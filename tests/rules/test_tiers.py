@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 CLASSES = """
 apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Result]
 
+pytestmark = pytest.mark.medium
+
 EKS = """
 resource "aws_eks_cluster" "main" {
   name = "train"
@@ -182,7 +184,6 @@ resource "helm_release" "autoscaler" {
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(("comment", "expected"), [
     ("", ["slow-node-deletion"]),
     ("# kcheck: ignore[slow-node-deletion] nights only", []),
@@ -253,7 +254,6 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(("value", "words"), [("33%", None), ("300", None), ("2", "takes 450 rounds for 900 nodes")])
 def test_upgrades_without_further_machines_have_a_pace(value: str, words: str | None, check: Check) -> None:
     found = told(check({"main.tf": AKS.replace("VALUE", value)}), "slow-upgrades")
@@ -261,7 +261,6 @@ def test_upgrades_without_further_machines_have_a_pace(value: str, words: str | 
     assert all(words in message for message in found if words)
 
 
-@pytest.mark.medium
 def test_spot_pools_of_azure_take_no_pace(check: Check) -> None:
     """They are refused with max_surge and with max_unavailable."""
     spot = AKS.replace("  upgrade_settings", '  priority = "Spot"\n  upgrade_settings').replace(
@@ -309,7 +308,6 @@ resource "google_compute_router_nat" "main" {
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(("ports", "found"), [("", 0), ("min_ports_per_vm = 32", 0), ("min_ports_per_vm = 64", 1)])
 def test_ports_that_each_node_has_from_the_start_run_out(ports: str, found: int, check: Check) -> None:
     assert len(told(check({"main.tf": GKE.replace("PORTS", ports)}), "snat-ports-exhausted")) == found
