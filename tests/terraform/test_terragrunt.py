@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from kcheck.inventory.reader import Reading
 
+pytestmark = pytest.mark.medium
+
 CLUSTER = """
 variable "name" {}
 variable "size" {}
@@ -278,7 +280,6 @@ def test_what_terragrunt_runs_is_no_root_of_its_own(write: Callable[[Mapping[str
     assert sorted(roots) == ["live/eks", "modules/eks", "modules/vpc"]
 
 
-@pytest.mark.medium
 def test_settings_and_flags_win(write: Callable[[Mapping[str, str]], Path]) -> None:
     files = {"eks/terragrunt.hcl": SOURCE + 'inputs = { name = "a", size = 3 }\n', "eks/more.tfvars": "size = 5\n"}
     write({".git/HEAD": "", **MODULES, **files})
@@ -316,7 +317,6 @@ def test_nothing_outside_of_the_repository_is_read(write: Callable[[Mapping[str,
     assert value.value == "no"
 
 
-@pytest.mark.medium
 def test_a_value_is_fixed_in_the_unit(write: Callable[[Mapping[str, str]], Path]) -> None:
     vpc = """
 terraform {

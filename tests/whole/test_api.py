@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 NAMES = """
 Change Cluster Error File Finding Fix Fixes Inventory Known NodePool Origin Project Refused Report Rule Severity Span
 Undecided Unknown Unset Wall load rules
@@ -82,7 +84,6 @@ def test_an_import_loads_nothing() -> None:
         kcheck.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
-@pytest.mark.medium
 def test_the_script_of_the_page_prints_what_the_page_says(tmp_path: Path) -> None:
     script = re.search(
         r"^```python\n(\"\"\".*?)^```\n\n```text\n\$ python limits\.py (.*?)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL

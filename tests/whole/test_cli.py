@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
+pytestmark = pytest.mark.medium
+
 CLUSTER = """\
 variable "most" {
   type = number
@@ -129,7 +131,6 @@ def test_json_report() -> None:
     assert order == sorted(order)
 
 
-@pytest.mark.medium
 def test_undecided_names_the_input(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": CLUSTER + POOL})
     data = report(".")
@@ -141,7 +142,6 @@ def test_undecided_names_the_input(write: Callable[[Mapping[str, str]], Path]) -
     assert "1 input unknown" in text
 
 
-@pytest.mark.medium
 def test_var_file_and_nodes_decide(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": CLUSTER + POOL, "big.tfvars": "most = 390\n"})
     rules = {finding["rule"] for finding in report(".", "--var-file", "big.tfvars")["findings"]}
@@ -156,7 +156,6 @@ def test_smaller_target_silences_what_lies_above() -> None:
     assert "free-control-plane" not in {f["rule"] for f in report(".", "--nodes", "5")["findings"]}
 
 
-@pytest.mark.medium
 def test_price_turns_hours_into_money(write: Callable[[Mapping[str, str]], Path]) -> None:
     text = CLUSTER.replace(
         "node_count     = 20", "auto_scaling_enabled = true\n    min_count = 0\n    max_count = 1000"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[Mapping[str, str | bytes]], Path]
 
+pytestmark = pytest.mark.medium
+
 HUGE = "9" * 5000
 NUMBERS = (HUGE, f"0.{HUGE}", f"1e{HUGE}", "1e400", "1e4000", "3e-4000", "-1e400", "9223372036854775808")
 EKS = """
@@ -73,7 +75,6 @@ def run_all(write: Write, files: Mapping[str, str | bytes], commands: tuple[tupl
         status(*command)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
 def test_numbers_of_any_size(number: str, write: Write) -> None:
     run_all(write, {"main.tf": EKS.replace("600", number), "job.yaml": JOB.replace(": 64", f": {number}")})
@@ -118,7 +119,6 @@ resource "alicloud_cs_kubernetes_node_pool" "a" {
 """
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("code", [GKE, ACK], ids=["gke", "ack"])
 def test_values_of_the_wrong_shape(code: str, write: Write) -> None:
     run_all(write, {"main.tf": code})
@@ -142,7 +142,6 @@ def test_a_number_of_too_many_digits_is_unknown(write: Write) -> None:
     assert '"a"' in CliRunner().invoke(cli, ["eval", '"a"']).output
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
 @pytest.mark.parametrize("name", ["nodes", "price", "limits", "simulation"])
 def test_numbers_in_settings(number: str, name: str, write: Write) -> None:
@@ -159,7 +158,6 @@ def test_numbers_in_settings(number: str, name: str, write: Write) -> None:
         assert status("check", "--fail-on", "never") in (0, 2)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "limit", ["eks.pool.quota", "any.large_pool.nodes", "any.dns.nodes_per_replica", "any.gpu_node.pods"]
 )
@@ -168,7 +166,6 @@ def test_limits_of_zero(limit: str, write: Write) -> None:
     run_all(write, {"main.tf": EKS, "job.yaml": JOB, "kcheck.yaml": settings})
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -182,7 +179,6 @@ def test_flags(arguments: tuple[str, ...], write: Write) -> None:
         assert status(command, *arguments) in ((0, 1) if arguments[0] == "--exclude" else (2,))
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("size", ["1e400", "-1e400", "nan", "²", HUGE, "9" * 40, "1e999Gi"])
 def test_sizes_and_durations_of_runs(size: str, write: Write) -> None:
     write({"main.tf": EKS, "job.yaml": JOB})
@@ -225,7 +221,6 @@ def test_settings_that_are_no_paths(path: str, setting: str, write: Write) -> No
     assert status("check") in (0, 1, 2)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "change",
     [
@@ -244,7 +239,6 @@ def test_files_as_other_programs_write_them(change: Callable[[bytes], bytes], wr
     assert status("check") in (0, 1, 2)
 
 
-@pytest.mark.medium
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 def test_files_that_are_none(write: Write) -> None:
     folder = write(

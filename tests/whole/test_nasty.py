@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
 
+pytestmark = pytest.mark.medium
+
 HEALTHY = 'resource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n\n  default_node_pool {\n    name       = "p"\n    node_count = 300\n  }\n}\n'
 
 
@@ -115,7 +117,6 @@ def test_nothing_relevant_is_said_on_stderr(write: Callable[[Mapping[str, str]],
     assert "nothing relevant here" in run.stderr
 
 
-@pytest.mark.medium
 @given(
     st.binary(max_size=200)
     | st.text('{}[]"=\n#${}<resource azurerm_kubernetes_cluster 1a', max_size=120).map(str.encode)
@@ -124,7 +125,6 @@ def test_any_bytes_as_terraform(tmp_path_factory: pytest.TempPathFactory, data: 
     run_on(tmp_path_factory, "main.tf", HEALTHY.encode() + data)
 
 
-@pytest.mark.medium
 @given(st.binary(max_size=200) | st.text("{}[]&*a:- \n'\"|>!%#", max_size=120).map(str.encode))
 def test_any_bytes_as_manifest(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     run_on(tmp_path_factory, "a.yaml", b"apiVersion: v1\nkind: Pod\n" + data)
@@ -189,7 +189,6 @@ def test_only_broken_objects_that_matter_are_told(
     assert [f.rule for f in result.findings] == (["unreadable-file"] if found else [])
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "cidr", ['""', '"10.0.0.0"', '"10.0.0.0/x"', '"${1}.0/24/"', '"fd00::/64"', "7", '"10.0.0.0/99"']
 )

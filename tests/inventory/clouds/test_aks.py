@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.medium
+
 NETWORK = """
 resource "azurerm_virtual_network" "v" {
   name          = "v"
@@ -142,7 +144,6 @@ def test_pool_is_in_its_subnet(reference: str, subnet: list[str], pool: Callable
     assert pool(f"  vnet_subnet_id = {reference}\n  node_count = 1")["subnet"] == subnet
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
+pytestmark = pytest.mark.medium
+
 SECRET = "hunter2-of-the-runner"  # noqa: S105 - it is to be found nowhere
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec: {containers: [{name: c, image: busybox}]}\n"
 OUTSIDE = {
@@ -272,7 +274,6 @@ def test_the_command_line_can_lead_out(repository: Path) -> None:
     assert SECRET in run("show", ".", "--config", "../outside/kcheck.yaml").output
 
 
-@pytest.mark.medium
 def test_files_that_are_written_cannot_be_elsewhere(repository: Path) -> None:
     linked = {"main.tf": CLUSTER}
     add(repository, linked, {".pre-commit-config.yaml": "../outside/values.yaml", ".github": "../outside"})
