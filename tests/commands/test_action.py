@@ -286,7 +286,7 @@ def test_gitlab_job(name: str) -> None:
     assert all(file in job["script"][0] for file in job["artifacts"]["reports"].values())
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("name", JOBS)
 def test_gitlab_job_finds_what_a_merge_request_adds(name: str, kcheck: Path, workspace: Path) -> None:
     job = JOBS[name]
@@ -325,7 +325,7 @@ def test_findings_of_a_pull_request_fail_it(kcheck: Path, workspace: Path) -> No
     assert run("check", workspace, known | {"inputs.diff-base": "HEAD"}).status == 0
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_places_are_told_from_the_top_wherever_it_runs(kcheck: Path, workspace: Path) -> None:
     (workspace / "infra").mkdir()
     commit(workspace / "infra", CLUSTER.replace("TIER", "Free"))

@@ -296,6 +296,7 @@ def test_all_files(repository: Repository) -> None:
     assert repository.pre_commit("run", "--all-files").status == 0
 
 
+@pytest.mark.slow
 def test_the_fix_changes_nobodys_bill(tmp_path: Path, home: Path, source: Path) -> None:
     repository = Repository(tmp_path / "repository", home, source, ("kcheck-fix",))
     repository.pre_commit("install")
@@ -304,6 +305,7 @@ def test_the_fix_changes_nobodys_bill(tmp_path: Path, home: Path, source: Path) 
     assert (repository.folder / "infra/main.tf").read_text() == CLUSTER
 
 
+@pytest.mark.slow
 def test_the_fix_changes_files_and_fails_as_pre_commit_expects(tmp_path: Path, home: Path, source: Path) -> None:
     repository = Repository(tmp_path / "repository", home, source, ("kcheck-fix",))
     repository.pre_commit("install")

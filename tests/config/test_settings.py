@@ -252,7 +252,7 @@ DOCUMENTS = [text for text, _ in WRONG] + [
 ]
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [text for text in DOCUMENTS if not re.search(r"---|\[\n|[.]inf|[.]nan", text)])
 def test_published_schema_agrees(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     """Editors check with the schema; kcheck must say yes and no to the same files (calendar and uniqueness aside)."""

@@ -83,6 +83,7 @@ def job(name: str) -> str:
 # --- rounds
 
 
+@pytest.mark.slow
 def test_the_others_are_written_where_one_does_not_check_out(write: Write) -> None:
     write({"main.tf": CAPPED, **{f"{name}.yaml": job(name) for name in "abcdefgh"}})
     outcome = fix.fix(["."], Config(nodes={"": 1000}), rules=("job-never-cleaned", "pool-capped-by-default"))

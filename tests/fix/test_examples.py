@@ -32,6 +32,7 @@ TREES = {
 CHOSEN = [name for number, name in enumerate(TREES) if LONG or number % 23 == 0 or name.startswith(MET)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHOSEN)
 def test_every_fix_that_is_offered_works(name: str, write: Write) -> None:
     write(TREES[name])

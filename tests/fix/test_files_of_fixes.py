@@ -65,6 +65,7 @@ spec:
 BOTH = (EXPANDER, UNREADY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rules", "before", "after"),
     [
@@ -175,6 +176,7 @@ dependencies:
 ARGO_CHART = ARGO.replace("chart: cluster-autoscaler", "path: charts/platform")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "place"),
     [

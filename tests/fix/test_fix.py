@@ -118,6 +118,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 """
 
 
+@pytest.mark.slow
 def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     folder = write({"main.tf": AUTOSCALED})
     assert fixed(folder) == ["main.tf"]

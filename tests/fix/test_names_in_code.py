@@ -99,7 +99,7 @@ PREFIXES = {
 }
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @given(tier=st.sampled_from(sorted(TIERS)), prefixes=st.sampled_from(sorted(PREFIXES)), order=st.permutations(range(3)))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_every_spelling_is_called_by_its_own_name(

@@ -79,6 +79,7 @@ def job(more: str, text: str = JOB) -> str:
     return text.replace("  {more}\n", indent(dedent(more).strip("\n") + "\n", "  ") if more else "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after"),
     [

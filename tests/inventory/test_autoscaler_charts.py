@@ -43,6 +43,7 @@ def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., Any]:
     return fields
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "version"),
     [
@@ -87,6 +88,7 @@ def test_values_of_the_chart(read: Callable[..., Any]) -> None:
     assert read(CLUSTER + RELEASE % VALUES, *names) == [40, False, 120, 30, 250]
 
 
+@pytest.mark.slow
 def test_custom_arguments_by_number(read: Callable[..., Any]) -> None:
     lines = '  set {\n    name  = "customArgs[0]"\n    value = "--scale-down-unneeded-time=2m"\n  }'
     assert read(CLUSTER + RELEASE % lines, "unneeded_time") == [120]

@@ -80,6 +80,7 @@ def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[[str], dict[str
     return collect
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 def test_values_of_a_release(style: str, read: Callable[..., dict[str, Any]]) -> None:
     (autoscaler,) = read(RELEASE % STYLES[style])["autoscalers"]
@@ -207,6 +208,7 @@ def test_workloads_in_terraform(style: str, read: Callable[..., dict[str, Any]])
     assert fields["cluster"]["value"] == "eks/aws_eks_cluster.main"
 
 
+@pytest.mark.slow
 def test_findings_and_fixes_stand_in_the_code(write: Callable[[Mapping[str, str]], Path]) -> None:
     values = """
   values = [<<-EOT

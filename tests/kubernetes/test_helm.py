@@ -105,7 +105,7 @@ def test_values_of_a_release(style: str, read: Read) -> None:
     assert place(autoscaler, "unneeded_time") == f"apps/a.yaml:{line}"
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_a_fix_goes_into_the_text_of_values(write: Write) -> None:
     text = STYLES["values"][0].replace("7m", "20m  # long")
     cluster = 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\nresource "aws_eks_node_group" "a" {\n'
@@ -503,7 +503,7 @@ def test_nothing_rendered_is_edited(write: Write) -> None:
     assert (outcome.files, outcome.refused) == ([], [])
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.usefixtures("helm")
 def test_charts_are_rendered_as_they_were(write: Write, git: Callable[..., str]) -> None:
     write(

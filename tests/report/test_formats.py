@@ -282,6 +282,7 @@ def test_several_formats_in_one_run(write: Callable[[Mapping[str, str]], Path]) 
     assert json.loads((folder / "out.json").read_text())["version"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_names_that_are_not_unicode(name: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     folder = write({})

@@ -176,6 +176,7 @@ def test_a_run_that_ended_early_or_failed_in_part_says_so_first(check: Check) ->
 # --- money
 
 
+@pytest.mark.slow
 def test_savings_of_several_findings_are_of_one_run(check: Check) -> None:
     autoscaler = '  auto_scaler_profile {\n    scale_down_unneeded  = "40m"\n    empty_bulk_delete_max = 1\n  }\n'
     pool = """\

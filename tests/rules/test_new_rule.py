@@ -26,6 +26,7 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(cli, list(arguments))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", new_rule.JUDGED)
 def test_a_new_rule_passes_its_test(subject: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     folder = write({})

@@ -153,6 +153,7 @@ def test_folders_without_rules_and_names_that_are_taken(write: Callable[[Mapping
     assert "docker-hub-image" in listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "examples" / "own-rules").rglob("*-*.yaml")), ids=lambda path: path.stem
 )

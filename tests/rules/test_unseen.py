@@ -254,6 +254,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "words"), [("33%", None), ("300", None), ("2", "takes 450 rounds for 900 nodes")])
 def test_upgrades_without_further_machines_have_a_pace(value: str, words: str | None, check: Check) -> None:
     found = told(check({"main.tf": AKS.replace("VALUE", value)}), "slow-upgrades")
@@ -261,6 +262,7 @@ def test_upgrades_without_further_machines_have_a_pace(value: str, words: str | 
     assert all(words in message for message in found if words)
 
 
+@pytest.mark.slow
 def test_spot_pools_of_azure_take_no_pace(check: Check) -> None:
     """They are refused with max_surge and with max_unavailable."""
     spot = AKS.replace("  upgrade_settings", '  priority = "Spot"\n  upgrade_settings').replace(

@@ -160,6 +160,7 @@ def test_a_limit_of_provisioning_silences_what_lies_beyond(check: Callable[..., 
     assert rules_of(check(gke(PROVISIONING.replace("MOST", "800")))) == {"auto-provisioning-limits-low"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flag", ["--max-nodes-total=13", "--cores-total=0:1000"])
 def test_a_cap_of_the_autoscaler_silences_what_lies_beyond(flag: str, check: Callable[..., Result]) -> None:
     silent = {"subnet-too-small", "pool-over-quota", "slow-upgrades"}

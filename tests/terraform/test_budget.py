@@ -31,7 +31,7 @@ def value(text: str) -> Datum:
     return evaluate(file.body.attributes["x"].expression, Scope({}))
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -63,7 +63,7 @@ def test_patterns_take_linear_time(pattern: str) -> None:
     assert isinstance(value(f'length(regexall("{pattern}", "{"a" * 2000}!"))'), Known)
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["try", "can"])
 def test_neither_try_nor_can_catches_it(first: str) -> None:
     assert isinstance(value(f"{first}([for a in range(1000) : [for b in range(1000) : b]])"), Unknown)
@@ -126,7 +126,7 @@ def test_modules_that_call_each_other_twice(check: Callable[..., Result]) -> Non
     assert "copies of blocks" in result.judged.skipped[0].reason
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_each_root_module_has_a_budget_of_its_own(check: Callable[..., Result]) -> None:
     bomb = 'resource "azurerm_kubernetes_cluster" "b" {\n  name = length([for a in range(1000) : range(1000)])\n}\n'
     result = check({"a/main.tf": bomb, "b/main.tf": POOLS % "30"})

@@ -42,7 +42,7 @@ def test_every_skeleton_is_named_and_every_name_is_one() -> None:
     assert named | {row["file"] for row in profiles.unread_modules()["stand_ins"]} == set(FILES)
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES)
 def test_skeleton_is_what_terraform_would_write(path: str, terraform: str) -> None:
     run = subprocess.run(
@@ -93,14 +93,14 @@ def test_no_fix_writes_what_a_version_lacks(write: Callable[[Mapping[str, str]],
     assert (fixes("9.1.0"), fixes("6.8.0")) == ([True], [False])
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
 def test_model_of_a_call(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(CASES / case)
     golden(f"modules/{case}.txt", model.as_text(model.collect(Tree(["."]), Config())))
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
 def test_nothing_is_ever_reported_in_a_skeleton(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(CASES / case)
@@ -228,7 +228,7 @@ def test_a_folder_that_is_not_quite_the_module_is_read(write: Callable[[Mapping[
     assert [cluster["fields"]["name"]["value"] for cluster in data["clusters"]] == ["not the skeleton's"]
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sorted(path.parent.name for path in CASES.glob("*/main.tf")))
 def test_a_downloaded_copy_changes_nothing(case: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     text = (CASES / case / "main.tf").read_text()

@@ -119,7 +119,7 @@ def test_values_are_those_that_terraform_gave(scope: Scope) -> None:
     assert differences(answers, scope) == []
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_terraform_says_the_same(terraform: str, scope: Scope, tmp_path: Path) -> None:
     """Other expressions than those that are stored."""
     expressions = list(Grammar(11).expressions(700))[400:]

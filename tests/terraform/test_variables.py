@@ -97,7 +97,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 """
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_flags_reach_the_rules(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": SIZED})
     output = CliRunner().invoke(cli, ["check", "--var", "size=1500"]).output

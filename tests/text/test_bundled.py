@@ -85,7 +85,7 @@ def test_expressions_of_another_runtime_are_left_alone(tmp_path: Path, monkeypat
     assert not cel.serialized_expressions.__wrapped__(("pool", "limits"))
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_wheel_says_the_same(form: str, folder: Path) -> None:
     def output(compiled: object) -> str:

@@ -37,7 +37,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 """
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_a_run_is_counted(script: Any, write: Callable[[Mapping[str, str]], Path]) -> None:
     outcome = script.run(ROOT, write({"main.tf": CLUSTER % "50"}))
     assert not outcome.crash

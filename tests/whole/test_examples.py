@@ -133,6 +133,7 @@ SAID = {
 """The mechanism of a wall -> the rule whose finding asks a person to move it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "own-rules"])
 def test_after_all_fixes_the_target_is_reached_or_a_person_is_asked(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

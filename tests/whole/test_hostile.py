@@ -75,6 +75,7 @@ def run_all(write: Write, files: Mapping[str, str | bytes], commands: tuple[tupl
         status(*command)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
 def test_numbers_of_any_size(number: str, write: Write) -> None:
     run_all(write, {"main.tf": EKS.replace("600", number), "job.yaml": JOB.replace(": 64", f": {number}")})
@@ -142,6 +143,7 @@ def test_a_number_of_too_many_digits_is_unknown(write: Write) -> None:
     assert '"a"' in CliRunner().invoke(cli, ["eval", '"a"']).output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
 @pytest.mark.parametrize("name", ["nodes", "price", "limits", "simulation"])
 def test_numbers_in_settings(number: str, name: str, write: Write) -> None:
@@ -179,6 +181,7 @@ def test_flags(arguments: tuple[str, ...], write: Write) -> None:
         assert status(command, *arguments) in ((0, 1) if arguments[0] == "--exclude" else (2,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["1e400", "-1e400", "nan", "²", HUGE, "9" * 40, "1e999Gi"])
 def test_sizes_and_durations_of_runs(size: str, write: Write) -> None:
     write({"main.tf": EKS, "job.yaml": JOB})
@@ -239,6 +242,7 @@ def test_files_as_other_programs_write_them(change: Callable[[bytes], bytes], wr
     assert status("check") in (0, 1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 def test_files_that_are_none(write: Write) -> None:
     folder = write(

@@ -39,6 +39,7 @@ def drawn(number: int) -> Sample:
     return mutations.mutated(random.choice(SMALL), random)
 
 
+@pytest.mark.slow
 @FIXED
 @given(st.integers(0, 2**32), st.sampled_from(targets.COMMANDS))
 def test_no_command_ends_with_3(number: int, command: tuple[str, ...]) -> None:
@@ -47,6 +48,7 @@ def test_no_command_ends_with_3(number: int, command: tuple[str, ...]) -> None:
         assert targets.failure(command) == ""
 
 
+@pytest.mark.slow
 @FIXED
 @given(st.integers(0, 2**32))
 def test_bytes_outside_a_fix_stay(number: int) -> None:
@@ -55,6 +57,7 @@ def test_bytes_outside_a_fix_stay(number: int) -> None:
         assert targets.broken_promise(outcome) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(20 if LONG else 2))
 def test_same_output_twice(number: int) -> None:
     """Whatever the order of sets is."""

@@ -94,6 +94,7 @@ def test_any_tree(tmp_path_factory: pytest.TempPathFactory, names: set[str], job
         assert printed(linter.run(Tree(["."]), Config(), jobs=jobs)) == printed(linter.run(Tree(["."]), Config()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["selfmanaged-training", "own-rules"])
 def test_examples(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / name)
@@ -102,6 +103,7 @@ def test_examples(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert one.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["aks-training", "gke-training", "selfmanaged-training"])
 def test_all_that_is_found_can_be_sent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot is decided twice."""
@@ -210,6 +212,7 @@ class _Undoable:
         return int, ("x",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [lost, failing, unsendable, from_a_file_of_its_own, undoable])
 def test_what_a_worker_loses_is_done_again(work: Callable[[int], object]) -> None:
     assert shared_after(work) == list(range(9))
@@ -234,17 +237,20 @@ def shared_after(work: Callable[[int], object]) -> list[object]:
         os.close(writer)
 
 
+@pytest.mark.slow
 def test_workers_do_some_of_it() -> None:
     found = shared_after(lambda _: os.getpid())
     assert set(found) - {PARENT}
 
 
+@pytest.mark.slow
 def test_files_are_the_same_objects() -> None:
     source = Source("a", b"abc")
     found = shared_after(lambda _: source.span(0, 1))
     assert all(isinstance(one, Span) and one.source is source for one in found)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_met_again() -> None:
     def work(number: int) -> int:
         raise ValueError(number)
@@ -285,6 +291,7 @@ def test_workers_end_with_what_interrupts() -> None:
         os.waitpid(-1, os.WNOHANG)
 
 
+@pytest.mark.slow
 def test_what_workers_ask_is_recorded(tmp_path: Path) -> None:
     """Stored results depend on it."""
     recording = system.record()

@@ -225,7 +225,7 @@ def test_samples_that_are_far_apart_say_less() -> None:
     assert "but times are only exact to 60 s" in printed
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_events_that_follow_each_other_are_one_recording() -> None:
     """kubectl get events --watch prints documents, with --output-watch-events each in another."""
     items = json.loads(as_events(course()))["items"]
@@ -270,7 +270,7 @@ def test_growth_that_many_pods_tell_of_counts_once() -> None:
     assert recorded(listed(*items))["boot"] == pytest.approx(50)
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_each_delay_is_that_of_the_first_file_that_tells_it(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"events.json": as_events(course()), "metrics.json": as_answer(course(), step=15), "snapshot.txt": HISTOGRAM})
     code, out, _ = record("events.json", "--record", "metrics.json", "--record", "snapshot.txt")

@@ -122,6 +122,7 @@ DOCS = "website/content/en/preview/reference/instance-types.md"
 CNI, SOURCE = "amazon-vpc-cni-k8s", "pkg/vpc/vpc_ip_resource_limit.go"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("addresses", "changed"), [(10, False), (20, True)])
 def test_interfaces_are_read_from_the_cni(addresses: int, changed: bool, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "profiles", tmp_path / "profiles")

@@ -406,6 +406,7 @@ def test_kinds_that_are_read(
     assert bool(reading.problems) == (kinds is None)
 
 
+@pytest.mark.slow
 def test_an_object_of_more_values_than_anybody_has_written(write: Callable[[Mapping[str, str]], Path]) -> None:
     row = f"[{', '.join(['x'] * 1_000)}]"
     large = f"apiVersion: v1\nkind: A\na8:\n{f'- {row}{chr(10)}' * 101}"

@@ -431,6 +431,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

@@ -172,7 +172,7 @@ def test_pools_with_infiniband_are_not_to_be_balanced(machine: str, told: bool, 
     assert ("similar-pools-not-balanced" in rules) is told
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize("autoscaled", [True, False])
 def test_bursts_of_aks_are_told_where_no_autoscaler_makes_steps(
     autoscaled: bool, write: Callable[[Mapping[str, str]], Path]

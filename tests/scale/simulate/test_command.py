@@ -266,6 +266,7 @@ def test_idle_and_starting_nodes_have_a_cost(write: Callable[[Mapping[str, str]]
     )
 
 
+@pytest.mark.slow
 def test_what_if_names_fixes_that_fix_takes(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": CLUSTER.replace('"5m"', '"30m"'), "job.yaml": JOB.replace("128", "400")})
     code, out, _ = run(".", "--what-if")

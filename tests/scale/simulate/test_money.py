@@ -109,6 +109,7 @@ def built(write: Callable[[Mapping[str, str]], Path], text: str, price: int | No
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES)
 def test_every_command_says_the_same_of_a_rule(tree: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     write(TREES[tree])
@@ -236,6 +237,7 @@ def test_fixes_below_100_nodes_are_shown(write: Callable[[Mapping[str, str]], Pa
     assert "balanced-autoscaling-profile" not in ran("check", ".", "--info")
 
 
+@pytest.mark.slow
 def test_what_a_person_has_to_change_is_shown_too(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": EKS % "1.33" + GROUP % ("a", "a", "m5.large", 450)})
     out = ran("simulate", ".", "--what-if")

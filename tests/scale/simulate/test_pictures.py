@@ -153,6 +153,7 @@ def test_a_picture_is_of_one_cluster(write: Write) -> None:
 # --- a page
 
 
+@pytest.mark.slow
 def test_a_page_says_what_the_text_says(write: Write) -> None:
     write(FILES)
     words, text = page(".", "--what-if"), run(".", "--what-if")[1]

@@ -324,6 +324,7 @@ def test_summary_needs_no_timeline(one: Case) -> None:
     assert summarize(one) == simulate(one).summary
 
 
+@pytest.mark.slow
 def test_run_leaves_no_rings_of_objects() -> None:
     """kcheck runs without a garbage collector."""
     gc.collect()

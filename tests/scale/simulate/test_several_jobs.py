@@ -36,7 +36,7 @@ def test_all_jobs_end_and_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
     )
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @given(one=cases, spot=st.sampled_from([0.5, 3.0]))
 @settings(max_examples=30, deadline=None)
 def test_interrupted_work_is_done_again(one: Case, spot: float) -> None:

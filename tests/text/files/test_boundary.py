@@ -274,6 +274,7 @@ def test_the_command_line_can_lead_out(repository: Path) -> None:
     assert SECRET in run("show", ".", "--config", "../outside/kcheck.yaml").output
 
 
+@pytest.mark.slow
 def test_files_that_are_written_cannot_be_elsewhere(repository: Path) -> None:
     linked = {"main.tf": CLUSTER}
     add(repository, linked, {".pre-commit-config.yaml": "../outside/values.yaml", ".github": "../outside"})

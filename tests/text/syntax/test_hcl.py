@@ -234,7 +234,7 @@ def test_append(before: str, after: str) -> None:
     assert apply(node.span.source.data, append(node, insertion)).decode() == f"a = {after}\n"
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "wanted", "after"), INSERTIONS)
 def test_inserted_is_formatted(
     before: str,

@@ -306,6 +306,7 @@ def test_additions_to_yaml_in_a_text_of_yaml(
     assert read(new["data"]["a.yaml"]) == wanted
 
 
+@pytest.mark.slow
 @slowly
 @given(st.data(), documents(), st.booleans())
 def test_additions_to_yaml_in_a_heredoc(data: st.DataObject, document: tuple[str, Any], deep: bool) -> None:

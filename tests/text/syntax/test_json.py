@@ -30,6 +30,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES, st.sampled_from([None, 2, "\t"]), st.booleans())
 def test_reads_what_the_library_writes(value: Any, indent: Any, escaped: bool) -> None:
     data = library.dumps(value, indent=indent, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
