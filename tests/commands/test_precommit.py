@@ -166,6 +166,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
 @pytest.mark.parametrize("arguments", [None, ["--fail-on", "error", "."], ["infra", "--no-cache"]], ids=str)
 def test_no_name_of_a_committed_file_is_an_option(
@@ -203,6 +204,7 @@ def hostile_names(top: Path, folder: Path, names: Iterable[str]) -> Path:
     return outside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_each_name_as_the_first_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)

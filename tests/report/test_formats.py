@@ -78,6 +78,7 @@ def sarif(report: Report) -> dict[str, Any]:
     return run
 
 
+@pytest.mark.slow
 def test_sarif_validates(report: Report) -> None:
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
     log = json.loads(render("sarif", report))
@@ -131,6 +132,7 @@ def test_sarif_fixes_are_the_edits(report: Report) -> None:
     assert seen == set(fixable)
 
 
+@pytest.mark.slow
 def test_junit_validates(report: Report) -> None:
     schema = xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
     text = render("junit", report)

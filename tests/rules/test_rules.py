@@ -30,7 +30,7 @@ pytestmark = pytest.mark.medium
 
 RULES = rules.load()
 EXAMPLES = [
-    pytest.param(rule, example, id=f"{rule.name}-{i}")
+    pytest.param(rule, example, id=f"{rule.name}-{i}", marks=pytest.mark.slow if i else ())
     for rule in RULES
     for i, example in enumerate(rule.documentation.examples)
 ]
@@ -71,6 +71,7 @@ def formatted(text: str, terraform: str) -> bool:
     return run.stdout == text.encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "example"), FIXED)
 def test_what_was_formatted_stays_so(rule: Rule, example: Example, terraform: str) -> None:
     for name, text in (example.fixed or {}).items():

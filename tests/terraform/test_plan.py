@@ -141,6 +141,7 @@ def check(path: str) -> linter.Result:
     return linter.run(Tree([path]), Config())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("indent", [None, 2])
 def test_a_plan_gives_the_model_of_its_code(indent: int | None, write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"code/main.tf": CODE, "code/eks/main.tf": MODULE, "plan.json": json.dumps(plan(), indent=indent)})

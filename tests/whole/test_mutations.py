@@ -94,6 +94,7 @@ def test_mutations_are_repeatable_and_differ() -> None:
     assert len({repr(sample) for sample in found}) == 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", targets.targets())
 def test_every_target_takes_what_it_begins_with(name: str) -> None:
     target = targets.targets()[name]

@@ -15,14 +15,14 @@ def collected(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_markers_that_do_not_exist_are_refused() -> None:
     run = collected("-m", "core and not slwo", "tests/text/test_bundled.py")
     assert run.returncode == pytest.ExitCode.USAGE_ERROR
     assert 'ERROR: -m "core and not slwo": there is no marker slwo' in run.stderr
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_some_files_need_not_have_every_marker() -> None:
     run = collected("-m", "(core and not slow) or smoke", "tests/text/test_bundled.py")
     assert run.returncode == 0

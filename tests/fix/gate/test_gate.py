@@ -533,6 +533,7 @@ def test_files_that_are_no_baseline(text: str, message: str, write: Write) -> No
     assert message in result.stderr
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
