@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 OWN = (
     "ack-training", "aks-training", "eks-training", "gke-training", "selfmanaged-training", "usage", "published/eks",
-    "published/gke", "published/aks-limits", "published/docker-hub", "generated/aks", "generated/eks", "generated/gke",
-    "generated/kubespray",
+    "published/gke", "published/aks-limits", "published/docker-hub", "generated/eks",
 )  # fmt: skip
 TEXTS = (".tf", ".tfvars", ".yaml", ".yml", ".json", ".gz", ".tpl", ".tftpl", ".hcl", ".conf", ".md", ".lock")
 MOST = 1_000_000
