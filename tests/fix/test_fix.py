@@ -293,6 +293,7 @@ variable "x" {
     assert outcome.refused == []
 
 
+@pytest.mark.slow
 def test_a_broken_line_where_a_fix_would_be_written(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     write(
         {

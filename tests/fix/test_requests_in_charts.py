@@ -126,6 +126,7 @@ PLACES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("helm")
 @pytest.mark.parametrize(("container", "values"), PLACES.values(), ids=PLACES.keys())
 def test_values_of_a_chart(container: str, values: str, write: Write) -> None:
@@ -191,6 +192,7 @@ def test_helm_is_asked_again_for_fixes_only(write: Write, monkeypatch: pytest.Mo
     assert asked
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("helm")
 def test_a_chart_that_refuses_what_it_lacks(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as one with a schema: then only what is written is marked."""

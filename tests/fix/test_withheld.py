@@ -305,6 +305,7 @@ def gke(more: str = "", others: str = "", plane: str = "", auto: str = "false") 
     return {"main.tf": code}
 
 
+@pytest.mark.slow
 def test_a_range_of_pods_grows_where_there_is_room(check: Check) -> None:
     (change,) = only("pod-range-too-small", check, gke()).fix.changes  # type: ignore[union-attr]
     assert change.value == "10.16.0.0/14"
@@ -567,6 +568,7 @@ def upgraded(found: Finding) -> dict[str, object]:
     return {change.name: change.value for change in found.fix.changes} if found.fix else {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("machine", "kind", "more", "written"),
     [
@@ -1207,6 +1209,7 @@ def test_reserved_machines_of_google_may_wait_for_jobs(check: Check, code: str, 
     assert wastes(check, {"main.tf": code.replace("TYPE", kind)}) != paid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [AKS_POOL, AKS_MODULE])
 @pytest.mark.parametrize("more", [OF_GROUP, ""])
 def test_reserved_machines_of_azure_may_wait_for_jobs(check: Check, code: str, more: str) -> None:

@@ -140,6 +140,7 @@ def test_a_workload_that_signs_in_does_not_hide_others(check: Check) -> None:
     assert finding.message.startswith("Job small needs 200 anonymous Docker Hub pulls")
 
 
+@pytest.mark.slow
 def test_nodes_of_gke_ask_a_public_cache_first(check: Check) -> None:
     (finding,) = hub(check({"main.tf": GKE.format(config=""), "job.yaml": job("ubuntu:24.04")}))
     assert finding.severity.word == "info"  # Docker's own images are there for sure

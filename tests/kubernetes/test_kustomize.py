@@ -133,6 +133,7 @@ def test_two_overlays_of_one_base(write: Callable[[Mapping[str, str]], Path]) ->
     assert not any("base" in name for name in found)
 
 
+@pytest.mark.slow
 def test_one_cause_in_a_base_is_one_finding(check: Callable[..., Result]) -> None:
     files = {**OVERLAYS, "base/deployment.yaml": GPU.format(image="nginx:1.27"), "main.tf": AKS % "train"}
     result = check(files, Config(nodes={"": 1000}))
@@ -491,6 +492,7 @@ def kubectl() -> str:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_renders_as_kubectl_does(case: str, write: Callable[[Mapping[str, str]], Path], kubectl: str) -> None:
     write({"web.yaml": WEB, **CASES[case]})

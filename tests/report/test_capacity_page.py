@@ -31,6 +31,7 @@ def printed(form: str, *arguments: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_page_says_what_the_other_formats_say(example: str) -> None:
     with chdir(ROOT / "examples" / example):

@@ -70,6 +70,7 @@ def printed(*arguments: str, status: tuple[int, ...] = (0, 1)) -> str:
 # --- what it says
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_page_says_what_the_report_says(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / example)

@@ -160,6 +160,7 @@ examples:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "status", "expected"),
     [

@@ -118,6 +118,7 @@ def test_shared_memory_is_for_what_has_nccl(image: str, told: bool, check: Check
     assert ("missing-shared-memory" in rules_of(check({"job.yaml": job(image)}))) == told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "told"),
     [

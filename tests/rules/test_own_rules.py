@@ -272,6 +272,7 @@ def test_the_documented_file_is_a_rule(write: Callable[[Mapping[str, str]], Path
     assert [rule.summary for rule in rules.read("policies")] == ["What is wrong, in one line"]
 
 
+@pytest.mark.slow
 def test_documented_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / "own-rules")
     done = run("rules", "--test", "policies")

@@ -150,6 +150,7 @@ def capacity(files: Mapping[str, str], write: Callable[[Mapping[str, str]], Path
     return found
 
 
+@pytest.mark.slow
 def test_without_a_cap_all_of_it_is_too_small(check: Callable[..., Result]) -> None:
     assert "pod-range-too-small" in rules_of(check(gke("")))
     assert "pod-range-too-small" in rules_of(check(gke(PROVISIONING.replace("MOST", "20000"))))

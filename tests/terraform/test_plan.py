@@ -339,6 +339,7 @@ def test_what_is_no_plan(text: str, message: str, write: Callable[[Mapping[str, 
 WRONG: list[Any] = [[], ["x"], [None], "x", 1, True, {"references": "x"}, {"references": ["var.x", "module.a", 1]}]
 
 
+@pytest.mark.slow
 @given(found=st.sampled_from(["eks", "gke"]).map(lambda cloud: plan() if cloud == "eks" else gke()), data=st.data())
 def test_a_plan_of_another_shape_is_read_or_refused(found: dict[str, Any], data: st.DataObject) -> None:
     places: list[tuple[Any, Any]] = []

@@ -36,6 +36,7 @@ def test_who_was_ended_by_the_timer_may_report() -> None:
     deadline.check()
 
 
+@pytest.mark.slow
 def test_who_was_ended_between_two_units_hears_no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     deadline.start(0.3)
     with monkeypatch.context() as later:

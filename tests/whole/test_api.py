@@ -134,6 +134,7 @@ def test_every_value_has_its_origin(aks: Path) -> None:
     assert cluster.name.origin.spans[0].location == "main.tf:2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("nodes", "fires"), [(None, True), (10, False), ({"train": 10}, False)])
 def test_targets_win_over_the_settings(aks: Path, nodes: int | dict[str, int] | None, fires: bool) -> None:
     found = kcheck.load(nodes=nodes).check().findings

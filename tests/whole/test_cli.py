@@ -156,6 +156,7 @@ def test_smaller_target_silences_what_lies_above() -> None:
     assert "free-control-plane" not in {f["rule"] for f in report(".", "--nodes", "5")["findings"]}
 
 
+@pytest.mark.slow
 def test_price_turns_hours_into_money(write: Callable[[Mapping[str, str]], Path]) -> None:
     text = CLUSTER.replace(
         "node_count     = 20", "auto_scaling_enabled = true\n    min_count = 0\n    max_count = 1000"

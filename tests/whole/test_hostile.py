@@ -224,6 +224,7 @@ def test_settings_that_are_no_paths(path: str, setting: str, write: Write) -> No
     assert status("check") in (0, 1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

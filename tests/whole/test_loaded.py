@@ -85,6 +85,7 @@ def test_help_loads_no_command(tmp_path: Path) -> None:
     assert not modules & HEAVY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [*COMMANDS, "export admission", "rules new", "usage record"])
 def test_help_of_a_command_loads_its_options_only(tmp_path: Path, command: str) -> None:
     modules = loaded(*command.split(), "--help", cwd=tmp_path)

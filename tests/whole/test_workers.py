@@ -259,6 +259,7 @@ def test_what_is_wrong_is_met_again() -> None:
         shared_after(work)
 
 
+@pytest.mark.slow
 def test_no_process_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     def fork() -> int:
         raise BlockingIOError
@@ -277,6 +278,7 @@ def test_results_that_break_off_are_none() -> None:
         os.close(reader)
 
 
+@pytest.mark.slow
 def test_workers_end_with_what_interrupts() -> None:
     """Ctrl-C ends the run at once, whatever its workers do."""
 

@@ -188,7 +188,7 @@ def test_cost_of_pools_together(
     assert [(rate.nodes, (rate.machine or "").removeprefix("Standard_"), rate.money) for rate in found.rates] == rates
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_waste_of_an_autoscaler_counts_what_grows(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": AKS + POOL % (1, 1, 600, "Standard_ND96isr_H100_v5")})
     (finding,) = [f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "idle-nodes-kept-long"]

@@ -149,6 +149,7 @@ SIZE = """	"Standard_{name}": {{
 """
 
 
+@pytest.mark.slow
 def test_sizes_are_read_from_the_autoscaler(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
     sizes = [

@@ -454,6 +454,7 @@ def test_what_other_files_say_of_it_brings_nothing_back(change: dict[str, str | 
     assert "job.yaml" not in gone()
 
 
+@pytest.mark.slow
 def test_another_pool_in_a_subnet_that_is_too_small_brings_nothing_back(write: Write) -> None:
     subnet = 'resource "azurerm_subnet" "nodes" {\n  name = "n"\n  address_prefixes = ["10.0.0.0/26"]\n}\n'
     own = GPU_POOL.replace("  name ", "  vnet_subnet_id = azurerm_subnet.nodes.id\n  name ", 1)

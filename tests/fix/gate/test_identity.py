@@ -85,6 +85,7 @@ def test_fingerprints_do_not_depend_on_words(tree: Path, monkeypatch: pytest.Mon
     assert [one["fingerprint"] for one in after] == [one["fingerprint"] for one in before]
 
 
+@pytest.mark.slow
 def test_the_baseline_still_says_what_was_found(tree: Path) -> None:
     CliRunner().invoke(cli, ["baseline"])
     entries = json.loads((tree / "kcheck-baseline.json").read_text())["findings"]

@@ -86,7 +86,7 @@ def test_boot_disks(lines: str, disk: str, size: int, read: Callable[..., dict[s
     assert (pool["fields"]["disk_type"]["value"], pool["fields"]["disk_size"]["value"]) == (disk, size)
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("location", "zones", "lines", "maximum", "in_zone"),
     [

@@ -361,6 +361,7 @@ spec:
     assert all(result.undecided.values()), result.undecided
 
 
+@pytest.mark.slow
 def test_lists_that_double_have_a_bound(read: Callable[[str], Result]) -> None:
     rows = ['variable "c" {}', 'variable "more" {}', "locals {", "  b0 = [1]"]
     for at in range(1, 40):

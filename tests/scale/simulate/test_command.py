@@ -202,6 +202,7 @@ def test_text_fits_a_terminal(write: Callable[[Mapping[str, str]], Path]) -> Non
     assert "times the work itself" in out
 
 
+@pytest.mark.slow
 def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": CLUSTER.replace("10.128.0.0/9", "10.128.0.0/20"), "job.yaml": JOB})
     stopped = json.loads(run(".", "--format", "json")[1])

@@ -179,6 +179,7 @@ JITTER = 60
 """Seconds by which the phase of the loops moves a run."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minor", [20, 36])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", [*BETTER, *WORSE])

@@ -280,7 +280,7 @@ def test_a_file_of_errors_is_not_read_to_its_end() -> None:
     assert file.problems[-1].message == "the rest of this file is not read"
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_long_lines_are_not_read() -> None:
     assert not parse(Source("a.tf", b'a = "' + b"x" * 499_000 + b'"\n')).problems
     (problem,) = parse(Source("a.tf", b'b = 1\na = "' + b"x" * 500_000 + b'"\n')).problems

@@ -275,6 +275,7 @@ def added(change: Change, place: Span) -> str:
     return new
 
 
+@pytest.mark.slow
 @slowly
 @given(st.data(), documents(), st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_any_addition_says_what_was_meant(
@@ -289,6 +290,7 @@ def test_any_addition_says_what_was_meant(
     assert read(added(change, place)) == wanted
 
 
+@pytest.mark.slow
 @slowly
 @given(st.data(), documents(), st.sampled_from([2, 4]), st.sampled_from(["|", "|-", "|+ # x"]))
 def test_additions_to_yaml_in_a_text_of_yaml(
