@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
 THRESHOLDS = ("error", "warning", "info", "undecided", "never")
-"""What a gate can fail on."""
+"""Values of --fail-on."""
 
 
 class Failure(click.ClickException):

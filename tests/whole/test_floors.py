@@ -105,11 +105,11 @@ def test_the_house_is_small_enough_to_be_a_table_of_contents() -> None:
 
 
 def test_addons_are_known_to_commands_alone() -> None:
-    assert {
-        module: found
+    found = offenders(
+        (module, [name for name in imports(module) if package(name) == "addons" and not same_addon(module, name)])
         for module in modules(RANKS.keys() - {"commands"})
-        if (found := [name for name in imports(module) if package(name) == "addons" and not same_addon(module, name)])
-    } == {}
+    )
+    assert found == {}
 
 
 def same_addon(module: str, other: str) -> bool:

@@ -1,1 +1,1 @@
-"""What a cluster did: recordings of Prometheus in, bills and pages out."""
+"""Recordings of Prometheus in; bills and pages of what a cluster did out."""

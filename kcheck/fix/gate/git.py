@@ -1,4 +1,4 @@
-"""What has changed since a commit. Git is asked for objects, nothing else runs, and nothing is written."""
+"""Changes since a commit. Git is asked for objects, nothing else runs, and nothing is written."""
 
 from __future__ import annotations
 

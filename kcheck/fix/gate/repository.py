@@ -30,7 +30,7 @@ _PARTS = (
     "HEAD", "commondir", "config", "config.worktree", "index", "info", "logs", "objects", "objects/info",
     "objects/pack", "packed-refs", "refs", "refs/heads", "refs/remotes", "reftable", "shallow",
 )  # fmt: skip
-"""What git reads in a git folder."""
+"""Parts of a git folder that git reads."""
 _ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1", "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0",

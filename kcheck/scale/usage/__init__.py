@@ -1,1 +1,1 @@
-"""What pods and nodes were measured to use, joined to the code."""
+"""Measured use of pods and nodes, joined to the code."""
