@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from kcheck.engine import combined_conditions
+from kcheck.engine import combined_conditions, several_clusters
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.subjects import things
@@ -96,7 +96,6 @@ class Checks:
                 decided += 1
                 if not verdict:
                     continue
-                from kcheck.engine import several_clusters
 
                 finding = several_clusters.finding(rule, thing, self._world, clusters)
                 if finding is not None:
@@ -118,8 +117,6 @@ class Checks:
         condition = self._conditions[rule.name]
         verdict = evaluator.verdict(rule, condition)
         if isinstance(verdict, Undecided):
-            from kcheck.engine import several_clusters
-
             return several_clusters.decide(rule, condition, verdict, thing, self._world)
         return verdict, ()
 

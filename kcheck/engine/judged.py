@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kcheck.inventory.reader import Reading
     from kcheck.model import Cluster
-    from kcheck.scale.facts.usage import Coverage
+    from kcheck.scale.usage.requests import Coverage
     from kcheck.scale.world import World
     from kcheck.text.findings import Skipped, Undecided
     from kcheck.text.text import Span
@@ -83,9 +83,9 @@ def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Ju
     result.pools = sum(not isinstance(world.sizes.of_pool(pool), Unknown) for pool in inventory.pools)
     result.workloads = len(inventory.workloads)
     if world.config.usage.recording:
-        from kcheck.scale.facts import usage
+        from kcheck.scale.usage import requests
 
-        result.usage = usage.coverage(world)
+        result.usage = requests.coverage(world)
     return result
 
 

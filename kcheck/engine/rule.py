@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from msgspec import Struct
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcheck.config.numbers.profiles import ProfileValue
-    from kcheck.engine import rule_files
 
 
 class RuleError(ConfigError):
@@ -26,6 +25,86 @@ class RuleError(ConfigError):
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+
+# --- as it is written
+
+
+class GradeTable(TypedDict, total=False):
+    """How bad a finding is by size."""
+
+    of: str
+    wall: str
+    recommended: str
+    silent: str
+
+
+class ChangeTable(TypedDict, total=False):
+    """One change of a fix: a place to `set`, or a list to `append` to."""
+
+    set: str
+    append: str
+    to: str | int | bool
+
+
+SentenceTable = TypedDict("SentenceTable", {"if": str, "each": str, "say": str}, total=False)
+"""A text of a finding with a condition, or one for each record of a list."""
+
+
+class ObstacleTable(TypedDict):
+    """Where a fix may not be made."""
+
+    where: str
+    help: str
+
+
+class FixTable(ChangeTable, total=False):
+    """A fix: one change, or several."""
+
+    safety: str
+    unsafe: str
+    changes: list[ChangeTable]
+    withheld: list[ObstacleTable]
+
+
+class RuleTable(TypedDict, total=False):
+    """The first document of a rule file, as `rule.schema.json` describes it."""
+
+    summary: str
+    severity: str
+    grade: GradeTable
+    waste: bool
+    tag: str
+    subject: str
+    when: str
+    problem: str | bool
+    at_most: dict[str, str]
+    at: str
+    related: list[str]
+    message: str
+    details: list[str | SentenceTable]
+    help: str | list[str | SentenceTable]
+    unless: list[str]
+    fix: FixTable
+    sources: list[str]
+
+
+Files: TypeAlias = str | dict[str, str]
+"""One file, or several by name."""
+
+
+class ExampleTable(TypedDict, total=False):
+    """An example of the second document."""
+
+    bad: Files
+    good: Files
+    fixed: Files
+    file: str
+    nodes: int
+    price: str | float
+
+
+# --- as it is judged
 
 
 class Grade(Struct, frozen=True):
@@ -160,8 +239,8 @@ def _documentation(path: str) -> Documentation:
     )
 
 
-def _example(number: int, data: rule_files.ExampleTable) -> Example:
-    def files(value: rule_files.Files) -> dict[str, str]:
+def _example(number: int, data: ExampleTable) -> Example:
+    def files(value: Files) -> dict[str, str]:
         return value if isinstance(value, dict) else {data.get("file", "main.tf"): value}
 
     fixed = data.get("fixed")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeAlias, TypedDict
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.engine.rule import RuleError
+from kcheck.engine.rule import FixTable, RuleError, RuleTable
 from kcheck.text.files import system
 from kcheck.text.files.tree import display_path
 from kcheck.text.regex import regex
@@ -24,80 +24,6 @@ SUFFIXES = (".yaml", ".yml")
 NAME = regex(r"[a-z0-9]+(-[a-z0-9]+)*")
 _ESCAPES = {"x": 4, "u": 6, "U": 10}
 """How long the escapes of a double-quoted text are that have a number."""
-
-
-class GradeTable(TypedDict, total=False):
-    """How bad a finding is by size."""
-
-    of: str
-    wall: str
-    recommended: str
-    silent: str
-
-
-class ChangeTable(TypedDict, total=False):
-    """One change of a fix: a place to `set`, or a list to `append` to."""
-
-    set: str
-    append: str
-    to: str | int | bool
-
-
-SentenceTable = TypedDict("SentenceTable", {"if": str, "each": str, "say": str}, total=False)
-"""A text of a finding with a condition, or one for each record of a list."""
-
-
-class ObstacleTable(TypedDict):
-    """Where a fix may not be made."""
-
-    where: str
-    help: str
-
-
-class FixTable(ChangeTable, total=False):
-    """A fix: one change, or several."""
-
-    safety: str
-    unsafe: str
-    changes: list[ChangeTable]
-    withheld: list[ObstacleTable]
-
-
-class RuleTable(TypedDict, total=False):
-    """The first document of a rule file, as `rule.schema.json` describes it."""
-
-    summary: str
-    severity: str
-    grade: GradeTable
-    waste: bool
-    tag: str
-    subject: str
-    when: str
-    problem: str | bool
-    at_most: dict[str, str]
-    at: str
-    related: list[str]
-    message: str
-    details: list[str | SentenceTable]
-    help: str | list[str | SentenceTable]
-    unless: list[str]
-    fix: FixTable
-    sources: list[str]
-
-
-Files: TypeAlias = str | dict[str, str]
-"""One file, or several by name."""
-
-
-class ExampleTable(TypedDict, total=False):
-    """An example of the second document."""
-
-    bad: Files
-    good: Files
-    fixed: Files
-    file: str
-    nodes: int
-    price: str | float
 
 
 class File(Struct, frozen=True):

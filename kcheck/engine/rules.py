@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.config import Config
-    from kcheck.engine import rule_files  # what reads rules of the user's own is imported where there are some
+    from kcheck.engine.rule import ChangeTable, FixTable, RuleTable, SentenceTable
 
-RuleEntry: TypeAlias = "tuple[str, str, rule_files.RuleTable]"
+RuleEntry: TypeAlias = "tuple[str, str, RuleTable]"
 """The group of a rule, its path below the folder of rules, and what is written."""
 
 
@@ -39,7 +39,7 @@ def load() -> tuple[Rule, ...]:
 
 def entries() -> list[RuleEntry]:
     """Kcheck's own rules as they are written; the second document is for people and tests only."""
-    from kcheck.engine import rule_files
+    from kcheck.engine import rule_files  # what reads rules of the user's own is imported where there are some
 
     found = rule_files.find(RULES)
     return [(group, os.path.relpath(path, RULES), bundled.load(path)) for group, path in found]
@@ -190,10 +190,10 @@ def raw_kinds(rules: Iterable[Rule]) -> Raw:
     return Raw(kinds, types)
 
 
-def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
+def _rule(group: str, path: str, data: RuleTable) -> Rule:
     try:
         grade = data.get("grade")
-        fix: rule_files.FixTable = data.get("fix") or {}
+        fix: FixTable = data.get("fix") or {}
         changes = fix.get("changes") or ([fix] if fix else [])
         texts = data.get("help", ())
         return Rule(
@@ -227,12 +227,12 @@ def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
         raise RuleError(f"{path}: {error!r} is missing or of the wrong kind") from error
 
 
-def _setting(change: rule_files.ChangeTable) -> Setting:
+def _setting(change: ChangeTable) -> Setting:
     append = "append" in change
     return Setting(change["append"] if append else change["set"], as_text(change["to"]), append)
 
 
-def _sentence(data: str | rule_files.SentenceTable) -> Sentence:
+def _sentence(data: str | SentenceTable) -> Sentence:
     if isinstance(data, str):
         return Sentence(data.strip())
     return Sentence(data["say"].strip(), data.get("if", ""), data.get("each", ""))

@@ -11,8 +11,8 @@ from kcheck.engine import linter, rules
 from kcheck.engine.rule_words import looked_at
 from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.fix import fix
-from kcheck.scale.facts.basics import cluster_of
-from kcheck.scale.facts.savings import Saving as ChangeSaving
+from kcheck.scale.basics import cluster_of
+from kcheck.scale.savings import Saving as ChangeSaving
 from kcheck.scale.simulate import comparison, results, scenario
 from kcheck.text.files.tree import Tree
 from kcheck.text.values import Known, known

@@ -15,7 +15,7 @@ from kcheck.generate.manifests import PROVISIONING, dns_replicas
 from kcheck.generate.pools import in_scale_set, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.inventory.clouds.aks import machines as sizes
-from kcheck.scale import unready
+from kcheck.scale import deletion
 from kcheck.scale.deletion import sufficient_batch
 from kcheck.text import units
 
@@ -97,7 +97,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
     nodes = sum(group.nodes for group in found) + system_nodes(intent)
     ports = nodes * int(usual["nat.ports"])
-    deleted, share = batch(nodes), unready.percentage(len(intent.zones))
+    deleted, share = batch(nodes), deletion.percentage(len(intent.zones))
     short, private = letters_of(intent.name), not intent.api_ranges
     return {
         "groups": found,
@@ -125,7 +125,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "nodes_at_most": nodes,
         "deletion": deleted,
         "pause_percentage": share,
-        "pause_nodes": unready.tolerated(nodes, deleted, share),
+        "pause_nodes": deletion.tolerated(nodes, deleted, share),
         "cap_is_low": _is_low(intent),
         "scratch": scratch(intent, found),
         "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],

@@ -11,7 +11,7 @@ from kcheck.config.config import ConfigError
 from kcheck.config.numbers import flags
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, monitoring, recommended
-from kcheck.scale import unready
+from kcheck.scale import deletion
 from kcheck.scale.deletion import batch_for
 from kcheck.text import units
 
@@ -252,8 +252,8 @@ def _deletion(target: int, burst: int) -> dict[str, int]:
 
 def _unready(target: int, batch: int, zones: int) -> dict[str, int]:
     """How many nodes may be not ready before the autoscaler pauses."""
-    share = unready.percentage(zones)
-    return {"unready_percentage": share, "unready_nodes": unready.tolerated(target, batch, share)}
+    share = deletion.percentage(zones)
+    return {"unready_percentage": share, "unready_nodes": deletion.tolerated(target, batch, share)}
 
 
 # --- queues

@@ -83,9 +83,9 @@ def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
         for pool in lasting
     }
     for one in quotas.at_target(cluster, world):
-        quota, amount = one.need.quota, one.amount + quotas.amount(one.need, surges)
+        quota, amount = one.need.quota, one.amount + one.need.amount(surges)
         key = f"{cluster.cloud}.quota.{quota.key}"
-        found[quota.code] = QuotaRequest(key, quota.code, quota.name, amount, quotas.unit(one.need))
+        found[quota.code] = QuotaRequest(key, quota.code, quota.name, amount, one.need.unit)
     for wall in walls.find_walls(cluster, world):
         if wall.short and wall.kind == "quota" and not wall.limit.startswith("quota."):
             entries, key = limits(cluster.cloud), f"{cluster.cloud}.{wall.limit}"

@@ -43,7 +43,7 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
                 "name": one.need.quota.name,
                 "needed": one.amount,
                 "exact": one.sure,
-                "unit": quotas.unit(one.need),
+                "unit": one.need.unit,
             }
             for one in quotas.at_target(cluster, world)
         ],
@@ -180,9 +180,7 @@ def _quotas(cluster: Cluster, world: World) -> list[str]:
     lines = ["", f"  {quotas_title(cluster, world)}:"]
     for one in found:
         more = "" if one.sure else " or more"
-        lines.append(
-            f"  {one.amount:>9,} {quotas.unit(one.need):5}{more}  {one.need.quota.code}: {one.need.quota.name}"
-        )
+        lines.append(f"  {one.amount:>9,} {one.need.unit:5}{more}  {one.need.quota.code}: {one.need.quota.name}")
     return lines
 
 
@@ -267,5 +265,5 @@ def _section(cluster: Cluster, world: World) -> str:
     for one in found:
         more = "" if one.sure else " or more"
         code, name = markdown_code(one.need.quota.code), markdown(one.need.quota.name)
-        lines.append(f"| {one.amount:,} {quotas.unit(one.need)}{more} | {code} | {name} |")
+        lines.append(f"| {one.amount:,} {one.need.unit}{more} | {code} | {name} |")
     return "\n".join(lines) + "\n"

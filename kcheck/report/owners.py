@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.model import Cluster, Thing
 from kcheck.report.places import by_name
-from kcheck.scale.facts.basics import cluster_of
+from kcheck.scale.basics import cluster_of
 from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.engine.judged import MissingInput, NotJudged
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
-    from kcheck.scale.facts.usage import Coverage
+    from kcheck.scale.usage.requests import Coverage
     from kcheck.text.findings import Finding, Related, Skipped, Undecided
     from kcheck.text.text import Span
 

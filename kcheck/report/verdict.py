@@ -8,9 +8,8 @@ from kcheck.engine.rule_words import looked_at
 from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.report import capacity
 from kcheck.report.places import by_name
-from kcheck.scale import walls
-from kcheck.scale.facts import savings
-from kcheck.scale.facts.basics import cluster_of
+from kcheck.scale import savings, walls
+from kcheck.scale.basics import cluster_of
 from kcheck.text.units import between, counted, money, node_hours, readable
 from kcheck.text.values import Known, Unset, known, reason_of
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from kcheck.engine.linter import Result
     from kcheck.model import Cluster, Thing
-    from kcheck.scale.facts.savings import Saving
+    from kcheck.scale.savings import Saving
     from kcheck.scale.world import World
     from kcheck.text.findings import Finding
 

@@ -1,1 +1,1 @@
-"""An inventory and a target in; sizes, addresses, placement, walls, facts and simulated runs out."""
+"""An inventory and a target in; sizes, addresses, placement, walls, words and simulated runs out."""

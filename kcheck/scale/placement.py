@@ -25,8 +25,8 @@ _STARTING = regex(r"not-ready$|/uninitialized$|startup-taint")
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _OF_CARDS = ("nvidia.com/gpu", "nvidia.com/cuda", "amd.com/gpu", "feature.node.kubernetes.io/pci-10de", "accelerator")
 """How labels begin that drivers and operators set, and that only nodes with accelerators have."""
-SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
 
+SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
 _DRIVERS = ("kubernetes.io", "k8s.io", "karpenter.sh", "nvidia.com", "amd.com", "accelerator")
 """Domains of labels that drivers and operators set: absent from the code, they may still be there, as clouds' may."""
 

@@ -1,204 +1,275 @@
-"""The node pools of a cluster, subnet or range, and those that pods fit."""
+"""Clusters and node pools: counts, upgrades, disks, zones."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from functools import cached_property
+import operator
+import os
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from kcheck.scale import placement
-from kcheck.text.reasons import following
-from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
+from kcheck.config.numbers import machines
+from kcheck.inventory.clouds.registry import cloud
+from kcheck.model import Autoscaler, Cluster, NodePool
+from kcheck.scale.basics import anyone, cluster_of, computed
+from kcheck.scale.growth import surge_nodes
+from kcheck.scale.walls import limits
+from kcheck.text.units import round_up
+from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Subnet, Thing
-    from kcheck.scale.allocatable import Taken
-    from kcheck.scale.autoscaling import Autoscaling
-    from kcheck.scale.daemons import Daemons
-    from kcheck.scale.deployments import Deployments
-    from kcheck.text.interval import Interval
+    from kcheck.model import PodTemplate, Subnet, Workload
+    from kcheck.scale.world import World
 
 
-def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[NodePool]]:
-    """Pools by the id of their owner; pools without one are left out."""
-    result: dict[str, list[NodePool]] = defaultdict(list)
-    for owner, pool in pairs:
-        if owner is not None:
-            result[owner.id].append(pool)
-    return result
+def counted(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
+    nodes = world.sizes.of_pool(pool)
+    if not isinstance(nodes, Known):
+        return nodes
+
+    many = limits.counted(pool, nodes.value, world)
+    return Known(many.value, nodes.origin) if isinstance(many, Known) else many
 
 
-def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown:
-    return Unknown(following(f"{what} {place.address} may be missing", why))
+def biggest_job(pool: NodePool, world: World) -> Value[Workload]:
+    """The GPU workload that fills most nodes of a pool and that no other pool, nor all together, have room for."""
+    found = _biggest_job(pool, world)
+    return computed(pool, found[0] if found else None)
 
 
-class Pools:
-    """The node pools of clusters, subnets and ranges, and those that pods fit."""
+def biggest_job_nodes(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that this workload fills; 0 without one."""
+    found = _biggest_job(pool, world)
+    return computed(pool, found[1] if found else 0)
 
-    def __init__(self, inventory: Inventory, deployed: Deployments, autoscaling: Autoscaling) -> None:
-        self._inventory = inventory
-        self._deployed = deployed
-        self._autoscaling = autoscaling
-        self._found: dict[PodTemplate, list[tuple[NodePool, bool]] | Unknown] = {}
 
-    @cached_property
-    def _daemons(self) -> Daemons:
-        from kcheck.scale.daemons import Daemons
+def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
+    return world.remember("biggest job", pool.id, lambda: _find_biggest_job(pool, world))
 
-        return Daemons(self._inventory)
 
-    def of_cluster(self, cluster: Cluster) -> list[NodePool]:
-        """The known pools of a cluster."""
-        return self._by_cluster[cluster.id]
+def _find_biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return None
+    found: list[tuple[Workload, int]] = []
+    for workload in world.deployed.on(cluster).workloads:
+        need = None if workload.per_node else _fills(workload, pool)
+        if need is None:
+            continue
+        own = Fraction(number(pool.size.max_nodes, 0), need)
+        beside = _room_of_all(workload, cluster, world) - own
+        if beside < 1 and (own >= 1 or own + beside < 1):
+            found.append((workload, need))
+    return max(found, key=operator.itemgetter(1), default=None)
 
-    def all_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
-        """The pools of a cluster, Unknown if one may be missing."""
-        found = self.kinds_of_cluster(cluster)
-        why = self._why_uncounted(self.of_cluster(cluster))
-        return found if isinstance(found, Unknown) or not why else _missing("pools of", cluster, why)
 
-    def kinds_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
-        """The same, but of pools in unknown number one stands for all."""
-        if cluster.gap:
-            return _missing("pools of", cluster, cluster.gap)
-        pool = self._without_cluster.get(cluster.root)
-        if pool is not None:
-            why = following(f"the cluster of {pool.address} is not known", reason_of(pool.cluster))
-            return Unknown(why, Origin((pool.place,)))
-        found = self.of_cluster(cluster)
-        by_karpenter = known(self._autoscaling.tool(cluster)) == "karpenter"
-        if by_karpenter and not any(equals(pool.mode, "Karpenter") for pool in found):
-            return Unknown(f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates")
-        return found
+def _fills(workload: Workload, pool: NodePool) -> int | None:
+    """How many nodes of a pool a GPU workload fills; None if its pods do not fit or something is not known."""
+    found = [filled(template, pool) for template in workload.templates]
+    return None if None in found else sum(one or 0 for one in found) or None
 
-    def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
-        """Pools with nodes in a subnet, then pools with pods in it; Unknown if one may be missing."""
-        if subnet.gap:
-            return _missing("pools in", subnet, subnet.gap)
-        why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
-        if why:
-            return _missing("pools in", subnet, why)
-        for pool in self._perhaps_in_subnet[subnet.id]:
-            why = reason_of(pool.addresses.subnets)
-            return Unknown(following(f"whether {pool.display_name} is in {subnet.address} is not known", why))
-        return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
 
-    def at_most_in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
-        """Pools that are, or may be, in a subnet."""
-        why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
-        if why:
-            return _missing("pools in", subnet, why)
-        inside = self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
-        return inside + self._perhaps_in_subnet[subnet.id]
+def filled(template: PodTemplate, pool: NodePool) -> int | None:
+    """How many nodes of a pool pods fill by their GPUs; None if they do not fit or something is not known."""
+    pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
+    if pods is None or gpus > of_node:
+        return None
+    return -(-int(pods) // (of_node // gpus)) if gpus else 0
 
-    def in_range(self, pod_range: PodRange) -> list[NodePool] | Unknown:
-        """Pools with pods in a range; Unknown if one may be missing."""
-        if pod_range.gap:
-            return _missing("pools in", pod_range, pod_range.gap)
-        found = self._by_range[pod_range.id]
-        why = self._why_uncounted(found)
-        return _missing("pools in", pod_range, why) if why else found
 
-    def counted(self, pool: NodePool) -> bool:
-        """Whether it is exactly one pool, neither doubtful nor a stand-in for several."""
-        return pool.id not in self._inventory.doubts
+def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction:
+    """Which part of a GPU workload the pools of its cluster have room for together."""
+    pools = world.pools.of_cluster(cluster)
+    return world.remember(
+        "room of all pools",
+        (workload.id, cluster.id),
+        lambda: sum((_room(workload, pool) for pool in pools), Fraction(0)),
+    )
 
-    def _why_uncounted(self, pools: Iterable[NodePool]) -> str:
-        """Why the number of pools is unknown; empty if known."""
-        doubts = self._inventory.doubts  # most often none: then nobody looks at all pools once more
-        return next(filter(None, (doubts.get(pool.id) for pool in pools)), "") if doubts else ""
 
-    def holds_only_pods(self, subnet: Subnet) -> bool:
-        """Whether a subnet holds pods, and no nodes."""
-        return bool(self._by_pod_subnet[subnet.id]) and not self._by_subnet[subnet.id]
+def _room(workload: Workload, pool: NodePool) -> Fraction:
+    """Which part of a GPU workload a pool has room for."""
+    need = _fills(workload, pool)
+    return Fraction(number(pool.size.max_nodes, 0), need) if need else Fraction(0)
 
-    def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
-        """The pools that pods fit, and whether that is certain; Unknown if pools may be missing."""
-        if template not in self._found:
-            self._found[template] = self._candidates(template)
-        return self._found[template]
 
-    def _candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
-        workload = self._deployed.workload(template)
-        cluster = self._inventory.cluster_of.get(workload)
-        if cluster is None:
-            return self._inventory.unknown_cluster(workload)
-        pools = self.all_of_cluster(cluster)
-        if isinstance(pools, Unknown):
-            return pools
-        found = [(pool, self.fit(template, pool).fits) for pool in pools]
-        return [(pool, bool(fits)) for pool, fits in found if fits is not False]
+def max_count(pool: NodePool, _world: World) -> Value[int]:
+    """The largest size of a pool as it is written."""
+    return mapped(pool.size.max_nodes, lambda nodes: nodes // pool.size.times)
 
-    def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
-        """Whether pods can land on nodes of a pool, beside its DaemonSets."""
-        return placement.fit(template, pool, self._taken(template, pool))
 
-    def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
-        """Whether pods may land on nodes of a pool, if these are large enough."""
-        return placement.chooses(template, pool).fits is not False
+def count_zones(pool: NodePool, _world: World) -> Value[int]:
+    """By how many zones the written size of a pool is multiplied."""
+    return computed(pool, pool.size.times)
 
-    def shortage(self, template: PodTemplate, pool: NodePool) -> placement.Share | None:
-        """What no node of a pool leaves to a pod; None where one fits, or may."""
-        return placement.shortage(template, pool, self._taken(template, pool))
 
-    def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Interval | None:
-        """Pods per node beside its DaemonSets; None if unknown."""
-        return placement.per_node(template, pool, self._taken(template, pool), ports=ports)
+def sufficient_count(pool: NodePool, world: World) -> Value[int]:
+    """The size to be written: what the biggest job needs exactly, a larger share of the target in round numbers."""
+    need = known(biggest_job_nodes(pool, world)) or 0
 
-    def nodes_for(self, template: PodTemplate, pool: NodePool) -> int:
-        """Nodes that pods surely fit on; as many as pods where it is not known how many share one."""
-        pods, each = number(template.count, 0), self.per_node(template, pool)
-        return pods if each is None else -(-pods // max(1, each.low))
+    def written(nodes: int) -> int:
+        each = -(-max(need, nodes) // pool.size.times)
+        return each if need >= nodes else round_up(each)
 
-    def cpu_left(self, pool: NodePool) -> int | None:
-        """CPU that its smallest machine leaves to pods beside its DaemonSets, in millicores; None if unknown."""
-        from kcheck.scale import allocatable
+    return mapped(world.sizes.of_pool(pool), written)
 
-        own = self._daemons.taken(pool).cpu
-        left = [allocatable.less(room.cpu_left, own) for room in allocatable.rooms(pool)]
-        return min(left).exact if left else None
 
-    def _taken(self, template: PodTemplate, pool: NodePool) -> Taken:
-        return self._daemons.taken(pool, self._deployed.workload(template))
+def surge(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that an upgrade adds to a pool."""
+    nodes = world.sizes.of_pool(pool)
+    if not isinstance(nodes, Known) or isinstance(pool.upgrade.surge, Unset):
+        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.upgrade.surge))
+    return mapped(pool.upgrade.surge, lambda one: surge_nodes(one, nodes.value))
 
-    @cached_property
-    def _by_cluster(self) -> dict[str, list[NodePool]]:
-        return _grouped((known(pool.cluster), pool) for pool in self._inventory.pools)
 
-    @cached_property
-    def _by_subnet(self) -> dict[str, list[NodePool]]:
-        return _grouped(
-            (subnet, pool) for pool in self._inventory.pools for subnet in known(pool.addresses.subnets) or ()
-        )
+def parallel(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that an upgrade replaces at a time."""
+    nodes = world.sizes.of_pool(pool)
+    if isinstance(pool.upgrade.rolling, Unset):
+        return pool.upgrade.rolling
+    if not isinstance(nodes, Known):
+        return Unknown(reason_of(nodes))
+    return mapped(pool.upgrade.rolling, lambda one: max(1, surge_nodes(one, nodes.value)))
 
-    @cached_property
-    def _anywhere(self) -> dict[str, list[NodePool]]:
-        """By root module, the pools that may be in any subnet of it."""
-        result: dict[str, list[NodePool]] = defaultdict(list)
-        for pool in self._inventory.pools:
-            if isinstance(pool.addresses.subnets, Unknown) and not pool.addresses.candidates:
-                result[pool.root].append(pool)
-        return result
 
-    @cached_property
-    def _by_pod_subnet(self) -> dict[str, list[NodePool]]:
-        return _grouped(
-            (subnet, pool) for pool in self._inventory.pools for subnet in known(pool.addresses.pod_subnets) or ()
-        )
+def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
+    """A tenth of the nodes, as far as the cloud allows; null where a percentage is written, or that is too few."""
+    nodes, rolling = known(world.sizes.of_pool(pool)), known(pool.upgrade.rolling)
+    if nodes is None or rolling is None or rolling.percent:
+        return computed(pool, None)
+    share, rounds = (world.numbers.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
+    many = max(1, min(round_up(-(-nodes * share // 100)), rolling.most or nodes))
+    beside = 0 if known(pool.upgrade.scarce_surge) else rolling.beside
+    return computed(pool, many - beside if nodes <= many * rounds else None)
 
-    @cached_property
-    def _by_range(self) -> dict[str, list[NodePool]]:
-        return _grouped((known(pool.addresses.pod_range), pool) for pool in self._inventory.pools)
 
-    @cached_property
-    def _without_cluster(self) -> dict[str, NodePool]:
-        """By root module, a pool that may belong to any cluster of it."""
-        unknown = [(pool, pool.cluster) for pool in self._inventory.pools]
-        return {pool.root: pool for pool, cluster in unknown if isinstance(cluster, Unknown) and not cluster.symbol}
+def upgrade_is_default(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether how it is upgraded is the default of a variable of a module that is called: others call that too."""
+    return computed(pool, any(map(_of_called_module, [(pool, pool.upgrade.rolling), (pool, pool.upgrade.max_surge)])))
 
-    @cached_property
-    def _perhaps_in_subnet(self) -> dict[str, list[NodePool]]:
-        """By subnet, the pools that may be in it."""
-        return _grouped((subnet, pool) for pool in self._inventory.pools for subnet in pool.addresses.candidates)
+
+def _of_called_module(found: tuple[NodePool, Value[object]]) -> bool:
+    pool, value = found
+    if not isinstance(value, Known) or not value.origin.literal:
+        return False
+    folder = os.path.dirname(value.origin.written.source.path)
+    of_variable = value.origin.path[-1:] == ("default",) and value.origin.path[0].startswith("variable ")
+    return of_variable and os.path.normpath(folder) != os.path.normpath(pool.root)
+
+
+def tainted(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether a taint keeps away pods that do not tolerate it; the cloud's own taint of GPU nodes counts."""
+    cluster = known(pool.cluster)
+    taints = pool.scheduling.taints
+    by_cloud = cluster is not None and cloud(cluster.cloud).taints_gpu_nodes
+    if by_cloud and known(pool.machine.gpu) and not isinstance(taints, Unknown):
+        return computed(pool, value=True)
+    if isinstance(taints, Unset):
+        return Known(value=False, origin=taints.origin)
+    return mapped(taints, lambda own: any(text.rpartition(":")[2] in _KEEPS_AWAY for text in own))
+
+
+_KEEPS_AWAY = frozenset(
+    {"NoSchedule", "NoExecute", "PreferNoSchedule", "NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE"}
+)
+
+
+def efa(pool: NodePool, _world: World) -> Value[tuple[str, ...]]:
+    """The types of the EFA interfaces of a node."""
+    return Known((), pool.machine.efa.origin) if isinstance(pool.machine.efa, Unset) else pool.machine.efa
+
+
+def pod_addresses(pool: NodePool, _world: World) -> Value[int]:
+    """Addresses that one node takes for its pods: its block, or one for each pod that it may run."""
+    cluster, pod_range, pods = known(pool.cluster), known(pool.addresses.pod_range), pool.addresses.max_pods
+    if cluster is not None and cluster.cni is None and known(pool.addresses.pods_take_addresses):
+        return pods
+    if pod_range is None or not isinstance(pod_range.block, Unset):
+        return computed(pool, 0)  # none, or a block that does not follow from the pods
+    return mapped(pods, lambda count: 1 << (32 - cloud(pod_range.cloud).pod_block(count)))
+
+
+def nvme(pool: NodePool, _world: World) -> Value[int]:
+    """GB of local disks of the smallest machine of a pool."""
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return Unknown(reason_of(pool.cluster))
+    found = [machines.machine(cluster.cloud, name) for name in known(pool.machine.instance_types) or ()]
+    return computed(pool, min((one.nvme for one in found if one), default=0))
+
+
+def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
+    """Whether all its machines have a disk of their own to boot from; null where the cloud has no such choice."""
+    cluster = known(pool.cluster)
+    least = world.numbers.limits(cluster.cloud).get("disk.vcpus") if cluster is not None else None
+    if cluster is None or least is None:
+        return computed(pool, None)
+    if isinstance(pool.machine.instance_types, Unknown):
+        return Unknown(pool.machine.instance_types.reason, pool.machine.instance_types.origin)
+    own = cloud(cluster.cloud)
+    found = [own.boots_from_own_disk(name, least.number) for name in known(pool.machine.instance_types) or ()]
+    if None in found:
+        return Unknown("which disks its machines have is not known", pool.machine.instance_types.origin)
+    return computed(pool, bool(found) and all(found))
+
+
+def together(pool: NodePool, _world: World) -> Value[str]:
+    """What keeps its nodes close to each other; an empty name is none."""
+    group = pool.placement.together
+    return Unset(group.origin) if isinstance(group, Known) and not group.value else group
+
+
+def image_disk(pool: NodePool, _world: World) -> Value[int]:
+    """The size of the disk that images are written to; null where the cloud chooses it, or it is a local SSD."""
+    machine = pool.machine
+    if known(machine.local_ssd):
+        return computed(pool, None)
+    return machine.disk_size if isinstance(machine.image_disk, Unset) else machine.image_disk
+
+
+def zones(pool: NodePool, _world: World) -> Value[int]:
+    """Over how many zones, or subnets, a pool is spread; 0 where the cloud puts nodes where there is room."""
+    cluster = known(pool.cluster)
+    if cluster is not None and cloud(cluster.cloud).zones_of_pools == "listed":
+        listed = pool.placement.zones
+        return computed(pool, 0) if isinstance(listed, Unset) else mapped(listed, lambda zones: len(set(zones)))
+    if not isinstance(pool.size.zone_count, Unset):
+        return pool.size.zone_count
+    subnets, ids = pool.addresses.subnets, pool.addresses.subnet_ids
+    return mapped(ids if isinstance(subnets, Unknown) and isinstance(ids, Known) else subnets, len)
+
+
+def subnets_of(pool: NodePool, _world: World) -> Value[tuple[Subnet, ...]] | list[Subnet]:
+    """The subnets of a pool's nodes."""
+    return list(pool.addresses.subnets.value) if isinstance(pool.addresses.subnets, Known) else pool.addresses.subnets
+
+
+def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
+    """Whether a cluster is for jobs: it has a GPU or spot pool, or a Job among its manifests."""
+    owner = cluster_of(thing, world) if isinstance(thing, Autoscaler) else computed(thing, thing)
+    return _batch(owner.value, world) if isinstance(owner, Known) else owner
+
+
+def _batch(cluster: Cluster, world: World) -> Value[bool]:
+    flags = [flag for pool in world.pools.of_cluster(cluster) for flag in (pool.machine.gpu, pool.market.spot)]
+    jobs = [w for w in world.deployed.on(cluster).workloads if w.batch or number(w.gpus, 0)]
+    asked = [computed(cluster, value=True)] if world.config.run.jobs else []
+    return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs), *asked])
+
+
+def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether something that is installed into a cluster is in the same code: a manifest, or a Helm release."""
+    here = bool(world.deployed.on(cluster).workloads) or bool(world.deployed.on(cluster).addons)
+    return computed(cluster, here)
+
+
+def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster is autoscaled."""
+    pools = world.pools.of_cluster(cluster)
+    return anyone(cluster, (pool.size.autoscaled for pool in pools), world.pools.kinds_of_cluster(cluster))
+
+
+def plain(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster is without GPUs, so that there is a place for pods that need none."""
+    flags = (mapped(pool.machine.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))
+    return anyone(cluster, flags, world.pools.kinds_of_cluster(cluster))

@@ -1,74 +1,16 @@
-"""Account quotas that nodes need, by the code used in the cloud's console."""
+"""Quotas that a cluster needs at its target."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.config.numbers import machines
-from kcheck.text.values import Known, Unknown, known
+from kcheck.scale.world.quotas import needs
+from kcheck.text.values import Unknown, Value, known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kcheck.config.numbers.machines import Quota
-    from kcheck.model import Cluster, NodePool
+    from kcheck.model import Cluster
     from kcheck.scale.world import World
-
-
-class Need(NamedTuple):
-    """What pools take of one quota: so much for each of their nodes."""
-
-    quota: Quota
-    per_node: dict[str, int]
-    pools: list[NodePool]
-
-
-def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
-    """The quotas that the pools of a cluster count against, as far as their machine types are known."""
-    found: dict[str, Need] = {}
-    for pool in pools:
-        if not isinstance(pool.machine.instance_types, Known) or not pool.machine.instance_types.value:
-            continue
-        name = max(pool.machine.instance_types.value, key=lambda one: vcpus(cluster.cloud, one))
-        for quota in machines.quotas(cluster.cloud, name, spot=bool(known(pool.market.spot))):
-            amount = _amount(cluster.cloud, name, quota.counts, pool)
-            if amount:
-                need = found.setdefault(quota.code, Need(quota, {}, []))
-                need.per_node[pool.id] = amount
-                need.pools.append(pool)
-    return list(found.values())
-
-
-def vcpus(cloud: str, name: str) -> int:
-    """Processors of a machine type; 0 where they are unknown."""
-    machine = machines.machine(cloud, name)
-    return (machine.vcpus or 0) if machine else 0
-
-
-def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
-    """What one node counts against a quota; 0 if unknown."""
-    machine, disk = machines.machine(cloud, name), known(pool.machine.disk_type)
-    match counts:
-        case "vcpus":
-            return vcpus(cloud, name)
-        case "gpus":
-            return known(pool.machine.gpus) or (machine.gpus if machine else 0) or 0
-        case "local_ssd":
-            return known(pool.machine.local_ssd) or 0
-        case "ssd":
-            return (known(pool.machine.disk_size) or 0) if disk in ("pd-balanced", "pd-ssd") else 0
-        case "hyperdisk":
-            return (known(pool.machine.disk_size) or 0) if disk == "hyperdisk-balanced" else 0
-        case "standard_disk":
-            return (known(pool.machine.disk_size) or 0) if disk == "pd-standard" else 0
-        case "nodes":
-            return 1
-    return 0
-
-
-def amount(need: Need, sizes: Mapping[str, int]) -> int:
-    """The amount of a quota that pools need at some sizes."""
-    return sum(each * sizes.get(name, 0) for name, each in need.per_node.items())
+    from kcheck.scale.world.quotas import Need
 
 
 class Asked(NamedTuple):
@@ -85,7 +27,7 @@ def at_target(cluster: Cluster, world: World) -> list[Asked]:
     complete = not isinstance(world.pools.all_of_cluster(cluster), Unknown)
     result = []
     for need in needs(cluster, world.pools.of_cluster(cluster)):
-        many = amount(need, {name: size or 0 for name, size in nodes.items()})
+        many = need.amount({name: size or 0 for name, size in nodes.items()})
         sized = all(nodes[pool.id] is not None for pool in need.pools)
         market = all(not isinstance(pool.market.spot, Unknown) for pool in need.pools)
         if many or not sized:
@@ -93,6 +35,25 @@ def at_target(cluster: Cluster, world: World) -> list[Asked]:
     return result
 
 
-def unit(need: Need) -> str:
-    """The unit of a quota."""
-    return {"vcpus": "vCPUs", "gpus": "GPUs", "nodes": "nodes"}.get(need.quota.counts, "GB")
+class QuotaNeed(NamedTuple):
+    """What a target needs of a quota, at least where it is not `exact`; `granted` is what the settings say there is."""
+
+    code: str
+    name: str
+    amount: int
+    unit: str
+    exact: bool
+    granted: int | None
+
+
+def quota_needs(cluster: Cluster, world: World) -> Value[object] | list[QuotaNeed]:
+    """What the target of a cluster needs of each quota of the account."""
+    for found in (world.sizes.target(cluster), world.pools.all_of_cluster(cluster)):
+        if isinstance(found, Unknown):
+            return found
+    result = []
+    for one in at_target(cluster, world):
+        quota, limit = one.need.quota, world.config.limits.get(f"{cluster.cloud}.quota.{one.need.quota.key}")
+        granted = None if limit is None else world.numbers.limits(cluster.cloud)[f"quota.{quota.key}"].number
+        result.append(QuotaNeed(quota.code, quota.name, one.amount, one.need.unit, one.sure, granted))
+    return result

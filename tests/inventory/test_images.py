@@ -9,12 +9,13 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.report import text
 from kcheck.report.formats import Report
-from kcheck.scale.facts import limits as derived
+from kcheck.scale.walls import find_walls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.engine.linter import Result
+    from kcheck.scale.walls.model import Wall
     from kcheck.text.findings import Finding
 
     Check = Callable[..., Result]
@@ -114,6 +115,10 @@ def job(image: str, name: str = "train", pods: int = 400) -> str:
     return JOB.format(image=image, name=name, pods=pods)
 
 
+def walls_of(result: Result) -> list[Wall]:
+    return [wall for cluster in result.world.inventory.clusters for wall in find_walls(cluster, result.world)]
+
+
 def hub(result: Result) -> list[Finding]:
     assert not result.bugs
     return [finding for finding in result.findings if finding.rule == "docker-hub-image"]
@@ -185,7 +190,7 @@ def test_a_mirror_on_the_nodes_covers_every_image(cluster: str, found: int, chec
 @pytest.mark.parametrize(("taken", "walls"), [("quay.io", 1), ("registry-1.docker.io", 0)])
 def test_a_mirror_takes_the_wall_of_pulls_away(taken: str, walls: int, check: Check) -> None:
     files = {"main.tf": GKE.format(config=HOSTS % taken), "job.yaml": job("ubuntu:24.04")}
-    found = [wall for wall in derived.every(check(files).world) if wall.mechanism == "docker-hub"]
+    found = [wall for wall in walls_of(check(files)) if wall.mechanism == "docker-hub"]
     assert len(found) == walls
 
 
@@ -303,7 +308,7 @@ def test_a_job_of_unknown_scale_makes_the_wall_of_pulls_uncertain(check: Check) 
     found = {}
     for name, more in (("known", {}), ("unknown", {"b.yaml": unknown})):
         files = {"main.tf": AKS, "a.yaml": job("ubuntu:24.04", "big", 400), **more}
-        walls = derived.every(check(files).world)
+        walls = walls_of(check(files))
         found[name] = [wall.nodes.low for wall in walls if wall.mechanism == "docker-hub" and wall.nodes]
     assert found["known"] > found["unknown"]
 

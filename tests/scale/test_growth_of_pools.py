@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import bench_growth
 import pytest
 
-from kcheck.scale import placement
-from kcheck.scale.facts import pools
+from kcheck.scale import placement, pools
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.scale import placement
-from kcheck.scale.facts import gpus
+from kcheck.scale import gpus, placement
 from kcheck.scale.world import World
 from kcheck.text.values import Unknown, Unset, known
 from tests.conftest import indented, manifest, one_pod

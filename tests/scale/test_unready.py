@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kcheck.scale import unready
+from kcheck.scale import deletion
 
 
 @pytest.mark.parametrize(("zones", "percent"), [(0, 45), (1, 45), (2, 55), (3, 45), (6, 45)])
 def test_one_of_several_zones_may_fail(zones: int, percent: int) -> None:
-    assert unready.percentage(zones) == percent
+    assert deletion.percentage(zones) == percent
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ def test_one_of_several_zones_may_fail(zones: int, percent: int) -> None:
     ],
 )
 def test_a_batch_of_deletions_does_not_pause_it(nodes: int, batch: int, tolerated: int) -> None:
-    assert unready.tolerated(nodes, batch, 45) == tolerated
+    assert deletion.tolerated(nodes, batch, 45) == tolerated

@@ -146,7 +146,7 @@ OF_CLOUDS = re.compile(
 """How names of one cloud begin or end: resource types, labels, kinds of objects, numbers, hosts."""
 OF_A_CLOUD = {
     "config.numbers.clouds": "the list of the clouds",
-    "scale.facts.pulls": "registries that the Kubernetes project had before registry.k8s.io",
+    "scale.images": "registries that the Kubernetes project had before registry.k8s.io",
     "engine.new_rule": "the example in a new rule is one of some cloud, which its author replaces",
     "engine.rule_checks": "the message shows what a key of a number looks like",
     "report.limit": "the printed page shows how to ask for one number",

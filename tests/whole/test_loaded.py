@@ -161,17 +161,11 @@ def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "kcheck.scale.world" in modules
     assert not modules & {
-        "kcheck.config.numbers.machines",
-        "kcheck.config.numbers.fabrics",
-        "kcheck.scale.allocatable",
+        "kcheck.engine.words.tables.clusters",
         "kcheck.scale.daemons",
-        "kcheck.scale.growth",
         "kcheck.scale.quotas",
-        "kcheck.scale.walls",
         "kcheck.text.syntax.edit",
         "kcheck.text.syntax.hcl",
-        "kcheck.scale.facts.money",
-        "kcheck.scale.facts.pools",
     }
 
 

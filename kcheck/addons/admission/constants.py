@@ -10,8 +10,7 @@ from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.inventory.clouds import karpenter_pools, registry
 from kcheck.kubernetes.workloads import gangs, pods
 from kcheck.model import KUEUE_PRIORITY, image_names
-from kcheck.scale import placement
-from kcheck.scale.facts import queues, runs
+from kcheck.scale import jobs, placement, queues
 
 
 @cache
@@ -22,7 +21,7 @@ def _all() -> dict[str, object]:
     return {
         "cards": list(names.cards()),
         "docker_hub": sorted(image_names.HUB_HOSTS),
-        "endless": runs.ENDLESS,
+        "endless": jobs.ENDLESS,
         "gang_marks": list(gangs.MARKS),
         "gpu_families": f"^({'|'.join(karpenter_pools.GPU_FAMILIES)})$|{machines}",
         "gpu_keys": f"{queues.gpu_pattern().pattern}|^(limits[.])?({'|'.join(map(re.escape, names.cards()))})$",

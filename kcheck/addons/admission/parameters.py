@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.inventory.clouds import registry
 from kcheck.model import NODE_ADDRESSES
-from kcheck.scale import placement
-from kcheck.scale.facts import evictions, gangs, gpus, queues
+from kcheck.scale import gangs, gpus, placement, pods, queues
 from kcheck.text.values import Known, Unknown, equals, known, number
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ def _grace(world: World, cluster: Cluster) -> str | Unknown:
 
 
 def _notice(world: World, cluster: Cluster) -> str | Unknown:
-    entry = world.numbers.limits(cluster.cloud).get(evictions.NOTICE)
+    entry = world.numbers.limits(cluster.cloud).get(pods.NOTICE)
     return str(entry.number) if entry is not None else Unknown("the notice of spot nodes is not known")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.addons.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY, UseRow
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES
-from kcheck.scale import downloads, egress, quotas
+from kcheck.scale import egress, quotas
 from kcheck.scale.addresses import address_units
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, equals, known, total
@@ -43,7 +43,7 @@ def _quotas(cluster: Cluster, world: World) -> Iterator[UseRow]:
             key=quota.code,
             scope=IN_ACCOUNT if quota.of == "project" else IN_REGION,
             name=quota.name,
-            unit=quotas.unit(asked.need),
+            unit=asked.need.unit,
             needed=asked.amount,
             is_exact=asked.sure,
             available=value if isinstance(value, int) else None,
@@ -79,7 +79,7 @@ def _address_units(cluster: Cluster, world: World) -> Iterator[UseRow]:
 
 
 def _hub_pulls(cluster: Cluster, world: World) -> Iterator[UseRow]:
-    pulls = downloads.hub_pulls(cluster, world)
+    pulls = egress.hub_pulls(cluster, world)
     if not pulls.sure or equals(cluster.outbound_type, NODE_ADDRESSES):
         return  # each node with an address of its own has a limit of its own, too
     nodes, addresses = world.sizes.target_interval(cluster), known(cluster.outbound_ips)

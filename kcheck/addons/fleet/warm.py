@@ -28,7 +28,7 @@ _FEW, _SEVERAL = 2, 4
 """Checks that take longer without what is imported and loaded than with it; and without an example of a cloud."""
 _SEEN = 2
 """Repositories of a cloud after which others are expected."""
-_READERS = ("inventory", "kubernetes", "text.syntax", "terraform", "engine.words", "scale.facts")
+_READERS = ("inventory", "kubernetes", "text.syntax", "terraform", "engine.words", "scale")
 """Packages of which a check imports what its files need."""
 
 

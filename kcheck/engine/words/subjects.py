@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import kcheck.text.syntax.outlines  # noqa: F401 - places say by which keys they are written
-from kcheck.engine.words.lazy_functions import basics, control_plane, fragmented, gpu_usage, limits, scaling, usage
-from kcheck.engine.words.tables import autoscaling, clusters, costs, monitoring, networks, pods, queues
-from kcheck.engine.words.tables import usage as usages
 from kcheck.engine.words.tables.field import Field, plain
 from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
+from kcheck.scale import basics
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
@@ -17,30 +17,63 @@ if TYPE_CHECKING:
 
     from kcheck.scale.world import World
 
-
-SUBJECTS: dict[str, tuple[Field, ...]] = {
-    **clusters.SUBJECTS,
-    **networks.SUBJECTS,
-    **autoscaling.SUBJECTS,
-    **pods.SUBJECTS,
-    **queues.SUBJECTS,
-    **costs.SUBJECTS,
-    **monitoring.SUBJECTS,
-    **usages.SUBJECTS,
-    "input": (
-        plain("kind", "string", "unreadable, not-rendered, templates, chart, unused-suppression, forbidden-suppression ..."),
-        plain("path", "string", "the file or folder"),
-        plain("name", "string", "the rule that a suppression names, or the chart; empty for others"),
-        plain("reason", "string", "why it cannot be read or rendered, or why a finding was accepted; empty for others"),
-        plain("expires", "string", "the last day of a suppression in the settings; empty for others"),
-        plain("count", "int", "how many templates there are", "templates"),
+_TABLES = {
+    "clusters": (
+        "cluster", "retirement", "tier", "support", "quota_need", "fabric", "setting", "pool", "monitor",
+        "cost", "saving", "rate",
     ),
+    "networks": ("subnet", "pod_range", "share", "wall"),
+    "autoscaling": ("autoscaler", "flag", "karpenter_pool"),
+    "pods": ("workload", "template", "start", "shortage", "container", "image"),
+    "queues": (
+        "priority_class", "bundle", "queue", "kube_namespace", "quota", "scheduler", "admission", "sharing",
+    ),
+    "usage": ("request", "gpu_usage", "fragment"),
 }  # fmt: skip
+"""Module in `tables/` -> the subjects whose words it has."""
+
+_INPUT = (
+    plain(
+        "kind", "string", "unreadable, not-rendered, templates, chart, unused-suppression, forbidden-suppression ..."
+    ),
+    plain("path", "string", "the file or folder"),
+    plain("name", "string", "the rule that a suppression names, or the chart; empty for others"),
+    plain("reason", "string", "why it cannot be read or rendered, or why a finding was accepted; empty for others"),
+    plain("expires", "string", "the last day of a suppression in the settings; empty for others"),
+    plain("count", "int", "how many templates there are", "templates"),
+)
+
+
+class _Subjects(Mapping[str, tuple[Field, ...]]):
+    """Words by subject; the table of a subject, and what computes its words, is imported when it is first looked up."""
+
+    def __init__(self) -> None:
+        self._table_of = {subject: table for table, subjects in _TABLES.items() for subject in subjects}
+        self._words: dict[str, tuple[Field, ...]] = {"input": _INPUT}
+
+    def __getitem__(self, subject: str) -> tuple[Field, ...]:
+        if subject not in self._words:
+            table = import_module(f"kcheck.engine.words.tables.{self._table_of[subject]}")
+            self._words.update(table.SUBJECTS)
+        return self._words[subject]
+
+    def __contains__(self, subject: object) -> bool:
+        return subject in self._table_of or subject in self._words
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._table_of, "input"))
+
+    def __len__(self) -> int:
+        return len(self._table_of) + 1
+
+
+SUBJECTS = _Subjects()
 """Subject -> its words. docs/words.md is printed from this table."""
 
-
-_REACHED = ("bundle", "fabric", "quota_need", "retirement", "shortage", "start", "support", "tier")
-PARTS = frozenset((*networks.PARTS, *costs.SUBJECTS, *_REACHED))
+PARTS = frozenset({
+    "share", "cost", "saving", "rate", "bundle", "fabric", "quota_need", "retirement", "shortage", "start", "support",
+    "tier",
+})  # fmt: skip
 """Subjects that are only reached from others: no rule is about them."""
 
 _LISTS = {
@@ -58,12 +91,20 @@ def things(subject: str, world: World) -> Sequence[Thing]:
     inventory = world.inventory
     whole = [workload for workload in inventory.workloads if not workload.partial]
     match subject:
+        case "wall" | "setting" if not inventory.clusters:
+            return []
         case "wall":
-            return limits.every(world) if inventory.clusters else []
+            from kcheck.scale import walls
+
+            return [wall for cluster in inventory.clusters for wall in walls.find_walls(cluster, world)]
         case "setting":
+            from kcheck.scale import control_plane
+
             return [one for cluster in inventory.clusters for one in control_plane.settings(cluster)]
-        case "autoscaler":
-            return [a for a in inventory.autoscalers if scaling.has_work(a, world)]
+        case "autoscaler" if inventory.autoscalers:
+            from kcheck.scale.autoscaler import has_work
+
+            return [one for one in inventory.autoscalers if has_work(one, world)]
         case "flag":
             return [flag for autoscaler in inventory.autoscalers for flag in autoscaler.flags]
         case "workload":
@@ -72,17 +113,22 @@ def things(subject: str, world: World) -> Sequence[Thing]:
             return [template for workload in whole for template in workload.templates]
         case "container":
             return [c for workload in whole for template in workload.templates for c in template.containers]
-        case "request" | "gpu_usage" | "fragment" if not world.config.usage.recording:
-            return []
-        case "request":
-            return usage.requests(world)
-        case "gpu_usage":
-            return gpu_usage.gpus(world)
-        case "fragment":
-            return fragmented.fragmented(world)
+        case "request" | "gpu_usage" | "fragment":
+            return _measured(subject, world) if world.config.usage.recording else []
         case "image":
             return [uses[0][1] for uses in world.images.every]
     return list(getattr(inventory, _LISTS[subject])) if subject in _LISTS else world.inputs
+
+
+def _measured(subject: str, world: World) -> Sequence[Thing]:
+    from kcheck.scale.usage import fragments, gpus, requests
+
+    match subject:
+        case "request":
+            return requests.requests(world)
+        case "gpu_usage":
+            return gpus.gpus(world)
+    return fragments.fragmented(world)
 
 
 def cloud_of(thing: Thing, world: World) -> str:

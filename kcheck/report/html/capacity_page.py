@@ -78,7 +78,7 @@ def _place(wall: Wall) -> Markup:
 def _quotas(cluster: Cluster, world: World) -> list[tuple[str, ...]]:
     return [
         (
-            f"{one.amount:,} {quotas.unit(one.need)}{'' if one.sure else ' or more'}",
+            f"{one.amount:,} {one.need.unit}{'' if one.sure else ' or more'}",
             one.need.quota.code,
             one.need.quota.name,
         )

@@ -6,7 +6,7 @@ from math import ceil, exp, log
 from random import Random
 from typing import TYPE_CHECKING
 
-from kcheck.scale.simulate.nodes import NEVER
+from kcheck.scale.simulate.model import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,6 +10,8 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from kcheck.config.numbers.machines import Price
 
+NEVER = inf
+
 
 class Pool(Struct, frozen=True):
     """A node pool of a job: at most `most` nodes, at least `least`, `existing` at the start."""

@@ -1,4 +1,4 @@
-"""Nodes and pools during a run, counted as in the autoscaler's cluster state.
+"""Nodes, pools and pods during a run, counted as in the autoscaler's cluster state.
 
 https://github.com/kubernetes-sigs/cluster-autoscaler/blob/main/pkg/clusterstate/clusterstate.go
 """
@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kcheck.scale.simulate.model import PHASES, Span
+from kcheck.scale.simulate.model import NEVER, PHASES, Span
 
 if TYPE_CHECKING:
     from kcheck.scale.simulate.model import Job, Pool
-    from kcheck.scale.simulate.pods import Pod
-
-NEVER = float("inf")
 
 
 class Node:
@@ -213,3 +210,43 @@ class Fleet(Struct):
     def coming(self) -> int:
         """Nodes that are expected to become ready."""
         return sum([group.coming for group in self.groups])
+
+
+class Pod:
+    """A pod with the time of its creation; `life` counts how often it had to begin again.
+
+    It works since `working`; NEVER if it does not.
+    """
+
+    __slots__ = ("created", "done", "life", "node", "work", "working")
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.created = 0.0
+        self.life = 0
+        self.node: Node | None = None
+        self.working = NEVER
+        self.done = False
+
+    @property
+    def place(self) -> Node:
+        """The node that it is on."""
+        if self.node is None:
+            raise ValueError("the pod is on no node")
+        return self.node
+
+
+class Work:
+    """A job on its way: pods that have started, and that are done; `tries` counts how often it was admitted."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.pods = [Pod(self) for _ in range(job.pods)]
+        self.admitted = self.failed = False
+        self.started = self.finished = self.tries = 0
+        self.first_start = self.done = NEVER
+
+    @property
+    def left(self) -> int:
+        """Pods that are not done."""
+        return len(self.pods) - self.finished

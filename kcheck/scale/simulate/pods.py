@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from kcheck.scale.simulate.nodes import NEVER, Node
+from kcheck.scale.simulate.model import NEVER
+from kcheck.scale.simulate.nodes import Node, Pod, Work
 from kcheck.scale.simulate.requests import Client
 
 if TYPE_CHECKING:
@@ -14,46 +15,6 @@ if TYPE_CHECKING:
     from kcheck.scale.simulate.clock import Clock
     from kcheck.scale.simulate.model import Case, Job, Queue
     from kcheck.scale.simulate.nodes import Fleet
-
-
-class Pod:
-    """A pod with the time of its creation; `life` counts how often it had to begin again.
-
-    It works since `working`; NEVER if it does not.
-    """
-
-    __slots__ = ("created", "done", "life", "node", "work", "working")
-
-    def __init__(self, work: Work) -> None:
-        self.work = work
-        self.created = 0.0
-        self.life = 0
-        self.node: Node | None = None
-        self.working = NEVER
-        self.done = False
-
-    @property
-    def place(self) -> Node:
-        """The node that it is on."""
-        if self.node is None:
-            raise ValueError("the pod is on no node")
-        return self.node
-
-
-class Work:
-    """A job on its way: pods that have started, and that are done; `tries` counts how often it was admitted."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self.pods = [Pod(self) for _ in range(job.pods)]
-        self.admitted = self.failed = False
-        self.started = self.finished = self.tries = 0
-        self.first_start = self.done = NEVER
-
-    @property
-    def left(self) -> int:
-        """Pods that are not done."""
-        return len(self.pods) - self.finished
 
 
 class Pods:

@@ -6,7 +6,7 @@ Events wait in a queue and are sent one after the other between the other reques
 
 from __future__ import annotations
 
-from kcheck.scale.simulate.nodes import NEVER
+from kcheck.scale.simulate.model import NEVER
 
 
 class Client:

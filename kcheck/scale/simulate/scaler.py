@@ -10,12 +10,13 @@ from math import exp, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.scale.simulate.cloud import draws
-from kcheck.scale.simulate.nodes import NEVER, Fleet, Group, Node
+from kcheck.scale.simulate.model import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.scale.simulate.model import Case
+    from kcheck.scale.simulate.nodes import Fleet, Group, Node
     from kcheck.scale.simulate.pods import Pods
 
 _FRESH, _FRESH_GPU = 2, 30

@@ -13,7 +13,7 @@ from kcheck.scale import walls
 from kcheck.scale.simulate import jobs, measured, parameters
 from kcheck.scale.simulate.model import Case, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime
-from kcheck.text.units import minor_version, whole_number
+from kcheck.text.units import minor_version, seconds, whole_number
 from kcheck.text.values import Known, Unset, known, number
 
 if TYPE_CHECKING:
@@ -268,8 +268,6 @@ def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tupl
 
 def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
     """The settings of an autoscaler for a run."""
-    from kcheck.text.units import seconds
-
     types = {name: type(getattr(base, name)) for name in base.__struct_fields__}
     found = {name: getattr(own, field) for field, name in _FIELDS.items()}
     result = {name: types[name](value.value) for name, value in found.items() if isinstance(value, Known)}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.config.config import ConfigError
 from kcheck.scale.usage import histogram, joining, recording
 from kcheck.scale.usage.accounting import requested
 from kcheck.scale.usage.nodes import devices
@@ -68,8 +69,6 @@ def of(world: World) -> Joined | None:
 
 
 def _read(path: str) -> recording.Recording:
-    from kcheck.config.config import ConfigError
-
     try:
         return recording.read(path)
     except RecordingError as error:

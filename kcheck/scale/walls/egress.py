@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES
-from kcheck.scale import downloads, egress
+from kcheck.scale import egress
 from kcheck.scale.growth import CEILING, reach, surge_bounds, surge_nodes
 from kcheck.text.interval import Interval
 from kcheck.text.units import counted
@@ -81,10 +81,10 @@ def _others(finder: WallFinder) -> int | None:
 def _pulls(finder: WallFinder) -> Iterator[Wall]:
     """Anonymous pulls of fresh nodes from Docker Hub."""
     cluster, world = finder.cluster, finder.world
-    found, unsure, images = downloads.hub_pulls(cluster, world)
+    found, unsure, images = egress.hub_pulls(cluster, world)
     if not found:
         return
-    addresses = known(downloads.egress_addresses(world.deployed.on(cluster).workloads[0], world))
+    addresses = known(egress.egress_addresses(world.deployed.on(cluster).workloads[0], world))
     if addresses is None or not isinstance(addresses, int) or equals(cluster.outbound_type, NODE_ADDRESSES):
         return
     entry = world.numbers.limits("any")["docker_hub.pulls"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.scale.quotas import needs
+from kcheck.scale.world.quotas import needs
 from kcheck.text.values import known
 
 if TYPE_CHECKING:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from kcheck.scale.quotas import amount, needs, unit
+from kcheck.scale.world.quotas import needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.scale.quotas import Need
     from kcheck.scale.walls.model import Wall, WallFinder
+    from kcheck.scale.world.quotas import Need
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
@@ -29,11 +28,9 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
             yield finder.unknown("quota", scope, why, cause=cause, entry=entry, key=need.quota.code, pools=need.pools)
             continue
         room = entry.value
-
-        takes = partial(amount, need)
         text = f"a quota of {room:,}"
         yield from finder.grown(
-            "quota", scope, takes, room=room, weights=need.per_node, arithmetic=text, cause=cause, entry=entry,
+            "quota", scope, need.amount, room=room, weights=need.per_node, arithmetic=text, cause=cause, entry=entry,
             key=need.quota.code, pools=need.pools,
         )  # fmt: skip
 
@@ -43,5 +40,5 @@ def _each(need: Need) -> str:
     if need.quota.counts == "nodes":
         return "every node"
     return " and ".join(
-        f"{need.per_node[pool.id]:,} {unit(need)} per node of {pool.display_name}" for pool in need.pools[:4]
+        f"{need.per_node[pool.id]:,} {need.unit} per node of {pool.display_name}" for pool in need.pools[:4]
     )

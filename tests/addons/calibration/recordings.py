@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from kcheck.scale.simulate.nodes import NEVER
+from kcheck.scale.simulate.model import NEVER
 from kcheck.scale.simulate.run import _Simulation
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.machines import Price
 from kcheck.engine import linter
 from kcheck.inventory import reader
-from kcheck.scale.facts import money
-from kcheck.scale.facts.money import Rate
+from kcheck.scale import money
+from kcheck.scale.money import Rate
 from kcheck.scale.world import World
 from kcheck.text.files.tree import Tree
 from kcheck.text.units import dollars, shown

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
+from kcheck.engine.words import views
 from kcheck.engine.words.subjects import SUBJECTS
 from kcheck.text.files.tree import Tree
 from kcheck.text.interval import Bounded, Interval
@@ -80,7 +81,7 @@ def test_bounds_beyond_all_numbers_leave_it_undecided(
         return Bounded("a range of any size", None, bounds=Interval(1, 10**21))
 
     fields = tuple(replace(one, read=read) if one.name == "addresses_needed" else one for one in SUBJECTS["subnet"])
-    monkeypatch.setitem(SUBJECTS, "subnet", fields)
+    monkeypatch.setattr(views, "SUBJECTS", {**SUBJECTS, "subnet": fields})
     write({"main.tf": AKS.format(prefix=24, nodes=10)})
     result = linter.run(Tree(["."]), Config())
     assert not result.bugs

@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.scale.facts import larger_ranges
+from kcheck.scale import larger_ranges
 from kcheck.text.files.tree import Tree
 from kcheck.text.values import known
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
 from kcheck.engine import rule_words, rules
-from kcheck.engine.words.subjects import SUBJECTS, word
+from kcheck.engine.words.subjects import _TABLES, PARTS, SUBJECTS, word
 from tests.places import ROOT
 
 pytestmark = pytest.mark.medium
@@ -36,6 +38,12 @@ def test_every_word_has_a_rule_that_uses_it() -> None:
         for one in words(path)
     }
     assert [(subject, one.name) for subject, own in SUBJECTS.items() for one in own if one not in used] == []
+
+
+def test_each_table_has_the_subjects_that_are_looked_up_in_it() -> None:
+    for table, names in _TABLES.items():
+        assert tuple(import_module(f"kcheck.engine.words.tables.{table}").SUBJECTS) == names
+    assert set(SUBJECTS) >= PARTS
 
 
 def test_subnets_and_pod_ranges_have_the_same_words() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kcheck.engine.words.lazy_functions import basics, growth, karpenter, savings, scaling
 from kcheck.engine.words.tables.field import Field, flag, made, named, record, records, simple
+from kcheck.scale import autoscaler, basics, karpenter, savings
 
 AUTOSCALER = (
     made("kind", "string", "cluster-autoscaler, or gke and ack where the cloud runs it and shows few settings", lambda a, _w: basics.computed(a, a.kind)),
     simple("profile", "string", "BALANCED or OPTIMIZE_UTILIZATION (GKE), cluster-autoscaler or goatscaler (ACK)"),
-    made("profile_has_place", "bool", "whether the profile is written in this code, or could be added to it", scaling.profile_has_place),
+    made("profile_has_place", "bool", "whether the profile is written in this code, or could be added to it", autoscaler.profile_has_place),
     simple("provisioning", "bool", "whether node auto-provisioning is on (GKE)"),
     simple("max_unready_nodes", "int", "NotReady nodes that it always tolerates (ok-total-unready-count)", "nodes", nullable=False),
     simple("max_unready_percentage", "int", "share of NotReady nodes that it tolerates (max-total-unready-percentage)", "percent", nullable=False),
@@ -23,7 +23,7 @@ AUTOSCALER = (
     simple("provision_time", "int", "how long it waits for a node", "seconds", nullable=False),
     simple("expander", "string", "how it chooses among pools: least-waste, random, priority", nullable=False),
     simple("scale_down", "bool", "whether it deletes nodes at all"),
-    made("client_qps", "int", "requests per second to the API server; the default where the cloud runs it", scaling.client_qps, "requests per second"),
+    made("client_qps", "int", "requests per second to the API server; the default where the cloud runs it", autoscaler.client_qps, "requests per second"),
     simple("max_nodes", "int", "cap on the nodes of the cluster (max-nodes-total); 0 or null is no cap", "nodes"),
     simple("max_cores", "int", "cap on the cores of the cluster (cores-total; limits of node auto-provisioning)", "cores"),
     simple("max_memory", "int", "cap on the memory of the cluster", "GiB"),
@@ -39,42 +39,42 @@ AUTOSCALER = (
     simple("cpu_limit", "int", "CPU limit of its own pod; null where it has none", "millicores"),
     made("managed", "bool", "whether the cloud runs it", lambda a, _w: basics.computed(a, a.managed)),
     simple("version", "string", "its version: its image's tag, or what its chart brings"),
-    made("minor", "int", "its minor version; null where the cloud runs it", scaling.minor, nullable=True),
-    made("nodes", "int", "nodes it adds and removes up to the target", scaling.growable_nodes, "nodes"),
-    made("by_default", "bool", "whether the target rests on a default: none was asked for, and a pool's maximum is a default", scaling.by_default),
+    made("minor", "int", "its minor version; null where the cloud runs it", autoscaler.minor, nullable=True),
+    made("nodes", "int", "nodes it adds and removes up to the target", autoscaler.growable_nodes, "nodes"),
+    made("by_default", "bool", "whether the target rests on a default: none was asked for, and a pool's maximum is a default", autoscaler.by_default),
     made("sufficient_unready_percentage", "int", "share of nodes that one of its zones and a few failed ones make; at least the default of max_unready_percentage",
-         scaling.tolerated_share, "percent"),
+         autoscaler.tolerated_share, "percent"),
     made("sufficient_unready_nodes", "int", "nodes in a batch that is deleted and a few failed ones, limited by that share",
-         scaling.tolerated_nodes, "nodes"),
-    made("batches", "int", "batches of bulk_delete in which these nodes are deleted", scaling.batches),
+         autoscaler.tolerated_nodes, "nodes"),
+    made("batches", "int", "batches of bulk_delete in which these nodes are deleted", autoscaler.batches),
     made("batch_interval", "int", "time from one batch to the next at least: scan_interval; where loops follow each other at once, the delay after the taints if that is shorter",
-         scaling.batch_interval, "seconds"),
-    made("tainting_time", "int", "time to taint these nodes before they are deleted: one request each", scaling.tainting_time, "seconds"),
+         autoscaler.batch_interval, "seconds"),
+    made("tainting_time", "int", "time to taint these nodes before they are deleted: one request each", autoscaler.tainting_time, "seconds"),
     made("sufficient_bulk_delete", "int", "smallest round bulk_delete with which a batch every scan_interval is fast enough; null if none is",
-          scaling.sufficient_batch, "nodes", nullable=True),
+          autoscaler.sufficient_batch, "nodes", nullable=True),
     record("idle_saving", "saving", "what the cloud's faster profile saves of the run that kcheck simulate shows, or without one the recommended unneeded_time; null if that may be nothing",
            savings.idle, nullable=True),
     record("deletion_saving", "saving", "what sufficient_bulk_delete saves of it; null if that may be nothing", savings.deletion, nullable=True),
     record("tolerance_saving", "saving", "what sufficient_unready_nodes and sufficient_unready_percentage save of it; null if that may be nothing",
            savings.tolerance, nullable=True),
-    made("wanted", "int", "nodes that the cluster should reach: --nodes, else the sum of its pools' maxima, whatever the caps", growth.wanted, "nodes"),
-    made("wanted_cores", "int", "cores of these nodes; at least one for a node of unknown type", growth.wanted_cores, "cores", bounded=True),
-    made("capacity", "int", "nodes of those wanted that its caps on nodes and cores allow", growth.capacity, "nodes", bounded=True),
-    records("choices", "pool", "largest group of its pools with the same taints and different machine types", growth.choices),
-    records("twins", "pool", "largest group of its pools with equal machines, labels and taints; with GPUs also equal subnets and zones", growth.twins),
+    made("wanted", "int", "nodes that the cluster should reach: --nodes, else the sum of its pools' maxima, whatever the caps", autoscaler.wanted, "nodes"),
+    made("wanted_cores", "int", "cores of these nodes; at least one for a node of unknown type", autoscaler.wanted_cores, "cores", bounded=True),
+    made("capacity", "int", "nodes of those wanted that its caps on nodes and cores allow", autoscaler.capacity, "nodes", bounded=True),
+    records("choices", "pool", "largest group of its pools with the same taints and different machine types", autoscaler.choices),
+    records("twins", "pool", "largest group of its pools with equal machines, labels and taints; with GPUs also equal subnets and zones", autoscaler.twins),
     record("cluster", "cluster", "its cluster", basics.cluster_of),
 )  # fmt: skip
 
 FLAG = (
     simple("name", "string", "its name without dashes", nullable=False),
     simple("value", "string", "its value as written"),
-    made("comes_later", "bool", "whether its autoscaler is too old for it", scaling.comes_later),
+    made("comes_later", "bool", "whether its autoscaler is too old for it", autoscaler.comes_later),
     made("first_version", "string", "first version with it that is not older than the minor version of its autoscaler; null if all of these have it",
-         scaling.first_version, nullable=True),
-    made("is_removed", "bool", "whether its autoscaler is too new for it", scaling.is_removed),
-    made("removed_version", "string", "first version without it; null if it is still there", scaling.removed_version, nullable=True),
-    made("successor", "string", "the flag that replaces it; null if there is none or it is set too", scaling.successor, nullable=True),
-    record("autoscaler", "autoscaler", "the autoscaler that has it", scaling.owner),
+         autoscaler.first_version, nullable=True),
+    made("is_removed", "bool", "whether its autoscaler is too new for it", autoscaler.is_removed),
+    made("removed_version", "string", "first version without it; null if it is still there", autoscaler.removed_version, nullable=True),
+    made("successor", "string", "the flag that replaces it; null if there is none or it is set too", autoscaler.successor, nullable=True),
+    record("autoscaler", "autoscaler", "the autoscaler that has it", autoscaler.owner),
 )  # fmt: skip
 
 KARPENTER_POOL = (

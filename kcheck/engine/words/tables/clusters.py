@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from kcheck.engine.words.lazy_functions import (
+from kcheck.engine.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
+from kcheck.model import NOTHING
+from kcheck.scale import (
     addresses,
+    autoscaler,
     basics,
     control_plane,
-    dns,
+    egress,
     fabrics,
     gpus,
-    growth,
-    limits,
     money,
     monitoring,
-    needs,
     placement,
     pools,
-    retirements,
+    quotas,
     savings,
+    schedules,
     spot,
-    starts,
     support,
     taints,
 )
-from kcheck.engine.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
-from kcheck.model import NOTHING
+from kcheck.scale.walls import words
 
 
 def _retired(name: str, *, of: str = "") -> Field:
@@ -34,13 +33,13 @@ def _retired(name: str, *, of: str = "") -> Field:
     get = attrgetter(f"{of}.{name}" if of else name)
     return record(
         f"{name}_retirement", "retirement", f"the retirement of this {name}; null where it stays",
-        lambda one, w: (retirements.of_pool if of else retirements.of_cluster)(one, name, get(one), w), nullable=True,
+        lambda one, w: (support.of_pool if of else support.of_cluster)(one, name, get(one), w), nullable=True,
     )  # fmt: skip
 
 
 _TARGET = made(
     "target", "int", "its target number of nodes: --nodes, else the sum of its pools' maxima",
-    limits.cluster_target, "nodes", bounded=True,
+    words.cluster_target, "nodes", bounded=True,
 )  # fmt: skip
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
@@ -81,16 +80,16 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("security_group", "string", "basic or enterprise (ACK)"),
         made("minor", "int", "minor version of Kubernetes", control_plane.minor, nullable=True),
         made("services", "int", "Services of the manifests that take an address (headless ones do not)", control_plane.services, "services"),
-        made("service_addresses", "int", "addresses in the range of Services; null where none is written", needs.service_addresses, "addresses", nullable=True),
+        made("service_addresses", "int", "addresses in the range of Services; null where none is written", control_plane.service_addresses, "addresses", nullable=True),
         made("sufficient_outbound_ips", "int", "public addresses with room for the outbound ports of all nodes",
-              needs.outbound_addresses, "addresses", nullable=True),
+              egress.outbound_addresses, "addresses", nullable=True),
         made("gpu_nodes", "bool", "whether any of its pools has GPUs", monitoring.gpu_nodes),
         made("gpu_metrics", "bool", "whether the code has something that exports the metrics of GPUs, or may", monitoring.gpu_metrics),
         simple("monitored", "string", "parts whose metrics the cloud collects, as written (GKE)", kind="list"),
-        made("device_plugin", "bool", "whether the code installs a device plugin for GPUs", needs.device_plugin),
+        made("device_plugin", "bool", "whether the code installs a device plugin for GPUs", gpus.device_plugin),
         made("fabric_plugin", "bool", "whether the code installs what offers the network between GPUs to pods: device plugin, network operator, DRA driver", fabrics.plugin),
         made("dns_replicas", "int", "fixed number of CoreDNS replicas; null where they scale, or each node has a DNS cache",
-              dns.replicas, "replicas", nullable=True),
+              control_plane.replicas, "replicas", nullable=True),
         simple("dns_scaling", "bool", "whether its CoreDNS add-on scales it; null where the code has no such add-on (EKS)"),
         simple("dns_compute", "string", "computeType of that add-on: fargate, ec2; null where none is written (EKS)"),
         _TARGET,
@@ -105,11 +104,11 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("batch", "bool", "whether it has a GPU or spot pool, or a Job among its manifests", pools.batch),
         made("pools_count", "int", "number of its node pools", lambda c, w: basics.count(c, w.pools.all_of_cluster(c)), "pools"),
         record("start", "start", "its scheduled jobs that start in the same minute and ask for most CPU; null where no two do, a queue holds them, or nodes come beside its pools",
-               starts.start, nullable=True),
+               schedules.start, nullable=True),
         made("whole_gpu_pods", "int", "pods of services with one whole GPU each", gpus.whole_cards, "pods"),
         made("shares_gpus", "bool", "whether anything in the code shares GPUs", gpus.shared),
         records("pools", "pool", "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
-        records("quotas", "quota_need", "quotas of the account that its target counts against", needs.quota_needs),
+        records("quotas", "quota_need", "quotas of the account that its target counts against", quotas.quota_needs),
         records("settings", "setting", "the settings of its control plane and its kubelets (self-managed)",
                 lambda c, _w: control_plane.settings(c)),
     ),
@@ -184,7 +183,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("biggest_job_nodes", "int", "nodes that its biggest job fills; 0 without one", pools.biggest_job_nodes, "nodes"),
         made("managed", "bool", "whether the cloud runs the group, not the user", lambda p, _w: basics.computed(p, p.managed)),
         simple("instance_types", "string", "machine types", kind="list", of="machine"),
-        record("machine_retirement", "retirement", "the retirement of its machine types; null where one of them stays", retirements.machine, nullable=True),
+        record("machine_retirement", "retirement", "the retirement of its machine types; null where one of them stays", support.machine, nullable=True),
         simple("accelerator", "string", "type of GPUs that are attached to its machines (GKE)", of="machine"),
         _retired("accelerator", of="machine"),
         simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False, of="machine"),
@@ -195,7 +194,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("rate", "rate", "what one of its nodes costs; null without a price", money.rate, nullable=True),
         made("pod_addresses_per_node", "int", "addresses that one node takes for its pods: a block, or one each", pools.pod_addresses, "addresses"),
         flag("spot", "whether its nodes are spot", of="market"),
-        made("neighbours", "int", "entries that the neighbour (ARP) table of a node's kernel holds; null where the cloud sets it", dns.neighbours, "entries", nullable=True),
+        made("neighbours", "int", "entries that the neighbour (ARP) table of a node's kernel holds; null where the cloud sets it", control_plane.neighbours, "entries", nullable=True),
         simple("streaming", "bool", "whether containers start before their whole image is there; null where the cloud has no such setting (GKE)", of="system"),
         simple("taints", "string", "its taints, key=value:Effect", kind="list", of="scheduling"),
         made("gpu_taint", "string", "key, value and effect of the usual taint of NVIDIA's GPU nodes; null for other cards", taints.parts, kind="map", nullable=True),
@@ -237,7 +236,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         flag("on_demand_fallback", "whether a spot pool takes on-demand machines where spot is sold out (ACK)", of="market"),
         simple("location", "string", "location of its cluster as written with it (GKE)", of="placement"),
         simple("location_policy", "string", "how it chooses zones when it grows: BALANCED or ANY; null where the cloud has no such setting (GKE)", of="placement"),
-        record("autoscaler", "autoscaler", "the autoscaler of its cluster; null if none is in the code", growth.autoscaler, nullable=True),
+        record("autoscaler", "autoscaler", "the autoscaler of its cluster; null if none is in the code", autoscaler.autoscaler, nullable=True),
         simple("deployment_set", "string", "deployment set of its machines (ACK)", of="placement"),
         records("fallback_pools", "pool", "for a spot pool, on-demand pools that take the same pods and grow as far", spot.fallback_pools),
         made("other_zones", "int", "zones, or subnets, that it could use beside its own; 0 where a spot pool like it uses them", spot.other_zones, "zones"),
@@ -251,5 +250,36 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("cpu_left", "int", "CPU that its smallest machine leaves to pods beside the kubelet, the system and DaemonSets; null where it is not known exactly",
              lambda p, w: basics.computed(p, w.pools.cpu_left(p)), "millicores", nullable=True),
         made("vcpus", "int", "vCPUs of its smallest machine; null where they are not known", lambda p, _w: basics.computed(p, placement.smallest(p)), "vCPUs", nullable=True),
+    ),
+    "monitor": (
+        named("its name, or that of its release"),
+        record("cluster", "cluster", "the cluster it runs in", basics.cluster_of),
+        made("scrapes", "bool", "whether it scrapes the nodes of its cluster", monitoring.scrapes),
+        made("nodes", "int", "target of its cluster", lambda m, world: world.sizes.around(m), "nodes"),
+        made("shards", "int", "servers that divide what is scraped", monitoring.shards, "shards"),
+        simple("memory", "int", "memory that each of them requests", "memory"),
+        simple("memory_limit", "int", "memory limit of each of them", "memory"),
+        made("memory_needed", "int", "memory that each of them needs at the target of its cluster", monitoring.memory_needed, "memory"),
+    ),
+    "cost": (
+        part("node_time", "int", "time for which nodes are paid, all together", "node-seconds"),
+        part("money", "int", "what those of them cost that have a price; null where none has", "mills", nullable=True),
+        records("rates", "rate", "the prices of these nodes, the largest share first", lambda c, _w: list(c.rates)),
+    ),
+    "saving": (
+        part("nodes", "int", "nodes of the simulated run", "nodes"),
+        part("run_time", "int", "work of each pod of the simulated run", "seconds"),
+        made("node_time", "int", "time for which nodes are not paid any more, all together; by the quickest loops of the autoscaler to the slowest",
+             lambda saving, _world: saving.node_time, "node-seconds", bounded=True),
+        made("money", "int", "what they cost in that time; not known where none of them has a price", lambda saving, _world: saving.money, "mills", bounded=True),
+        part("unpriced", "int", "nodes without a price", "nodes"),
+        records("rates", "rate", "the prices of these nodes, the largest share first", lambda saving, _world: list(saving.rates)),
+    ),
+    "rate": (
+        part("nodes", "int", "nodes at this price", "nodes"),
+        part("money", "int", "price of one node for an hour", "mills"),
+        part("machine", "string", "machine type that has the price; null where the user gives it", nullable=True),
+        part("market", "string", "on demand or spot; empty where the user gives the price"),
+        part("region", "string", "region of the price list; empty where the user gives the price"),
     ),
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
-from kcheck.scale.facts import basics
+from kcheck.scale import basics
 from kcheck.text.values import Known, Origin, Unset
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kcheck.engine.words.lazy_functions import addresses, basics, larger_ranges, limits, ranges
 from kcheck.engine.words.tables.field import Field, made, named, part, record, records, simple
+from kcheck.scale import addresses, basics, larger_ranges, ranges
+from kcheck.scale.walls import words
 
 ADDRESSES = (
     named("its name, or that of the cluster that makes it"),
@@ -46,14 +47,12 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit, quota ...", lambda w, _w: basics.computed(w, w.mechanism)),
         made("scope", "string", "the cluster, pool, subnet, range or quota that is full", lambda w, _w: basics.computed(w, w.scope)),
         made("kind", "string", "hard, quota or recommended", lambda w, _w: basics.computed(w, w.kind)),
-        made("limit", "int", "the number of the limit; null where it differs by account and the settings do not say it", limits.number, nullable=True),
-        made("nodes", "int", "nodes of the cluster when it is met", limits.nodes, "nodes", bounded=True),
-        made("target", "int", "nodes that the cluster should reach", limits.target, "nodes", bounded=True),
-        made("cause", "string", "the value that makes the wall", limits.cause, nullable=True),
+        made("limit", "int", "the number of the limit; null where it differs by account and the settings do not say it", words.number, nullable=True),
+        made("nodes", "int", "nodes of the cluster when it is met", words.nodes, "nodes", bounded=True),
+        made("target", "int", "nodes that the cluster should reach", words.target, "nodes", bounded=True),
+        made("cause", "string", "the value that makes the wall", words.cause, nullable=True),
         records("pools", "pool", "the pools that meet it", lambda w, _w: list(w.pools)),
         record("cluster", "cluster", "its cluster", basics.cluster_of),
     ),
 }  # fmt: skip
-
-PARTS = frozenset({"share"})
 """Subjects that are only parts of others."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kcheck.engine.words.lazy_functions import bundles, gpus, queues
 from kcheck.engine.words.tables.field import Field, made, named, plain, record, records, simple
+from kcheck.scale import bundles, gpus, queues
 
 APPLIED = record("applied", "bundle", "what is applied together with it", bundles.itself)
 NAMED_QUEUE = (

@@ -1,0 +1,364 @@
+"""Autoscalers and their flags: what they add and delete, how fast, and what ends or slows growth."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import ceil
+from typing import TYPE_CHECKING, TypeAlias
+
+from kcheck.config.numbers import flags
+from kcheck.inventory.clouds.registry import cloud
+from kcheck.scale import deletion
+from kcheck.scale.basics import anyone, cluster_of, computed, grouped, is_default, unknown_size
+from kcheck.scale.pools import autoscaled
+from kcheck.scale.world.caps import vcpus
+from kcheck.text.interval import Bounded, Interval
+from kcheck.text.units import minor_version
+from kcheck.text.values import (
+    Known,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    all_known,
+    combined,
+    known,
+    mapped,
+    number,
+    reason_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from kcheck.model import Autoscaler, Flag, NodePool
+    from kcheck.scale import money
+    from kcheck.scale.world import World
+
+
+def has_work(autoscaler: Autoscaler, world: World) -> bool:
+    """Whether an autoscaler has pools to scale, makes some itself, or may have some."""
+    cluster = known(autoscaler.cluster)
+    if cluster is None or known(autoscaler.provisioning):
+        return True
+    return known(autoscaled(cluster, world)) is not False
+
+
+def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
+    """Whether its nodes are nobody's wish: none were asked for, and a pool's maximum is a default."""
+    cluster = known(autoscaler.cluster)
+    if cluster is None or world.sizes.requested(cluster) is not None:
+        return computed(autoscaler, value=False)
+    return anyone(autoscaler, (is_default(pool, pool.size.max_nodes) for pool in world.pools.of_cluster(cluster)))
+
+
+def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Nodes that the autoscaler adds and removes when the cluster reaches its target."""
+    shares = growing(autoscaler, world)
+    return shares if isinstance(shares, Unknown) else computed(autoscaler, sum(nodes for _, nodes in shares))
+
+
+def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
+    """The pools that the autoscaler grows, with the nodes that it adds to each."""
+    return world.remember("growing", autoscaler, lambda: _growing(autoscaler, world))
+
+
+def _growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
+    if not isinstance(autoscaler.cluster, Known):
+        asked = world.config.nodes.get("")
+        return [(None, asked)] if asked else unknown_size(autoscaler, world)
+    pools = world.pools.all_of_cluster(autoscaler.cluster.value)
+    if isinstance(pools, Unknown):
+        return pools
+    shares: list[money.Share] = []
+    for pool in pools:
+        if not isinstance(pool.size.autoscaled, Known):
+            return Unknown(reason_of(pool.size.autoscaled), pool.size.autoscaled.origin)
+        if pool.size.autoscaled.value:
+            nodes = world.sizes.of_pool(pool)
+            if not isinstance(nodes, Known):
+                return Unknown(reason_of(nodes), nodes.origin)
+            shares.append((pool, max(0, nodes.value - number(pool.size.min_nodes, 0))))
+    return shares
+
+
+def zones(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """In how many zones the pools are that it scales; unset where they name none."""
+    shares = growing(autoscaler, world)
+    if isinstance(shares, Unknown):
+        return shares
+    found = all_known(pool.placement.zones for pool, _ in shares if pool is not None)
+    named = found if isinstance(found, Unknown) else {zone for own in found for zone in own}
+    return computed(autoscaler, named if isinstance(named, Unknown) else len(named) or None)
+
+
+def tolerated_share(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """The percentage with which it goes on when one of its zones fails; the default where these are not known."""
+    return computed(autoscaler, deletion.percentage(number(zones(autoscaler, world), 1)))
+
+
+def tolerated_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """The count with which it goes on while a batch of nodes is deleted, its own one or one that is large enough."""
+    batch, share = known(sufficient_batch(autoscaler, world)), deletion.percentage(number(zones(autoscaler, world), 1))
+    found = combined(
+        lambda nodes, own: deletion.tolerated(nodes, max(own, batch or 0), share),
+        growable_nodes(autoscaler, world),
+        autoscaler.bulk_delete,
+    )
+    return computed(autoscaler, found)
+
+
+def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Requests a second of the autoscaler; the default where a cloud runs it."""
+    if isinstance(autoscaler.client_qps, Unset):
+        return computed(autoscaler, world.numbers.limits("any")["autoscaler.client_qps"].number)
+    return mapped(autoscaler.client_qps, lambda qps: max(1, qps))
+
+
+def batches(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Batches in which its nodes are deleted."""
+    nodes = growable_nodes(autoscaler, world)
+    return computed(autoscaler, combined(deletion.batches, nodes, autoscaler.bulk_delete))
+
+
+def tainting_time(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Seconds it needs to taint its nodes, one request each."""
+    nodes, qps = growable_nodes(autoscaler, world), client_qps(autoscaler, world)
+    return computed(autoscaler, combined(deletion.tainting_time, nodes, qps))
+
+
+def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
+    """Seconds from one batch to the next at least, the time to taint nodes aside."""
+    from kcheck.scale.simulate import scenario
+
+    settings, _ = scenario.autoscaler_settings(autoscaler, known(autoscaler.cluster))
+    delay = ceil(settings.taint_delay)
+    return mapped(autoscaler.scan_interval, lambda own: min(own, delay) if settings.eager else own)
+
+
+def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """The round batch with which deletion is fast enough, even if loops do not follow each other at once."""
+    wanted = world.numbers.limits("any")["autoscaler.deletion_time"].number
+    batch = combined(
+        lambda nodes, interval, qps: deletion.sufficient_batch(nodes, wanted, interval, qps),
+        growable_nodes(autoscaler, world),
+        autoscaler.scan_interval,
+        client_qps(autoscaler, world),
+    )
+    return computed(autoscaler, None if isinstance(batch, Unknown) else batch)
+
+
+def minor(autoscaler: Autoscaler, _world: World) -> Value[int]:
+    """The minor version of an autoscaler; unset where the cloud runs it."""
+    version = autoscaler.version
+    if isinstance(version, Unset):
+        return version
+    if isinstance(version, Unknown):
+        return Unknown(version.reason, version.origin)
+    found = minor_version(version.value)
+    if found is None:
+        return Unknown(f"`{version.value}` is not a version of the cluster autoscaler", version.origin)
+    return Known(found, version.origin)
+
+
+def owner(flag: Flag, world: World) -> Value[Autoscaler]:
+    """The autoscaler that has a flag."""
+    return computed(flag, next(a for a in world.inventory.autoscalers if flag in a.flags))
+
+
+def comes_later(flag: Flag, world: World) -> Value[bool]:
+    """Whether a flag is newer than its autoscaler; not of one that upstream never had."""
+    return _judged(flag, world, flags.comes_later, changes="first")
+
+
+def is_removed(flag: Flag, world: World) -> Value[bool]:
+    """Whether a flag is no longer in its autoscaler."""
+    return _judged(flag, world, flags.is_removed, changes="removed")
+
+
+def _judged(
+    flag: Flag, world: World, judge: Callable[[str, flags.Release], bool | None], *, changes: str
+) -> Value[bool]:
+    name, autoscaler = known(flag.name) or "", known(owner(flag, world))
+    if autoscaler is None or changes not in flags.flags().get(name, {}):
+        return computed(flag, value=False)
+    own = minor(autoscaler, world)
+    release = flags.release(known(autoscaler.version) or "")
+    if release is None:
+        return own if isinstance(own, Unknown) else computed(flag, value=False)
+    found = judge(name, release)
+    if found is None:
+        return Unknown(f"--{name} depends on the patch of {release}, which is not known", autoscaler.version.origin)
+    return computed(flag, found)
+
+
+def first_version(flag: Flag, _world: World) -> Value[str]:
+    """The first version with a flag in the minor version of its autoscaler, or later."""
+    own = flags.release(known(flag.version) or "")
+    found = flags.first_release(known(flag.name) or "", own.minor if own else 0)
+    return computed(flag, str(found) if found else None)
+
+
+def removed_version(flag: Flag, _world: World) -> Value[str]:
+    """The first version without a flag that earlier ones had."""
+    found = flags.removed_release(known(flag.name) or "")
+    return computed(flag, str(found) if found else None)
+
+
+def successor(flag: Flag, world: World) -> Value[str]:
+    """The flag that replaces one; null if there is none, or if the autoscaler sets it too."""
+    name = flags.flags().get(known(flag.name) or "", {}).get("successor")
+    siblings = known(owner(flag, world))
+    is_set = siblings is not None and any(known(other.name) == name for other in siblings.flags)
+    return computed(flag, None if is_set else name)
+
+
+def profile_has_place(autoscaler: Autoscaler, _world: World) -> Value[bool]:
+    """Whether the profile is written in the code, or could be: not where a module has it as its own default."""
+    origin = autoscaler.profile.origin
+    added = origin is not None and origin.missing is not None and bool(origin.missing.path)
+    given = origin is not None and len(origin.spans) > 0 and origin.written != autoscaler.place
+    return computed(autoscaler, added or given)
+
+
+# --- caps
+
+
+_UNKNOWN_TYPES = "the machine types of all pools are not known"
+
+
+def wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Nodes that the cluster should reach: those asked for, else the sum of its pools' maxima."""
+    cluster = cluster_of(autoscaler, world)
+    if isinstance(cluster, Known):
+        found: Value[int] = world.sizes.wanted(cluster.value)
+        # where the cloud may add nodes beside the pools, theirs are the least
+        return found if isinstance(found, Known) else world.sizes.maximum(cluster.value)
+    asked = world.config.nodes.get("")
+    return computed(autoscaler, asked) if asked else unknown_size(autoscaler, world)
+
+
+def wanted_cores(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Cores of the nodes that are wanted; bounds where the machine types of some are not known."""
+    nodes = wanted(autoscaler, world)
+    if not isinstance(nodes, Known):
+        return nodes
+    least = _cores(autoscaler, nodes.value, world)
+    if _machines_known(autoscaler, world):
+        return computed(autoscaler, least)
+    return Bounded(_UNKNOWN_TYPES, Origin((autoscaler.place,)), bounds=Interval(least, None))
+
+
+def capacity(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Nodes of those wanted that the caps on nodes and cores allow; bounds where the machine types are not known."""
+    nodes, own, cores = wanted(autoscaler, world), autoscaler.max_nodes, autoscaler.max_cores
+    if not isinstance(nodes, Known) or isinstance(own, Unknown):
+        return own if isinstance(own, Unknown) else nodes
+    if isinstance(own, Known) and 0 < own.value < nodes.value:
+        return own
+    if isinstance(cores, Unset):
+        return nodes
+    each = world.numbers.limits("any")["autoscaler.cores_of_node"].number
+    if isinstance(cores, Unknown) or cores.value >= nodes.value * each:
+        return cores if isinstance(cores, Unknown) else nodes
+    most = _within_cores(autoscaler, nodes.value, cores, world)
+    if _machines_known(autoscaler, world):
+        return Known(most, cores.origin)
+    return Bounded(_UNKNOWN_TYPES, cores.origin, bounds=Interval(0, most))
+
+
+def _machines_known(autoscaler: Autoscaler, world: World) -> bool:
+    cluster = known(autoscaler.cluster)
+    return cluster is not None and all(
+        isinstance(pool.machine.instance_types, Known) for pool in world.pools.of_cluster(cluster)
+    )
+
+
+def _within_cores(autoscaler: Autoscaler, nodes: int, most: Known[int], world: World) -> int:
+    """How many of some nodes a cap on cores allows, at most."""
+    needed, cluster = _cores(autoscaler, nodes, world), known(autoscaler.cluster)
+    if needed <= most.value:
+        return nodes
+    if cluster is not None and world.sizes.growth(cluster).known and world.pools.of_cluster(cluster):
+        own = next((one for one in world.caps.of_cluster(cluster) if one.cause is most), None)
+        if own is not None:
+            return world.sizes.within(own, cluster, nodes)
+    return nodes * most.value // needed
+
+
+def _cores(autoscaler: Autoscaler, wanted: int, world: World) -> int:
+    """Cores of the cluster with the nodes that are wanted, at least: a node of unknown type has one."""
+    cluster = known(autoscaler.cluster)
+    sizes = world.sizes.shares(cluster, wanted) if cluster is not None else {}
+    each = {pool.id: max(1, vcpus(pool, cluster)) for pool in world.pools.of_cluster(cluster)} if cluster else {}
+    return sum(each[name] * nodes for name, nodes in sizes.items()) + max(0, wanted - sum(sizes.values()))
+
+
+# --- pools
+
+
+Group: TypeAlias = "dict[tuple[Hashable, ...], list[NodePool]]"
+
+
+def _groups(
+    autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tuple[Value[object], ...]]
+) -> Group | Unknown:
+    """The autoscaled pools of an autoscaler, grouped by some of their fields; Unknown where one is not known."""
+    cluster = cluster_of(autoscaler, world)
+    if not isinstance(cluster, Known):
+        return Unknown(reason_of(cluster))
+    pools, groups = world.pools.all_of_cluster(cluster.value), defaultdict(list)
+    if isinstance(pools, Unknown):
+        return pools
+    for pool in pools:
+        if known(pool.size.autoscaled) is False:
+            continue
+        values = key(pool)
+        unknown = next((value for value in (pool.size.autoscaled, *values) if isinstance(value, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        groups[tuple(_plain(value) for value in values)].append(pool)
+    return groups
+
+
+def _plain(value: Value[object]) -> Hashable:
+    found = known(value)
+    if isinstance(found, dict):
+        return tuple(sorted(found.items()))
+    return tuple(sorted(found, key=str)) if isinstance(found, tuple) else found
+
+
+def choices(autoscaler: Autoscaler, world: World) -> list[NodePool] | Unknown:
+    """Pools with the same taints, one for each machine type; those of the taints with the most types."""
+    groups = _groups(autoscaler, world, lambda pool: (pool.scheduling.taints, pool.machine.instance_types))
+    if isinstance(groups, Unknown):
+        return groups
+    by_taints = grouped(groups.values(), lambda pools: _plain(pools[0].scheduling.taints))
+    return [pools[0] for pools in max(by_taints.values(), key=len, default=[])]
+
+
+def twins(autoscaler: Autoscaler, world: World) -> list[NodePool] | Unknown:
+    """The most pools of equal shape that could grow together; those with GPUs only in the same subnets and zones.
+
+    Those whose machines have a fabric that ends at the pool could not: a job that is spread over two loses it.
+    """
+    groups = _groups(autoscaler, world, _shape)
+    return groups if isinstance(groups, Unknown) else max(groups.values(), key=len, default=[])
+
+
+def _shape(pool: NodePool) -> tuple[Value[object], ...]:
+    machine, scheduling = pool.machine, pool.scheduling
+    if known(machine.gpu) is False:
+        return scheduling.taints, machine.instance_types, scheduling.labels
+    places = mapped(pool.addresses.subnets, lambda subnets: tuple(subnet.id for subnet in subnets))
+    cluster = known(pool.cluster)
+    joins = cloud(cluster.cloud).joins_in_scale_set if cluster is not None else lambda _: False
+    fabric = mapped(machine.instance_types, lambda names: pool.id if any(map(joins, names)) else "")
+    zones = pool.placement.zones
+    return machine.gpu, scheduling.taints, machine.instance_types, scheduling.labels, places, zones, fabric
+
+
+def autoscaler(pool: NodePool, world: World) -> Value[Autoscaler]:
+    """The autoscaler of a pool's cluster; null where none is in the code."""
+    cluster = known(pool.cluster)
+    return computed(pool, world.autoscaling.autoscaler(cluster) if cluster is not None else None)

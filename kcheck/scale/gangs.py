@@ -1,0 +1,112 @@
+"""Gangs: what starts the pods of a job together, and what Volcano lets in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.scale.basics import computed
+from kcheck.scale.control_plane import minor
+from kcheck.scale.queues import queued_by_default
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster, Scheduler, Workload
+    from kcheck.scale.world import World
+
+_OPERATED = frozenset({"PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob"})
+"""Kinds whose operator makes groups of pods for every job, if its flags say so."""
+
+_FLAG = regex(
+    r"--gang-schedul(?:er-name|ing)[= ](?!none\b|default|-)[\w-]+|--enable-gang-scheduling(?!=false)", re.IGNORECASE
+)
+
+
+def gang(workload: Workload, world: World) -> Value[str]:
+    """What starts the pods of a job together: as it says itself, else by a default queue, or its operator's flags."""
+    if not isinstance(workload.gang, Unset):
+        return workload.gang
+    if queued_by_default(workload, world):
+        return computed(workload, "Kueue")
+    if workload.kind not in _OPERATED:
+        return workload.gang
+    found = world.remember("operator with gangs", "", lambda: operator(world))
+    return Known("its operator", Origin((found.place,))) if found else workload.gang
+
+
+def native_served(workload: Workload, world: World) -> Value[bool]:
+    """Whether the version of a job's cluster has the field by which it asks for a gang; null without such a field."""
+    field, cluster = known(workload.native_gang), world.inventory.cluster_of.get(workload)
+    if field is None or cluster is None:
+        return computed(workload, None)
+
+    limits = world.numbers.limits("any")
+    group, job = limits["native_gang.group"].number, limits["native_gang.job"].number
+    served = {
+        "spec.scheduling": lambda own: own >= job,
+        "schedulingGroup": lambda own: own >= group,
+        "workloadRef": lambda own: own < group,
+    }
+    return mapped(minor(cluster, world), served[field])
+
+
+def native_enabled(workload: Workload, world: World) -> Value[bool]:
+    """Whether the code turns on the gate of Kubernetes' own gangs, as only a control plane of one's own lets it."""
+    cluster = world.inventory.cluster_of.get(workload)
+    plane = cluster.plane if cluster else None
+    if plane is None or isinstance(plane.features, Unset):
+        return computed(workload, value=False)
+    return mapped(plane.features, lambda gates: _GATE in gates)
+
+
+_GATE = "GenericWorkload=true"
+
+
+def operator(world: World) -> Workload | None:
+    """An operator of jobs that makes groups of pods."""
+    return next(
+        (w for w in world.inventory.workloads for t in w.templates for c in t.containers if _FLAG.search(c.text)), None
+    )
+
+
+# --- Volcano
+
+
+def volcano(workload: Workload, world: World) -> Value[Scheduler]:
+    """The configuration of Volcano's scheduler that a job meets; unset where none is in the code."""
+    found = world.deployed.beside(workload).schedulers or world.inventory.schedulers
+    return computed(workload, next(iter(found), None))
+
+
+def volcano_gpus(workload: Workload, world: World) -> Value[int]:
+    """GPUs that Volcano lets in at once: of the nodes that its cluster always has, times the overcommit-factor."""
+    cluster = world.inventory.cluster_of.get(workload)
+    if cluster is None:
+        return computed(workload, None)
+    found = admitted(cluster, world)
+    return found if isinstance(found, Unknown) else computed(workload, found)
+
+
+def admitted(cluster: Cluster, world: World) -> int | Unknown:
+    """GPUs that Volcano lets in on a cluster."""
+    found = world.remember("GPUs that always run", cluster.id, lambda: _warm(cluster, world))
+    percent = world.numbers.limits("any")["volcano.overcommit"].number
+    return found if isinstance(found, Unknown) else found * percent // 100
+
+
+def _warm(cluster: Cluster, world: World) -> int | Unknown:
+    pools = world.pools.all_of_cluster(cluster)
+    if isinstance(pools, Unknown):
+        return pools
+    if known(cluster.provisioned):
+        return Unknown(f"{cluster.address} gets nodes beside its pools")
+    sum_ = 0
+    for pool in pools:
+        least = pool.size.min_nodes if known(pool.size.autoscaled) is not False else pool.size.max_nodes
+        if known(pool.machine.gpu) is False or known(least) == 0:
+            continue
+        if not isinstance(least, Known) or not isinstance(pool.machine.gpus, Known):
+            return Unknown(reason_of(least if not isinstance(least, Known) else pool.machine.gpus))
+        sum_ += least.value * pool.machine.gpus.value
+    return sum_

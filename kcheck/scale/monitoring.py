@@ -1,0 +1,56 @@
+"""Prometheus servers, what they need, and who exports the metrics of GPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.scale.basics import anyone, computed
+from kcheck.text.regex import regex
+from kcheck.text.values import Unset, Value, combined, known, mapped
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster, Monitor
+    from kcheck.scale.world import World
+
+_MIB = 1 << 20
+_GPU_METRICS = regex(
+    r"dcgm|gpu-operator|gpu[-_]exporter|nvidia[-_](?:gpu-)?metrics|cloudwatch-observability|arms-prometheus"
+    r"|neuron-monitor|datadog|dynatrace|newrelic"
+)
+"""What exports the metrics of GPUs, or may: by the name of a chart, an add-on or an image."""
+
+
+def scrapes(monitor: Monitor, world: World) -> Value[bool]:
+    """Whether a server scrapes the nodes of its cluster: as its object says, else by the rights of its account."""
+    if not isinstance(monitor.scrapes, Unset):
+        return monitor.scrapes
+    account, space = known(monitor.account), known(monitor.namespace)
+    rights = (one.accounts for one in world.deployed.beside(monitor).watchers if {"nodes", "*"} & set(one.resources))
+    return computed(monitor, any(name == account and space in (of, None) for own in rights for of, name in own))
+
+
+def memory_needed(monitor: Monitor, world: World) -> Value[int]:
+    """Memory of each shard of a server at the target of its cluster, in bytes."""
+    each = world.numbers.limits("any")["prometheus.memory_per_node"].number * _MIB
+    target, parts = world.sizes.around(monitor), shards(monitor, world)
+    return computed(monitor, combined(lambda nodes, count: -(-nodes * each // max(1, count)), target, parts))
+
+
+def shards(monitor: Monitor, _world: World) -> Value[int]:
+    """In how many shards a server runs; 1 if none are written."""
+    return computed(monitor, 1) if isinstance(monitor.shards, Unset) else monitor.shards
+
+
+def gpu_metrics(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether something in the code of a cluster exports the metrics of its GPUs, or may."""
+    names = [addon.name for addon in world.deployed.on(cluster).addons]
+    names += [image.text for workload in world.deployed.on(cluster).workloads for image in workload.images]
+    listed = mapped(cluster.monitored, lambda parts: "DCGM" in parts)
+    found = [mapped(name, lambda text: bool(_GPU_METRICS.search(text))) for name in names]
+    return anyone(cluster, [*found, *([] if isinstance(listed, Unset) else [listed])])
+
+
+def gpu_nodes(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster has GPUs."""
+    pools = world.pools.of_cluster(cluster)
+    return anyone(cluster, (pool.machine.gpu for pool in pools), world.pools.kinds_of_cluster(cluster))

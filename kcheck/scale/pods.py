@@ -1,0 +1,395 @@
+"""Pods and their containers: whose they are, where they land, what they take and leave of a node, what moves them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.config.numbers import flags
+from kcheck.config.numbers.clouds import owners
+from kcheck.model import STAY
+from kcheck.scale import gpus, placement
+from kcheck.scale.basics import computed
+from kcheck.scale.jobs import alike
+from kcheck.text.interval import Bounded, Interval
+from kcheck.text.regex import regex
+from kcheck.text.units import cores
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of, total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.model import Cluster, Container, Image, NodePool, PodTemplate, Requirement, Thing, Volume, Workload
+    from kcheck.scale.placement import Share
+    from kcheck.scale.world import World
+    from kcheck.text.values import Value
+
+
+def workload(thing: Thing, world: World) -> Value[Workload]:
+    """The workload that a template or a container is part of."""
+    return Known(world.deployed.workload(thing), Origin((thing.place,)))
+
+
+def template(one: Container, world: World) -> Value[PodTemplate]:
+    """The pods that a container is in."""
+    owner = world.deployed.workload(one)
+    return Known(next(pods for pods in owner.templates if one in pods.containers), Origin((one.place,)))
+
+
+def image(one: Container, world: World) -> Value[Image]:
+    """The image of a container; null without one, or where it is never pulled."""
+    if isinstance(one.image, Unknown):
+        return one.image
+    images = world.deployed.workload(one).images
+    return computed(one, next((image for image in images if image.id == one.id), None))
+
+
+def name(pods: PodTemplate, world: World) -> Value[str]:
+    """Kind and name of the workload, with the role of the pods."""
+    owner = world.deployed.workload(pods)
+    role = f" ({pods.role})" if pods.role else ""
+    return computed(pods, f"{owner.kind} {known(owner.name) or '?'}{role}")
+
+
+# --- where they land
+
+
+def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
+    """Labels that pods select nodes by, as key=value; of several terms those that are in all of them."""
+    if not isinstance(pods.selection, Known):
+        return pods.selection
+    terms = [_labels(term) for term in pods.selection.value]
+    found = terms[0] if terms else []
+    return Known(tuple(one for one in found if all(one in term for term in terms)), pods.selection.origin)
+
+
+def gpu_selector(pods: PodTemplate, world: World) -> Value[str]:
+    """By what pods select nodes with GPUs: a label of such nodes alone; of a job, one of tainted pools."""
+    if isinstance(pods.selection, Unknown):
+        return pods.selection
+    own, labels = placement.gpu_label(pods), known(node_labels(pods, world))
+    if own or not labels:
+        return computed(pods, own or None)
+    job = world.deployed.workload(pods).batch  # a service may fill what is left of a node
+    found = world.pools.candidates(pods) if job and world.inventory.clusters else []
+    if isinstance(found, Unknown):
+        return found
+    sure = bool(found) and all(certain and known(pool.machine.gpu) for pool, certain in found)
+    tainted = sure and all(placement.taints(pool) for pool, _ in found)
+    return computed(pods, labels[0] if tainted else None)
+
+
+def _labels(term: Iterable[Requirement]) -> list[str]:
+    return [f"{one.key}={','.join(one.values)}".rstrip("=") for one in term if one.operator in ("In", "Exists")]
+
+
+def pools(pods: PodTemplate, world: World) -> list[NodePool] | Unknown:
+    """The pools that pods can land on."""
+    found = world.pools.candidates(pods)
+    return found if isinstance(found, Unknown) else [pool for pool, _ in found]
+
+
+def sure_pools(pods: PodTemplate, world: World) -> list[NodePool] | Unknown:
+    """The pools that take pods for sure: nothing that decides it is unknown."""
+    found = world.pools.candidates(pods)
+    return found if isinstance(found, Unknown) else [pool for pool, certain in found if certain]
+
+
+def pool(pods: PodTemplate, world: World) -> Value[NodePool]:
+    """The pool that pods land on, the first of several with equal nodes; null where it is not known."""
+    found = alike(pods, world)
+    return found if isinstance(found, Unknown) else computed(pods, next(iter(found), None))
+
+
+def nodes(pods: PodTemplate, world: World) -> Value[int]:
+    """Nodes of all pools that pods can land on; null where there are none."""
+    found = pools(pods, world)
+    if isinstance(found, Unknown):
+        return found
+    sum_ = total(world.sizes.of_pool(pool) for pool in found)
+    return sum_ if isinstance(sum_, Unknown) else computed(pods, sum_ if found else None)
+
+
+def per_node(pods: PodTemplate, world: World) -> Value[int]:
+    """Pods for which a node of their pools has GPUs, CPU and memory; null where it is not known."""
+    found = alike(pods, world)
+    if isinstance(found, Unknown):
+        return found
+    each = world.pools.per_node(pods, found[0], ports=False) if found else None
+    return computed(pods, each.exact if each else None)
+
+
+# --- what they ask for
+
+
+def starter(pods: PodTemplate, _world: World) -> Value[str]:
+    """What starts several processes in a pod, such as torchrun; null if nothing is seen."""
+    return computed(pods, next((word for one in pods.containers for word in one.starters), None))
+
+
+_PORT = regex(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
+_TUNED = regex(r"\b(NCCL|GLOO|UCX|FI|OMPI_MCA_btl|MV2|I_MPI)_|btl_tcp_if|LD_PRELOAD|/rdma|infiniband", re.IGNORECASE)
+
+
+def fixed_ports(pods: PodTemplate, _world: World) -> Value[tuple[int, ...]]:
+    """The ports that commands and variables of pods name, each once."""
+    found = (int(port) for one in pods.containers for port in _PORT.findall(one.text))
+    return computed(pods, tuple(dict.fromkeys(found)))
+
+
+def tunes_network(pods: PodTemplate, _world: World) -> Value[bool]:
+    """Whether pods say by which interfaces their processes talk: those of the node, as RDMA needs."""
+    found = any(one.rdma or _TUNED.search(one.text) for one in pods.containers)
+    return computed(pods, value=found)
+
+
+def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
+    """What the service account of pods may list and watch in the whole cluster."""
+    owner = world.deployed.workload(pods)
+    space, account = known(owner.namespace) or "", known(pods.account) or ""
+    for one in world.deployed.beside(owner).watchers if account else ():
+        if any(own == account and (not of or not space or of == space) for of, own in one.accounts):
+            return Known(tuple(one.resources), Origin((pods.place,)))
+    return Known((), Origin((pods.place,)))
+
+
+def requests_from(one: Container, world: World) -> Value[str]:
+    """What gives a container requests where it has none: its pod, a LimitRange, a runtime; null if nothing does."""
+    owner = world.deployed.workload(one)
+    if any(pods.asks_as_one and one in pods.containers for pods in owner.templates):
+        return computed(one, "the pod")
+    if owner.kind == "TrainJob":
+        return computed(one, "the runtime")
+    home = world.deployed.scope(owner)
+    ranges = world.remember("limit ranges", home, lambda: _limit_ranges(owner, world))
+    return computed(one, "a LimitRange" if ranges & {known(owner.namespace), None} else None)
+
+
+def _limit_ranges(owner: Workload, world: World) -> set[str | None]:
+    """The namespaces with a LimitRange that are applied with a workload; None for what names none."""
+    return {known(limit.namespace) for limit in world.deployed.beside(owner).limits if limit.kind == "LimitRange"}
+
+
+def mig_strategy(one: Container, world: World) -> Value[str]:
+    """The MIG strategy that is applied with a container; null where none is written."""
+    return computed(one, gpus.strategy(one, world))
+
+
+_GI, _MI = 2**30, 2**20
+
+
+class Shortage(Struct, frozen=True):
+    """What pods ask for, and the largest machine that they may land on does not leave; amounts as people write them."""
+
+    resource: str
+    asked: Value[str]
+    machine: str
+    left: str
+    whole: str
+    exact: bool
+    taken: str | None
+    pool: NodePool
+
+
+def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
+    """What no node of their cluster leaves to pods; null where one does, or may."""
+    workload = world.deployed.workload(template)
+    cluster = world.inventory.cluster_of.get(workload)
+    if not (known(template.cpu) or known(template.memory)):
+        return computed(template, None)
+    if cluster is None:
+        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
+    pools = world.pools.of_cluster(cluster)
+    fits = (world.pools.fit(template, pool) for pool in pools)
+    if any(fit.fits is not False or fit.why.startswith("the taint ") for fit in fits):
+        return computed(template, None)  # a queue may add the toleration
+    found = [share for pool in pools for share in _shares(template, pool, world)]
+    share, pool = max(found, key=lambda one: one[0].left.high or 0, default=(None, None))
+    if share is None or pool is None:
+        return computed(template, None)
+    more = _more_nodes(cluster, world)
+    return more if isinstance(more, Unknown) else computed(template, None if more else _told(share, pool, template))
+
+
+def _shares(template: PodTemplate, pool: NodePool, world: World) -> list[tuple[Share, NodePool]]:
+    """What a pool that pods may choose does not leave to them."""
+    share = world.pools.shortage(template, pool)
+    return [(share, pool)] if share is not None and world.pools.chosen(template, pool) else []
+
+
+def _more_nodes(cluster: Cluster, world: World) -> bool | Unknown:
+    """Whether there are other pools, or something may add nodes of other kinds."""
+    values = (world.pools.all_of_cluster(cluster), cluster.provisioned, world.autoscaling.tool(cluster))
+    unknown = next((value for value in values if isinstance(value, Unknown)), None)
+    return unknown or world.autoscaling.beyond_pools(cluster)
+
+
+def _told(share: Share, pool: NodePool, template: PodTemplate) -> Shortage:
+    amounts = share.asked, share.left.high or 0, share.taken
+    if share.resource == "cpu":
+        resource, values, whole = "CPU", [one.cpu for one in template.containers], cores(share.room.vcpus * 1000)
+        asked, left, taken = map(cores, amounts)
+        text = f"{asked} CPU{'' if share.asked == 1000 else 's'}"
+    else:
+        unit = _MI if share.asked < _GI or (share.asked - amounts[1]) * 100 < _GI else _GI
+        resource, values, whole = (
+            "memory",
+            [one.memory for one in template.containers],
+            _memory(share.room.memory, unit),
+        )
+        asked, left, taken = (_memory(amount, unit) for amount in amounts)
+        text = f"{asked} of memory"
+    return Shortage(
+        resource,
+        Known(text, _origin_of_largest(values) or Origin((template.place,))),
+        share.room.machine,
+        left,
+        whole,
+        exact=share.left.exact is not None,
+        taken=taken if share.taken else None,
+        pool=pool,
+    )
+
+
+def _origin_of_largest(values: list[Value[int]]) -> Origin | None:
+    """Where the container that asks for most says so."""
+    written = [value for value in values if isinstance(value, Known)]
+    return max(written, key=lambda one: one.value).origin if written else None
+
+
+def _memory(count: int, unit: int) -> str:
+    """Bytes in Gi or Mi, rounded down to hundredths of Gi."""
+    return f"{count // unit:,}Mi" if unit == _MI else f"{count * 100 // unit / 100:g}Gi"
+
+
+def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
+    """The names of the volumes of pods."""
+    return mapped(template.volumes, lambda found: tuple(volume.name for volume in found))
+
+
+def on_disk(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
+    """The names of the volumes on the disk of the node: emptyDir that is not in memory, and hostPath."""
+    return mapped(template.volumes, lambda found: tuple(one.name for one in found if _is_on_disk(one)))
+
+
+def in_memory(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
+    """The names of the volumes in memory."""
+    return mapped(template.volumes, lambda found: tuple(one.name for one in found if one.memory))
+
+
+def _is_on_disk(one: Volume) -> bool:
+    return one.kind in ("emptyDir", "hostPath") and not one.memory
+
+
+NOTICE = "spot.notice"
+
+
+def _growing(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
+    """The autoscaled pools that pods can land on."""
+    found = world.pools.candidates(template)
+    return found if isinstance(found, Unknown) else [pool for pool, _ in found if known(pool.size.autoscaled)]
+
+
+def coming(workload: Workload, world: World) -> Value[int]:
+    """Pods with GPUs for which an autoscaler has to add nodes first."""
+    sum_ = 0
+    for template in workload.templates:
+        if not number(template.gpus, 0):
+            continue
+        found = _growing(template, world)
+        if isinstance(found, Unknown) or not isinstance(template.count, Known):
+            return Unknown(reason_of(found if isinstance(found, Unknown) else template.count))
+        ready = sum(number(pool.size.min_nodes, 0) * _most_per_node(template, pool, world) for pool in found)
+        sum_ += max(0, template.count.value - ready) if found else 0
+    return computed(workload, sum_)
+
+
+def _most_per_node(template: PodTemplate, pool: NodePool, world: World) -> int:
+    """Pods for which a node may have room."""
+    each = world.pools.per_node(template, pool)
+    return (each.high if each else None) or 1
+
+
+def time_to_stop(template: PodTemplate, world: World) -> Value[int]:
+    """Seconds that pods get to stop: the notice of spot nodes, or what the autoscaler waits; null without a limit."""
+    found = _time_to_stop(template, world)
+    if isinstance(found, Unknown):
+        return Bounded(found.reason, found.origin, bounds=Interval(_granted(template, world), None))
+    return found
+
+
+def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
+    found = world.pools.candidates(template)
+    if isinstance(found, Unknown):
+        return found
+    cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
+    spot = [pool for pool, certain in found if certain and known(pool.market.spot)]
+    if cluster is not None and spot and len(spot) == len(found):
+        entry = world.numbers.limits(cluster.cloud).get(NOTICE)
+        return computed(template, entry.number if entry else None)
+    autoscaler = world.autoscaling.autoscaler(cluster) if cluster else None
+    if autoscaler is None or not isinstance(autoscaler.grace, Known | Unknown):
+        return computed(template, None)
+    moved = [
+        pool for pool, certain in found if certain and known(pool.size.autoscaled) and known(pool.mode) != "Karpenter"
+    ]
+    if not moved or STAY in (known(template.annotations) or {}):
+        return computed(template, None)
+    return autoscaler.grace
+
+
+def _granted(template: PodTemplate, world: World) -> int:
+    """Seconds that pods get to stop on any cluster; in a tree without one, of pods that do not ask for spot nodes."""
+    times = [one.grace for one in world.inventory.autoscalers if not isinstance(one.grace, Unset)]
+    least = min([_by_default(), *(number(time, 0) for time in times)])
+    if world.inventory.clusters or placement.asks_for_spot(template) or isinstance(template.selection, Unknown):
+        notices = [world.numbers.limits(cloud).get(NOTICE) for cloud in owners()]
+        least = min([least, *(notice.number for notice in notices if notice is not None)])
+    return least
+
+
+def _by_default() -> int:
+    """Seconds that the cluster autoscaler gives pods where nobody says otherwise."""
+    default = flags.flags()["max-graceful-termination-sec"]["default"]
+    return int(default)
+
+
+_LOOKED_AT, _NAMED = 50, 3
+
+
+def fillers(template: PodTemplate, world: World) -> list[Workload] | Unknown:
+    """Other workloads whose pods fit the GPUs, CPU and memory that pods leave over on each node of their pool."""
+    if not number(template.gpus, 0):
+        return []
+    found = pool(template, world)
+    if isinstance(found, Unknown):
+        return found
+    of, each = known(found), known(per_node(template, world))
+    if of is None or not each:
+        return []
+    left = number(of.machine.gpus, 0) - each * number(template.gpus, 0)
+    if left <= 0:
+        return []
+    owner, cpu = world.deployed.workload(template), world.pools.cpu_left(of)
+    small = world.remember("small pods with GPUs", of.id, lambda: _small(of, world))
+    result: dict[Workload, None] = {}
+    for other in small:
+        workload = world.deployed.workload(other)
+        room = cpu is None or number(other.cpu, 0) <= cpu - each * number(template.cpu, 0)
+        if workload is not owner and number(other.gpus, 0) <= left and room:
+            result[workload] = None
+    return list(result)[:_NAMED]
+
+
+def _small(of: NodePool, world: World) -> list[PodTemplate]:
+    """Pods with GPUs that may land on a pool, those with the fewest first."""
+    cluster = known(of.cluster)
+    found = [
+        template
+        for workload in (world.deployed.on(cluster).workloads if cluster else ())
+        for template in workload.templates
+        if number(template.gpus, 0) and world.pools.fit(template, of).fits is not False
+    ]
+    return sorted(found, key=lambda one: number(one.gpus, 0))[:_LOOKED_AT]

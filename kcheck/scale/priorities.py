@@ -1,0 +1,96 @@
+"""Tiers: what pods of the highest priority are guaranteed, and who of a lower one is on their nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.scale.basics import computed
+from kcheck.scale.jobs import priority_class
+from kcheck.scale.pods import requests_from
+from kcheck.text.values import Known, Unknown, Unset, Value, known, number
+
+if TYPE_CHECKING:
+    from kcheck.model import Container, NodePool, PodTemplate, Workload
+    from kcheck.scale.world import World
+
+_MOST = 3
+"""So many neighbours are named for each pool."""
+
+
+class _Tiers(Struct, frozen=True):
+    """The highest priority of the jobs of a cluster, and workloads of lower ones by pool, apart if they need GPUs."""
+
+    highest: int
+    lower: dict[tuple[NodePool | None, bool], list[Workload]]
+
+
+def qos(template: PodTemplate, world: World) -> Value[str]:
+    """The QoS class of pods; null where something else than their containers decides it."""
+    if template.asks_as_one or not template.containers:
+        return computed(template, None)
+    amounts = [value for one in template.containers for value in (one.cpu, one.memory, one.cpu_limit, one.memory_limit)]
+    unknown = next((value for value in amounts if isinstance(value, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    if all(map(_is_guaranteed, template.containers)):
+        return computed(template, "Guaranteed")
+    bare = [one for one in template.containers if isinstance(one.cpu, Unset) or isinstance(one.memory, Unset)]
+    if any(known(requests_from(one, world)) is not None for one in bare):
+        return computed(template, None)  # a LimitRange may give limits, too
+    return computed(template, "BestEffort" if all(isinstance(value, Unset) for value in amounts) else "Burstable")
+
+
+def _is_guaranteed(one: Container) -> bool:
+    pairs = ((one.cpu, one.cpu_limit), (one.memory, one.memory_limit))
+    return all(isinstance(limit, Known) and known(asked) == limit.value for asked, limit in pairs)
+
+
+def lower_neighbours(template: PodTemplate, world: World) -> list[Workload] | Unknown:
+    """Workloads of lower priority on the nodes of a job that has the highest; none for other pods."""
+    owner = world.deployed.workload(template)
+    tiers = world.remember("tiers", world.deployed.scope(owner), lambda: _tiers(owner, world))
+    if not owner.batch or _rank(owner, world) != tiers.highest:
+        return []
+    pools = _pools(template, world)
+    if isinstance(pools, Unknown):
+        return pools
+    found: dict[Workload, None] = {}
+    for pool in pools:
+        found |= dict.fromkeys(tiers.lower.get((pool, False), ()))
+        if pool is None or known(pool.machine.gpus) != known(template.gpus):  # cards are left
+            found |= dict.fromkeys(tiers.lower.get((pool, True), ()))
+    return list(found)[:_MOST]
+
+
+def _tiers(owner: Workload, world: World) -> _Tiers:
+    ranked = [
+        (workload, rank)
+        for workload in world.deployed.beside(owner).workloads
+        if not workload.per_node and not workload.partial and (rank := _rank(workload, world)) is not None
+    ]
+    highest = max((rank for workload, rank in ranked if workload.batch), default=0)
+    result = _Tiers(highest, {})
+    for workload, rank in ranked:
+        for template in workload.templates if rank < highest else ():
+            pools = _pools(template, world)
+            for pool in () if isinstance(pools, Unknown) else pools:
+                group = result.lower.setdefault((pool, bool(number(template.gpus, 0))), [])
+                if len(group) < _MOST and workload not in group:
+                    group.append(workload)
+    return result
+
+
+def _rank(workload: Workload, world: World) -> int | None:
+    """The number of its priority class; None where the code has none for it."""
+    own = known(priority_class(workload, world))
+    return known(own.number) if own is not None else None
+
+
+def _pools(template: PodTemplate, world: World) -> list[NodePool | None] | Unknown:
+    """The pools that pods may land on; None for the nodes of a cluster that is not in the code, without a selector."""
+    if not world.inventory.clusters:
+        return [None] if known(template.selection) == ((),) else []
+    found = world.pools.candidates(template)
+    return found if isinstance(found, Unknown) else [pool for pool, _ in found]

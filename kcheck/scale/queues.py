@@ -1,0 +1,365 @@
+"""Priority classes, queues, namespaces, quotas, and the configurations of schedulers."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeVar
+
+from kcheck.config.numbers import names
+from kcheck.model import KUEUE_PRIORITY, Namespace, Queue
+from kcheck.scale.basics import computed, grouped
+from kcheck.scale.pools import autoscaled
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
+
+if TYPE_CHECKING:
+    import re
+
+    from kcheck.model import Admission, Cluster, PriorityClass, Quota, Scheduler, Thing, Workload
+    from kcheck.scale.world import World
+
+_COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
+_WHOLE = regex(r"-?\d{1,18}")
+T = TypeVar("T", bound="Thing")
+
+
+def gpu_pattern() -> re.Pattern[str]:
+    """Matches the keys of quotas that name accelerators."""
+    return _compiled(rf"^requests\.[^/]*({names.pattern('vendors').pattern})|deviceclass")
+
+
+_compiled = cache(regex)
+
+
+# --- priority classes
+
+
+def folder(one: PriorityClass, _world: World) -> Value[str]:
+    """The folder of its file."""
+    return computed(one, _folder(one))
+
+
+def cutoff(one: PriorityClass, world: World) -> Value[int]:
+    """The number below which the autoscaler of its cluster takes no notice of pods: its flag, else the default."""
+    cluster = world.inventory.cluster_of.get(one)
+    flag = cutoff_flag(cluster, world) if cluster is not None else None
+    return computed(one, world.numbers.limits("any")["priority.cutoff"].number) if flag is None else flag
+
+
+def cutoff_flag(cluster: Cluster, world: World) -> Value[int] | None:
+    """The number below which a cluster's autoscaler takes no notice of pods, where a flag of it says so."""
+    for autoscaler in world.inventory.autoscalers:
+        flag = next((f for f in autoscaler.flags if equals(f.name, "expendable-pods-priority-cutoff")), None)
+        if flag is not None and known(autoscaler.cluster) is cluster:
+            text = str(known(flag.value))
+            return Known(int(text), flag.value.origin or Origin(())) if _WHOLE.fullmatch(text) else Unknown("its flag")
+    return None
+
+
+# --- queues
+
+
+def _folder(thing: Thing) -> str:
+    return os.path.dirname(thing.place.source.path)
+
+
+def _near(thing: Thing, found: list[T], world: World) -> list[T]:
+    """What may be meant by a name, of what has it: all, if one folder holds all queues, else what is above or below.
+
+    A repository of examples has many queues of the same name, none of which is meant by the jobs of another example.
+    """
+    if len(world.remember("folders with queues", "", lambda: set(map(_folder, world.inventory.queues)))) <= 1:
+        return found
+    own = f"{_folder(thing)}/"
+    return [one for one in found if own.startswith(f"{_folder(one)}/") or f"{_folder(one)}/".startswith(own)]
+
+
+def _of_kind(kind: str, world: World) -> list[Queue]:
+    kinds = world.remember("queues by kind", "", lambda: grouped(world.inventory.queues, lambda queue: queue.kind))
+    return kinds.get(kind, [])
+
+
+def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...] | Unknown:
+    """The names of the queues of a kind in the folder of a thing or above it: the first of them.
+
+    Where the settings say which manifests a cluster has, all of its queues count.
+    """
+    folders = world.remember("folders of queues", kind, lambda: grouped(_of_kind(kind, world), _folder))
+    above = [f"{_folder(thing)}/"[:end] for end, char in enumerate(f"{_folder(thing)}/") if char == "/"]
+    found = [other for folder in ("", *above) for other in folders.get(folder, [])]
+    cluster = world.inventory.cluster_of.get(thing)
+    environment = world.config.environment(cluster.root, cluster.environment) if cluster else None
+    if environment is not None and environment.manifests:
+        found = [other for other in _of_kind(kind, world) if world.inventory.cluster_of.get(other) is cluster]
+    near = [other.name for other in found if not _is_example(other, thing, world)]
+    unknown = next((name for name in near if isinstance(name, Unknown)), None)
+    names = dict.fromkeys(name.value for name in near if isinstance(name, Known))
+    return unknown or tuple(islice(names, _MOST_NAMES))
+
+
+_MOST_NAMES = 5
+"""So many queues that may have been meant are named."""
+
+
+def _by_name(kind: str, world: World) -> dict[str, list[Queue]]:
+    return world.remember(
+        "queues by name", kind, lambda: grouped(_of_kind(kind, world), lambda one: str(known(one.name)))
+    )
+
+
+def _is_example(queue: Queue, thing: Thing, world: World) -> bool:
+    """Whether a queue is in another file, with jobs that wait in it: such a file says nothing of jobs elsewhere."""
+    path = queue.place.source.path
+    used = world.remember(
+        "files with jobs", "", lambda: {(w.place.source.path, known(w.queue)) for w in world.inventory.workloads}
+    )
+    return path != thing.place.source.path and (path, known(queue.name)) in used
+
+
+def _leading(queue: Queue, world: World) -> list[Queue]:
+    """The LocalQueues that lead to a ClusterQueue."""
+    by_target = world.remember(
+        "queues by target", "", lambda: grouped(_of_kind("LocalQueue", world), lambda one: str(known(one.leads_to)))
+    )
+    return _near(queue, by_target.get(str(known(queue.name)), []), world)
+
+
+def leading(queue: Queue, world: World) -> Value[int]:
+    """How many LocalQueues lead to it."""
+    return computed(queue, len(_leading(queue, world)))
+
+
+def _waiting(queue: Queue, world: World) -> list[Workload]:
+    """The workloads that wait in a queue of Volcano or a LocalQueue."""
+    index = world.remember("waiting", "", lambda: grouped(world.inventory.workloads, _place))
+    space = known(queue.namespace) if queue.kind == "LocalQueue" else None
+    system = "kueue" if queue.kind == "LocalQueue" else "volcano"
+    return _near(queue, index.get((system, space or "", str(known(queue.name))), []), world)
+
+
+def _place(workload: Workload) -> tuple[str, str, str]:
+    """Where a workload waits: system, namespace, and name of the queue."""
+    system = str(known(workload.queue_system))
+    return system, (known(workload.namespace) or "") if system == "kueue" else "", str(known(workload.queue))
+
+
+def _queued(queue: Queue, world: World) -> list[Workload]:
+    """The workloads that wait in a queue: of a ClusterQueue, in those that lead to it."""
+    if queue.kind != "ClusterQueue":
+        return _waiting(queue, world)
+    return [workload for one in _leading(queue, world) for workload in _waiting(one, world)]
+
+
+def stopped_by_queue(workload: Workload, world: World) -> bool:
+    """Whether the ClusterQueue that a job waits in stops it for jobs whose class of Kueue has a higher number."""
+    name = (known(workload.labels) or {}).get(KUEUE_PRIORITY)
+    classes = [one for one in world.deployed.beside(workload).classes if one.kueue]
+    own = next((number(one.number, 0) for one in classes if known(one.name) == name), None)
+    if own is None or all(number(one.number, 0) <= own for one in classes):
+        return False
+    found = (one for one in world.deployed.beside(workload).queues if one.kind == "ClusterQueue")
+    return any(known(one.preemption) not in (None, "Never") and workload in _queued(one, world) for one in found)
+
+
+def jobs(queue: Queue, world: World) -> list[Workload]:
+    """The jobs that wait in a queue."""
+    return _queued(queue, world)
+
+
+def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
+    """What a ClusterQueue has quota for, in any of the files that define it."""
+    found = [known(one.resources) for one in _alternatives(queue, world) if isinstance(one.resources, Known)]
+    unknown = next((one.resources for one in _alternatives(queue, world) if isinstance(one.resources, Unknown)), None)
+    own = queue.resources if queue.kind == "ClusterQueue" else computed(queue, ())
+    return unknown or mapped(own, lambda names: tuple(dict.fromkeys(chain(names, *filter(None, found)))))
+
+
+def _alternatives(queue: Queue, world: World) -> list[Queue]:
+    """Other queues of the same kind and name, in files that are applied in place of each other."""
+    name = known(queue.name)
+    if not name or len(_by_name(queue.kind, world).get(name, ())) == 1:
+        return []
+    near = world.deployed.beside(queue).queues
+    return [one for one in near if one is not queue and one.kind == queue.kind and known(one.name) == name]
+
+
+def priorities(queue: Queue, world: World) -> Value[int]:
+    """Different priorities of the jobs that wait in it: Kueue's own classes, or those of their pods."""
+    near = world.deployed.beside(queue).classes
+    used = {known(w.priority) for w in _queued(queue, world)} - {None}
+    numbers = {known(one.number) for one in near if one.kueue or known(one.name) in used}
+    return computed(queue, len(numbers))
+
+
+def siblings(queue: Queue, world: World) -> Value[int]:
+    """Other queues of Volcano that are applied with it."""
+    return computed(queue, sum(one.kind == queue.kind for one in world.deployed.beside(queue).queues) - 1)
+
+
+def first_of_file(queue: Queue, world: World) -> Value[bool]:
+    """Whether no queue of the same version stands before it in its file."""
+    path = queue.place.source.path
+    files = world.remember("queues by file", "", lambda: _by_file(world.inventory.queues))
+    return computed(queue, files[path, queue.api] is queue)
+
+
+def _by_file(found: list[Queue]) -> dict[tuple[str, str], Queue]:
+    """The first queue of each file and version."""
+    result: dict[tuple[str, str], Queue] = {}
+    for queue in found:
+        result.setdefault((queue.place.source.path, queue.api), queue)
+    return result
+
+
+_KINDS = {"kueue": "LocalQueue", "volcano": "Queue"}
+"""System -> the kind of the queues in which its jobs wait."""
+
+
+def _of_name(workload: Workload, world: World) -> list[Queue]:
+    """The queues of its system that have the name of a job's queue, whatever their namespaces."""
+    return _by_name(_KINDS.get(known(workload.queue_system) or "", ""), world).get(str(known(workload.queue)), [])
+
+
+def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
+    """Whether the code has the queue that a job or LocalQueue names (Kueue: in its namespace); `default` exists."""
+    if isinstance(one, Queue):
+        return mapped(one.leads_to, lambda name: name in _by_name("ClusterQueue", world))
+    if not isinstance(one.queue, Known):
+        return mapped(one.queue, lambda _name: False)
+    found, space = _of_name(one, world), known(one.namespace)
+    if not found or space is None or equals(one.queue_system, "volcano"):
+        return computed(one, bool(found) or one.queue.value == "default")
+    return computed(one, any(known(other.namespace) in (space, None) for other in found))
+
+
+def nearby_queues(one: Queue | Workload, world: World) -> Value[tuple[str, ...]]:
+    """Queues that may be meant, in its folder or above it; for jobs also those of that name in other namespaces."""
+    if isinstance(one, Queue):
+        return computed(one, _near_names(one, "ClusterQueue", world))
+    kind = _KINDS.get(known(one.queue_system) or "", "")
+    near = _near_names(one, kind, world)
+    if isinstance(near, Unknown):
+        return near
+    spaces = [known(other.namespace) for other in _of_name(one, world)]
+    elsewhere = [f"{space}/{known(one.queue)}" for space in dict.fromkeys(spaces) if space is not None]
+    here = [name for name in near if not elsewhere or name != known(one.queue)]
+    return computed(one, (*here, *elsewhere)[:_MOST_NAMES])
+
+
+def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
+    """The names of Kueue's LocalQueues in the namespace of a job that are applied with it."""
+    index = world.remember(
+        "local queues by namespace",
+        world.deployed.scope(workload),
+        lambda: grouped(
+            (one for one in world.deployed.beside(workload).queues if one.kind == "LocalQueue"),
+            lambda one: known(one.namespace),
+        ),
+    )
+    found = [one for space in dict.fromkeys((known(workload.namespace), None)) for one in index.get(space, [])]
+    unknown = next((one.name for one in found if isinstance(one.name, Unknown)), None)
+    return unknown or computed(workload, tuple(dict.fromkeys(name for one in found if (name := known(one.name)))))
+
+
+def queued_by_default(workload: Workload, world: World) -> bool:
+    """Whether a job without a queue waits in one all the same: Kueue puts it into the LocalQueue called default."""
+    return workload.batch and "default" in (known(local_queues(workload, world)) or ())
+
+
+# --- namespaces and quotas
+
+
+def _space(one: Namespace | Quota | Workload) -> Value[str]:
+    """The name of a namespace, or of the one that something is in; empty where none is written."""
+    name = one.name if isinstance(one, Namespace) else one.namespace
+    return name if isinstance(name, Unknown) else Known(known(name) or "", name.origin or Origin((one.place,)))
+
+
+def space(one: Namespace | Quota, _world: World) -> Value[str]:
+    """The name of a namespace, or of that of a quota."""
+    return _space(one)
+
+
+def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
+    """The workloads in a namespace, or in that of a quota; none where its name is not known."""
+    index = world.remember(
+        "workloads by namespace",
+        world.deployed.scope(one),
+        lambda: grouped(world.deployed.beside(one).workloads, lambda w: known(_space(w))),
+    )
+    name = known(_space(one))
+    return index.get(name, []) if name is not None else []
+
+
+def quotas(one: Namespace | Quota, world: World) -> list[Quota]:
+    """The quotas and LimitRanges of a namespace; what names no namespace may be its own."""
+    own = known(_space(one)) or None
+    return [quota for quota in world.deployed.beside(one).limits if known(quota.namespace) in (own, None)]
+
+
+def others_have_quota(one: Namespace | Quota, world: World) -> Value[bool]:
+    """Whether another namespace has a quota; a driver's own one on pods of a priority says nothing of teams."""
+    own = known(_space(one)) or None
+    others = (
+        quota
+        for quota in world.deployed.beside(one).limits
+        if quota.kind == "ResourceQuota" and known(quota.namespace) not in (own, None)
+    )
+    return computed(one, any(_COUNTED.intersection(known(quota.hard) or ()) for quota in others))
+
+
+def quota_has(one: Quota, *keys: str) -> Value[bool]:
+    """Whether a quota limits any of some resources."""
+    return mapped(one.hard, lambda hard: any(key in hard for key in keys))
+
+
+def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
+    """The keys of a quota that name accelerators: by requests, by a class of devices, or otherwise."""
+    of_gpus, cards = gpu_pattern(), names.cards()
+    return mapped(
+        one.hard,
+        lambda hard: tuple(key for key in hard if of_gpus.search(key) or key.removeprefix("limits.") in cards),
+    )
+
+
+# --- schedulers
+
+
+def plugins(one: Scheduler, _world: World) -> Value[tuple[str, ...]]:
+    """The plugins of all tiers of Volcano's scheduler."""
+    return (
+        computed(one, tuple(one.plugins.value)) if isinstance(one.plugins, Known) else Unknown(reason_of(one.plugins))
+    )
+
+
+def arguments(one: Scheduler, _world: World) -> Value[dict[str, str]]:
+    """The arguments of its plugins, whose keys begin with the name of the plugin."""
+    return mapped(one.plugins, lambda own: {key: text for found in own.values() for key, text in found.items()})
+
+
+def of_volcano(one: Scheduler, world: World) -> list[Workload]:
+    """The workloads that Volcano schedules."""
+    return [
+        w
+        for w in world.deployed.beside(one).workloads
+        if equals(w.queue_system, "volcano") or str(known(w.gang)).lower() == "volcano"
+    ]
+
+
+def queues_of_volcano(one: Scheduler, world: World) -> list[Queue]:
+    """The queues that Volcano divides the cluster among."""
+    return [queue for queue in world.deployed.beside(one).queues if queue.kind == "Queue"]
+
+
+def scale_up_time(one: Admission, world: World) -> Value[int]:
+    """How long the target's nodes have taken to come, in seconds; the published test took 45 minutes for 1,000."""
+    cluster, asked = world.inventory.cluster_of.get(one), world.config.nodes.get("")
+    if cluster is None and asked is None:
+        return world.inventory.unknown_size(one)
+    if cluster is not None and known(autoscaled(cluster, world)) is False:
+        return computed(one, 0)
+    nodes = world.sizes.target(cluster) if cluster else computed(one, asked)
+    rate = world.numbers.limits("any")["scale_up.seconds"].number
+    return mapped(nodes, lambda count: count * rate // 1000) if isinstance(nodes, Known) else Unknown(reason_of(nodes))

@@ -1,0 +1,190 @@
+"""What other settings would save of a run, by the model of the autoscaler: node-hours and money."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import reduce
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from kcheck.scale import money
+from kcheck.scale.autoscaler import sufficient_batch, tolerated_nodes, tolerated_share
+from kcheck.scale.basics import computed
+from kcheck.scale.simulate import comparison, parameters, scenario
+from kcheck.text.interval import Bounded, Interval
+from kcheck.text.values import Known, Origin, Unknown, Value, known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcheck.config.numbers.machines import Price
+    from kcheck.model import Autoscaler, Cluster, NodePool, Thing
+    from kcheck.scale.money import Rate
+    from kcheck.scale.simulate.comparison import Estimate
+    from kcheck.scale.simulate.model import Case, Pool
+    from kcheck.scale.simulate.scenario import Scenario
+    from kcheck.scale.world import World
+
+_NOTHING = 5
+"""Seconds a node that nobody would change a setting for."""
+
+
+class Saving(NamedTuple):
+    """What a change saves of a simulated run, as it was `found`; the rates are those of the run's nodes, by cost."""
+
+    found: comparison.Saving
+    nodes: int
+    node_time: Value[int]
+    money: Value[int]
+    unpriced: int
+    run_time: int
+    rates: tuple[Rate, ...]
+
+
+def idle(autoscaler: Autoscaler, world: World) -> Value[Saving]:
+    """Saving of removing idle nodes after the recommended time: by the cloud's faster profile, else by that time."""
+    return _saved(autoscaler, world, _without_idling(autoscaler, world))
+
+
+def deletion(autoscaler: Autoscaler, world: World) -> Value[Saving]:
+    """What it saves to delete in batches that are large enough."""
+    return _saved(autoscaler, world, _in_larger_batches(autoscaler, world))
+
+
+def tolerance(autoscaler: Autoscaler, world: World) -> Value[Saving]:
+    """What it saves to pause only for as many nodes that are not ready as it should; null where that is nothing."""
+    return _saved(autoscaler, world, _tolerant(autoscaler, world))
+
+
+def split(pool: NodePool, world: World) -> Value[Saving]:
+    """What it saves to have as many pools as are recommended instead of a large one; null where that is nothing."""
+    cluster = known(pool.cluster)
+    owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
+    if owner is None:
+        return Unknown("no autoscaler of this pool is known", Origin((pool.place,)))
+    return world.remember("split", owner, lambda: _saved(owner, world, _split(pool, world)))
+
+
+def together(cluster: Cluster, world: World, changes: Iterable[tuple[str, Thing]]) -> Value[Saving]:
+    """What several changes together save of a cluster's run, each given by its word and the thing that has it."""
+    owner = world.autoscaling.autoscaler(cluster)
+    if owner is None:
+        return Unknown("no autoscaler of this cluster is in the code", Origin((cluster.place,)))
+    wanted = [_CHANGES[word](thing, world) for word, thing in changes]
+    if not wanted:
+        run = _run(owner, world)
+        return Unknown(run, Origin((owner.place,))) if isinstance(run, str) else computed(owner, None)
+    return _saved(owner, world, lambda case: reduce(lambda own, change: change(own), wanted, case))
+
+
+_Change: TypeAlias = "Callable[[Case], Case]"
+
+
+def _without_idling(autoscaler: Autoscaler, world: World) -> _Change:
+    cluster = known(autoscaler.cluster)
+    profile = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
+    recommended = float(world.numbers.limits("any")["autoscaler.idle_time"].number)
+    changed: dict[str, float] = profile or {"unneeded_time": recommended}
+    return lambda case: replace(case, settings=replace(case.settings, **changed))
+
+
+def _in_larger_batches(autoscaler: Autoscaler, world: World) -> _Change:
+    batch = known(sufficient_batch(autoscaler, world))
+    return lambda case: replace(case, settings=replace(case.settings, batch=batch or case.settings.batch))
+
+
+def _tolerant(autoscaler: Autoscaler, world: World) -> _Change:
+    nodes = known(tolerated_nodes(autoscaler, world)) or 0
+    percent = known(tolerated_share(autoscaler, world)) or 0
+
+    def change(case: Case) -> Case:
+        own = case.settings
+        count, share = max(own.unready_count, nodes), max(own.unready_percentage, float(percent))
+        return replace(case, settings=replace(own, unready_count=count, unready_percentage=share))
+
+    return change
+
+
+def _split(_pool: NodePool, world: World) -> _Change:
+    """No pool larger than is recommended; those of one size are scaled together."""
+    most = world.numbers.limits("any")["large_pool.nodes"].number
+
+    def change(case: Case) -> Case:
+        parts = tuple(part for pool in case.pools for part in _parts(pool, ceil(pool.most / most)))
+        return replace(case, pools=parts, settings=replace(case.settings, balance=True))
+
+    return change
+
+
+_CHANGES: dict[str, Callable[[Any, World], _Change]] = {
+    "idle_saving": _without_idling,
+    "deletion_saving": _in_larger_batches,
+    "tolerance_saving": _tolerant,
+    "split_saving": _split,
+}
+"""What a person changes to save it, by the words that rules have for savings."""
+
+
+def _parts(pool: Pool, number: int) -> list[Pool]:
+    """A pool in that many of about the same size."""
+    return [
+        replace(
+            pool,
+            name=f"{pool.name}{i}",
+            most=ceil(pool.most / number),
+            least=(pool.least + i) // number,
+            existing=(pool.existing + i) // number,
+        )
+        for i in range(number)
+    ]
+
+
+def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Saving]:
+    """What a change saves of the cluster's run, which `kcheck simulate` shows; null where that may be nothing."""
+    base = _run(autoscaler, world) if world.config.run.savings else "savings are not asked for"
+    if isinstance(base, str):
+        return Unknown(base, Origin((autoscaler.place,)))
+    found = comparison.compare(base, replace(base, case=change(base.case)))
+    if found is None:
+        return Unknown("the simulated run does not end", Origin((autoscaler.place,)))
+    if found.least_per_node < _NOTHING:
+        return computed(autoscaler, None)
+    kinds: Counter[Price] = Counter()
+    for pool, nodes in zip(base.case.pools, found.nodes, strict=True):
+        if pool.price is not None and nodes:
+            kinds[pool.price] += nodes
+    saving = Saving(
+        found=found,
+        nodes=sum(found.nodes),
+        node_time=_bounded(autoscaler, found.node_time),
+        money=_bounded(autoscaler, found.money),
+        unpriced=sum(found.nodes) - kinds.total(),
+        run_time=round(base.case.job.duration),
+        rates=money.rates(kinds),
+    )
+    return computed(autoscaler, saving)
+
+
+def _bounded(thing: Thing, estimate: Estimate | None) -> Value[int]:
+    """A number with its bounds."""
+    origin = Origin((thing.place,))
+    if estimate is None:
+        return Unknown("no price of these nodes is known", origin)
+    if estimate.least == estimate.most:
+        return Known(estimate.least, origin)
+    reason = "how long the autoscaler's loops take is not known"
+    return Bounded(reason, origin, bounds=Interval(estimate.least, estimate.most))
+
+
+def _run(autoscaler: Autoscaler, world: World) -> Scenario | str:
+    """The run of an autoscaler's cluster without what stops it; a text where there is none."""
+    cluster = known(autoscaler.cluster)
+    own = world.autoscaling.autoscaler(cluster) if cluster is not None else None
+    if cluster is None or own is None or own.id != autoscaler.id:
+        return "no cluster of this autoscaler is known"
+    found = world.remember("run", cluster.id, lambda: scenario.build_scenario(world, cluster))
+    if isinstance(found, str):
+        return found
+    return "Karpenter scales the nodes of the job" if found.case.settings.karpenter else found.without_wall

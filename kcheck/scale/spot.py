@@ -1,0 +1,154 @@
+"""Spot nodes and virtual ones: where they may come from, what they may cost, who can use them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers import machines, profiles
+from kcheck.inventory.clouds.registry import cloud
+from kcheck.scale.basics import computed
+from kcheck.scale.pools import zones
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of
+
+if TYPE_CHECKING:
+    from kcheck.config.numbers.machines import Machine
+    from kcheck.model import Cluster, NodePool
+    from kcheck.scale.world import World
+
+_ONE_OF = regex(r"(.+)\[\d+\]")
+
+
+def fallback_pools(pool: NodePool, world: World) -> list[NodePool]:
+    """The on-demand pools that grow as far and take the pods of a spot pool: of its kind, without further taints."""
+    cluster = known(pool.cluster) if known(pool.market.spot) else None
+    own = set(known(pool.scheduling.taints) or ())
+    most = number(pool.size.max_nodes, 0)
+
+    def takes(other: NodePool) -> bool:
+        alike = not known(other.market.spot) and bool(known(other.machine.gpu)) == bool(known(pool.machine.gpu))
+        grows = bool(known(other.size.autoscaled)) and number(other.size.max_nodes, most) >= most
+        return alike and grows and own.issuperset(known(other.scheduling.taints) or ())
+
+    return [
+        other for other in (world.pools.of_cluster(cluster) if cluster else ()) if other is not pool and takes(other)
+    ]
+
+
+def other_zones(pool: NodePool, world: World) -> Value[int]:
+    """Zones, or subnets, that a pool could be in too; 0 where a spot pool like it is in them."""
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return Unknown("the pool's cluster is not known", pool.cluster.origin)
+    if known(pool.market.spot) and _others_are_elsewhere(pool, world):
+        return computed(pool, 0)
+    own, every = zones(pool, world), _zones_of_cluster(pool, cluster, world)
+    if not isinstance(own, Known) or not isinstance(every, Known):
+        return own if isinstance(own, Unknown) else every if isinstance(every, Unknown) else computed(pool, 0)
+    origin = own.origin.outside(pool.place) if own.origin.spans else Origin((pool.place,))
+    return Known(max(0, every.value - own.value), origin)
+
+
+def _zones_of_cluster(pool: NodePool, cluster: Cluster, world: World) -> Value[int]:
+    """Zones, or subnets, that a pool of a cluster may be in."""
+    spread = cloud(cluster.cloud).zones_of_pools
+    if spread == "region":
+        return mapped(cluster.zonal, lambda zonal: 0 if zonal else _in_region(cluster.cloud))
+    if spread == "listed":
+        return computed(pool, _in_region(cluster.cloud))
+
+    def most_subnets() -> int:
+        others = (known(zones(other, world)) or 0 for other in world.pools.of_cluster(cluster))
+        return max([len(known(cluster.subnet_ids) or ()), *others])
+
+    return computed(pool, max(world.remember("most subnets", cluster.id, most_subnets), _siblings(pool, world)))
+
+
+def _in_region(cloud: str) -> int:
+    return profiles.settings(cloud)["cluster.zones"].number
+
+
+def _others_are_elsewhere(pool: NodePool, world: World) -> bool:
+    """Whether there is a pool for each zone: another spot pool of the kind has other subnets or zones."""
+    cluster = known(pool.cluster)
+
+    def place(one: NodePool) -> tuple[object, ...]:
+        return known(one.addresses.subnets), known(one.addresses.subnet_ids), known(one.placement.zones)
+
+    return any(
+        known(other.market.spot)
+        and known(other.machine.gpus) == known(pool.machine.gpus)
+        and place(other) != place(pool)
+        for other in (world.pools.of_cluster(cluster) if cluster else ())
+        if other is not pool
+    )
+
+
+def _siblings(pool: NodePool, world: World) -> int:
+    """Subnets that are made together with the one of a pool: by `count` of the same resource."""
+    match = next((_ONE_OF.fullmatch(subnet.address) for subnet in known(pool.addresses.subnets) or ()), None)
+
+    def counted() -> Counter[str]:
+        names = (_ONE_OF.fullmatch(subnet.address) for subnet in world.root_module(pool.root).subnets)
+        return Counter(name[1] for name in names if name is not None)
+
+    return world.remember("sibling subnets", pool.root, counted)[match[1]] if match else 0
+
+
+def same_gpu_types(pool: NodePool, _world: World) -> Value[list[str]]:
+    """Types beside those of a pool that do as well for its pods: the same GPUs, and as many vCPUs at least."""
+    cluster, types = known(pool.cluster), pool.machine.instance_types
+    if cluster is None or isinstance(types, Unknown):
+        return Unknown(reason_of(pool.cluster if cluster is None else types))
+    own = [(name, machines.machine(cluster.cloud, name)) for name in known(types) or ()]
+    same = cloud(cluster.cloud).gpu_family
+    families = {name: family for family, name in machines.gpu_types(cluster.cloud)}
+
+    def like(name: str, wanted: str, machine: Machine) -> bool:
+        one = machines.machine(cluster.cloud, name)
+        return (
+            one is not None
+            and one.gpus == machine.gpus
+            and (one.vcpus or 0) >= (machine.vcpus or 0)
+            and same(families[name]) == same(families[wanted])
+        )
+
+    found = [
+        name
+        for name in families
+        if own and all(machine and wanted in families and like(name, wanted, machine) for wanted, machine in own)
+    ]
+    return computed(pool, [name for name in found if name not in (known(types) or ())])
+
+
+# --- prices
+
+
+def price_caps(pool: NodePool, _world: World) -> Value[dict[str, int]]:
+    """The most that a spot pool pays for an hour of a machine type, in thousandths; empty where none is written."""
+    caps = pool.market.price_caps
+    if isinstance(caps, Unset):
+        return Known({}, caps.origin)
+    return mapped(
+        caps, lambda texts: {name: price for name, text in texts.items() if (price := _mills(text)) is not None}
+    )
+
+
+def _mills(text: str) -> int | None:
+    """A price in thousandths; None for what is no number."""
+    try:
+        return round(Fraction(text) * 1000)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def list_prices(pool: NodePool, _world: World) -> Value[dict[str, int]]:
+    """The list price of an hour on demand by machine type, in thousandths, where one is known."""
+    cluster = known(pool.cluster)
+    if isinstance(pool.machine.instance_types, Unknown) or cluster is None:
+        return Unknown(reason_of(pool.cluster if cluster is None else pool.machine.instance_types))
+    names = known(pool.machine.instance_types) or ()
+    found = ((name, machines.price(cluster.cloud, name, spot=False)) for name in names)
+    return computed(pool, {name: price.mills for name, price in found if price is not None})

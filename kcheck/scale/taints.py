@@ -1,0 +1,110 @@
+"""Taints that pods tolerate, and those that they should."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers import names
+from kcheck.config.numbers.names import NVIDIA
+from kcheck.scale import placement
+from kcheck.scale.basics import cluster_of, computed
+from kcheck.text.regex import regex
+from kcheck.text.values import Unknown, Value, known, mapped
+
+if TYPE_CHECKING:
+    from kcheck.model import NodePool, PodTemplate, Toleration
+    from kcheck.scale.world import World
+
+_OTHERS = regex(r"^(trn|inf|dl\d|g4ad|vt1)|_MI300X|^Standard_(NG|NV\d+as_v4)")
+"""Machines with accelerators that are not of NVIDIA."""
+
+
+def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
+    """The taint of GPU nodes in its parts; null where the cards are not those that it is called after."""
+    if isinstance(pool.machine.instance_types, Unknown):
+        return pool.machine.instance_types
+    types = known(pool.machine.instance_types) or ()
+    if not types or any(map(_OTHERS.search, types)):
+        return computed(pool, None)
+    return computed(pool, {"key": NVIDIA, "value": "true", "effect": pool.scheduling.no_schedule})
+
+
+def form(pool: NodePool, _world: World) -> Value[str]:
+    """How it is written: as a text, an item, or a member of a map."""
+    return computed(pool, pool.scheduling.taint_form)
+
+
+_EFFECTS = {"noschedule": "NoSchedule", "noexecute": "NoExecute"}
+
+
+def written(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
+    """The tolerations of pods, as taints are called."""
+    return mapped(template.tolerations, lambda found: tuple(map(_text, found)))
+
+
+def _text(one: Toleration) -> str:
+    return f"{one.key}={one.value}:{one.effect}"
+
+
+def taint(template: PodTemplate, world: World) -> Value[str]:
+    """The taint that keeps pods from every node that they select and that has room for them; null if some take them."""
+    own = _of_spot_nodes(template, world)
+    if own:
+        return computed(template, own)
+    workload = world.deployed.workload(template)
+    cluster = world.inventory.cluster_of.get(workload)
+    if cluster is None:
+        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
+    found = world.pools.all_of_cluster(cluster)
+    if isinstance(found, Unknown):
+        return found
+    if world.autoscaling.beyond_pools(cluster):
+        return computed(template, None)  # nodes of other kinds may come
+    return computed(template, placement.tainted_only(template, found) or None)
+
+
+def _of_spot_nodes(template: PodTemplate, world: World) -> str:
+    """The taint that keeps pods from the spot nodes that they select; empty if there is none."""
+    taint = placement.spot_taint(template)
+    if taint and placement.untolerated(template, taint):
+        return taint
+    own = _selected_spot_pools(template, world)
+    return placement.tainted_only(template, own) if own else ""
+
+
+def _selected_spot_pools(template: PodTemplate, world: World) -> list[NodePool]:
+    """The spot pools of their cluster, where pods select such."""
+    cluster = known(cluster_of(template, world)) if placement.asks_for_spot(template) else None
+    return [pool for pool in (world.pools.of_cluster(cluster) if cluster else ()) if known(pool.market.spot)]
+
+
+def selects_spot(template: PodTemplate, _world: World) -> Value[bool]:
+    """Whether pods select spot nodes, whichever of their terms is met."""
+    return mapped(template.selection, lambda _: placement.asks_for_spot(template))
+
+
+def lacking(template: PodTemplate, world: World) -> Value[dict[str, str]]:
+    """The toleration of the one taint that keeps pods from the nodes they select; null where there are several."""
+    taint = _barrier(template, world)
+    if isinstance(taint, Unknown):
+        return taint
+    rest, _, effect = taint.rpartition(":")
+    key, _, value = rest.partition("=")
+    if not taint or effect.replace("_", "").lower() not in _EFFECTS:
+        return computed(template, None)
+    result = {"key": key, "operator": "Exists"}
+    if value and key not in names.cards():  # of the taints of cards, nobody cares for the value
+        result |= {"operator": "Equal", "value": value}
+    return computed(template, {**result, "effect": _EFFECTS[effect.replace("_", "").lower()]})
+
+
+def _barrier(template: PodTemplate, world: World) -> str | Unknown:
+    """That taint as `key=value:Effect`; empty where there are several."""
+    if _of_spot_nodes(template, world):
+        taint = placement.spot_taint(template)
+        if taint and placement.untolerated(template, taint):
+            return taint
+        return placement.barrier(template, _selected_spot_pools(template, world))
+    cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
+    found = world.pools.all_of_cluster(cluster) if cluster is not None else []
+    return found if isinstance(found, Unknown) else placement.barrier(template, found)

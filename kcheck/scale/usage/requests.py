@@ -1,0 +1,336 @@
+"""Requests beside what was measured: the need by tier, and what is asked for above it."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kcheck.model import Container, PodTemplate, Thing
+from kcheck.scale import allocatable
+from kcheck.scale.basics import computed
+from kcheck.scale.bundles import default_classes, pod_classes
+from kcheck.scale.jobs import priority_class
+from kcheck.scale.usage import amounts, measured
+from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, buffers
+from kcheck.text.units import counted, size
+from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.model import NodePool, PriorityClass, Workload
+    from kcheck.scale.usage.measured import ContainerUse
+    from kcheck.scale.usage.numbers import Buffers
+    from kcheck.scale.usage.recording import Lack
+    from kcheck.scale.world import World
+
+CPU, MEMORY = "CPU", "memory"
+_HOUR = 3600
+
+
+class Request(Thing, frozen=True):
+    """The CPU or memory that a container asks for, and what it was measured to need: millicores, or bytes.
+
+    `amount` is the request, which is the limit where only that is written; `own` is the request as written, `limit` the
+    limit. `used` is what the need comes from: a percentile, or the peak. Where request and limit are to be `equal`, the
+    need covers the peak, as nothing above it is left.
+    """
+
+    container: Container
+    resource: str
+    amount: Value[int]
+    own: Value[int]
+    limit: Value[int]
+    needed: int
+    used: int
+    peak: int
+    equal: bool
+    percentile: float
+    buffers: Buffers
+    use: ContainerUse
+
+
+def requests(world: World) -> list[Request]:
+    """The requests of all containers that were measured for long enough."""
+    found = measured.of(world)
+    if found is None:
+        return []
+    return [
+        request
+        for container, use in measured.containers(found).items()
+        if not container.init and _is_enough(container, use, world)
+        for request in _requests(container, use, world)
+    ]
+
+
+def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
+    """Whether a container was measured for long enough to say what it needs."""
+    limits = world.numbers.limits("any")
+    if world.deployed.workload(container).batch:
+        return use.seconds >= limits["usage.batch_minutes"].number * 60
+    return use.seconds >= limits["usage.service_hours"].number * _HOUR
+
+
+class Coverage(Struct, frozen=True):
+    """How many workloads were measured for long enough, for too short a time, and never; and what nobody measured."""
+
+    recording: str
+    measured: int
+    briefly: int
+    unseen: int
+    lacks: tuple[Lack, ...]
+
+
+def coverage(world: World) -> Coverage | None:
+    """What the recording says of the workloads of the code; None without one."""
+    found = measured.of(world)
+    if found is None:
+        return None
+    enough: dict[Workload, bool] = {}
+    for container, use in measured.containers(found).items():
+        owner = world.deployed.workload(container)
+        enough[owner] = enough.get(owner, False) or _is_enough(container, use, world)
+    whole = sum(enough.values())
+    every = sum(not one.partial for one in world.inventory.workloads)
+    lacks = tuple(found.recording.lacks)
+    return Coverage(world.config.usage.recording, whole, len(enough) - whole, every - len(enough), lacks)
+
+
+def _requests(container: Container, use: ContainerUse, world: World) -> list[Request]:
+    owner = world.deployed.workload(container)
+    own = _buffers(owner, world)
+    found = []
+    equal = _is_equal(container.cpu_request, container.cpu_limit, own)
+    percentile = 100.0 if equal else own.cpu_percentile
+    used = amounts.used_cpu(use, percentile, batch=owner.batch)
+    if used is not None:
+        found.append(
+            Request(
+                f"{container.id}/cpu", container.place, container, CPU, container.cpu, container.cpu_request,
+                limit=container.cpu_limit, needed=amounts.cpu(used, own), used=round(used),
+                peak=round(amounts.peak_cpu(use) or 0), equal=equal, percentile=percentile, buffers=own, use=use,
+            )
+        )  # fmt: skip
+    if use.memory_peak:
+        found.append(
+            Request(
+                f"{container.id}/memory", container.place, container, MEMORY, container.memory,
+                container.memory_request, limit=container.memory_limit, needed=amounts.memory(use, own),
+                used=use.memory_peak, peak=use.memory_peak, percentile=100.0, buffers=own, use=use,
+                equal=_is_equal(container.memory_request, container.memory_limit, own),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _is_equal(request: Value[int], limit: Value[int], of: Buffers) -> bool:
+    """Whether request and limit stay the same: they are written so, or a limit alone guarantees the highest tier's."""
+    if not isinstance(limit, Known):
+        return False
+    return known(request) == limit.value or (isinstance(request, Unset) and of.tier == HIGHEST)
+
+
+# --- tiers
+
+
+def _buffers(owner: Workload, world: World) -> Buffers:
+    return world.remember("buffers", owner.id, lambda: buffers(tier(owner, world), world.config.usage.tiers))
+
+
+def tier(owner: Workload, world: World) -> str:
+    """The tier of a workload: of the settings, else by the value of its priority class."""
+    labels: dict[str, str] = {}
+    for found in (owner.labels, *(one.labels for one in owner.templates)):
+        labels |= known(found) or {}
+    own = known(priority_class(owner, world))
+    name = known(owner.priority) or (known(own.name) if own is not None else None) or ""
+    for given in world.config.usage.tiers:
+        by_class = any(fnmatchcase(name, pattern) for pattern in given.classes)
+        if by_class or (given.labels and given.labels.items() <= labels.items()):
+            return given.name
+    value = number(own.number, 0) if own is not None else 0
+    if value < 0:
+        return LOWEST
+    return HIGHEST if value > 0 and value >= _highest(owner, world) else STANDARD
+
+
+_OF_SYSTEM = 1_000_000_000
+"""Values above it are of Kubernetes' own classes: the most that one of a user may have."""
+
+
+def _highest(owner: Workload, world: World) -> int:
+    """The highest value of the classes that are applied with a workload; a class alone is of no tier."""
+    found = world.remember("values of classes", world.deployed.scope(owner), lambda: _values(owner, world))
+    return found[-1] if len(found) > 1 or (found and not default_classes(owner, world)) else _OF_SYSTEM
+
+
+def _values(owner: Workload, world: World) -> list[int]:
+    classes: list[PriorityClass] = pod_classes(owner, world)
+    return sorted({number(one.number, 0) for one in classes if not one.kueue and number(one.number, 0) <= _OF_SYSTEM})
+
+
+# --- words of requests
+
+
+def text(one: Request, count: int) -> str:
+    """An amount of its resource as a quantity."""
+    return amounts.cpu_text(count) if one.resource == CPU else amounts.memory_text(count)
+
+
+def said(one: Request, count: int) -> str:
+    """An amount of its resource as people say it, with three digits."""
+    return f"{float(f'{count / 1000:.3g}'):g} CPU" if one.resource == CPU else size(count)
+
+
+def asked(one: Request, _world: World) -> Value[int]:
+    """What is asked for; null where nothing is."""
+    return one.amount
+
+
+def asked_text(one: Request, _world: World) -> Value[str]:
+    """What is asked for, in words; null where nothing is."""
+    found = one.amount
+    if isinstance(found, Unknown):
+        return found
+    return computed(one, None if known(found) is None else f"{said(one, number(found, 0))}{_of(one)}")
+
+
+def _of(one: Request) -> str:
+    return "" if one.resource == CPU else " of memory"
+
+
+def limit_text(one: Request, _world: World) -> Value[str]:
+    """The limit, in words; null without one."""
+    if isinstance(one.limit, Unknown):
+        return one.limit
+    return computed(one, None if known(one.limit) is None else said(one, number(one.limit, 0)))
+
+
+def limit_needed(one: Request) -> int:
+    """A limit that leaves room above the need: the need itself where request and limit are equal."""
+    if one.resource == CPU or one.equal:
+        return one.needed
+    return max(one.needed, amounts.round_memory(one.needed * 1.1))
+
+
+def basis(one: Request) -> str:
+    """What the need comes from, in words: the percentile, or the peak."""
+    if one.percentile >= 100:
+        return f"at most {said(one, one.used)}"
+    return f"at most {said(one, one.used)} in {one.percentile:g}% of the time"
+
+
+def buffer(one: Request) -> str:
+    """The buffer of its tier, in words."""
+    percent = one.buffers.cpu_buffer if one.resource == CPU else one.buffers.memory_buffer
+    return f"{percent:g}% (tier {one.buffers.tier})"
+
+
+def span(seconds: int) -> str:
+    """Time that pods ran, in words."""
+    return f"{seconds / _HOUR:,.0f} h" if seconds >= 10 * _HOUR else f"{max(1, round(seconds / 60)):,} min"
+
+
+def measured_text(one: Request) -> str:
+    """How much was measured, in words: pods and time."""
+    return f"{span(one.use.seconds)} of {counted(one.use.pods, 'pod')}"
+
+
+def fills_node(one: Request, world: World) -> bool:
+    """Whether its pods take all GPUs of a node, so that what they do not use of it is nobody's."""
+    template = template_of(one.container, world)
+    pools = world.pools.candidates(template) if number(template.gpus, 0) else []
+    if isinstance(pools, Unknown) or not pools:
+        return bool(number(template.gpus, 0)) and template.all_cards
+    return all(number(pool.machine.gpus, 0) == number(template.gpus, 0) for pool, _ in pools)
+
+
+def template_of(container: Container, world: World) -> PodTemplate:
+    """The pods that a container is in."""
+    owner = world.deployed.workload(container)
+    return next(one for one in owner.templates if container in one.containers)
+
+
+# --- money
+
+
+def share_rate(template: PodTemplate, world: World, share: Callable[[NodePool], float | None]) -> float | None:
+    """The price of a share of a node for an hour, in mills: of the cheapest pool for some pods; None if not known."""
+    pools = world.pools.candidates(template)
+    if isinstance(pools, Unknown):
+        return None
+    rates = []
+    for pool, _ in pools:
+        price, part = world.numbers.price(pool), share(pool)
+        if price is None or part is None:
+            return None
+        rates.append(price.mills * part)
+    return min(rates, default=None)
+
+
+def of_need(one: Request, _world: World) -> Value[int]:
+    """The request in percent of the need; null without one."""
+    return mapped(one.amount, lambda amount: round(100 * amount / one.needed))
+
+
+def of_limit(one: Request, _world: World) -> Value[int]:
+    """The most that was used in percent of the limit; null without one."""
+    return mapped(one.limit, lambda limit: round(100 * one.peak / max(limit, 1)))
+
+
+def killed(one: Request) -> int:
+    """The largest limit at which its container was killed for want of memory; 0 where it never was."""
+    return one.use.killed if one.resource == MEMORY else 0
+
+
+def kills(one: Request) -> int:
+    """How often its container was killed for want of memory."""
+    return one.use.kills if one.resource == MEMORY else 0
+
+
+def starts_high(one: Request, world: World) -> bool:
+    """Whether the first minutes of a job need clearly more CPU than the hours after."""
+    if one.resource != CPU or not world.deployed.workload(one.container).batch:
+        return False
+    later = amounts.used_cpu(replace(one.use, starting={}), one.percentile, batch=True)
+    return later is not None and one.used > 1.25 * later
+
+
+def _together(one: Request, world: World) -> int | None:
+    """Total that its pods ask for above the need; None where their number is not known, or nothing is asked."""
+    count, amount = known(template_of(one.container, world).count), known(one.amount)
+    return None if count is None or amount is None else max(0, amount - one.needed) * count
+
+
+def excess(one: Request, world: World) -> Value[str]:
+    """What its pods ask for above the need, all at once, in words."""
+    found = _together(one, world)
+    return computed(one, f"{said(one, found)}{_of(one)}" if found else None)
+
+
+def excess_amount(one: Request, world: World) -> Value[int]:
+    """What its pods ask for above the need, all at once, in its unit."""
+    return computed(one, _together(one, world))
+
+
+def excess_money(one: Request, world: World) -> Value[int]:
+    """The price of that for an hour, as a share of the nodes that its pods land on."""
+    found = _together(one, world)
+    if not found:
+        return computed(one, None)
+    rate = share_rate(template_of(one.container, world), world, lambda pool: _share(one.resource, pool))
+    mills = 0 if rate is None else round(rate * found)
+    return computed(one, mills if mills >= _CENT else None)
+
+
+_CENT = 10
+"""Mills: less is not worth a sentence."""
+
+
+def _share(resource: str, pool: NodePool) -> float | None:
+    """What a millicore or byte is of the smallest machine of a pool; None of one with GPUs, which are its price."""
+    least = min((room.vcpus * 1000 if resource == CPU else room.memory for room in allocatable.rooms(pool)), default=0)
+    return 1 / least if least and known(pool.machine.gpus) == 0 else None

@@ -1,0 +1,72 @@
+"""The inventory with everything computed from it: relations, sizes, numbers."""
+
+from __future__ import annotations
+
+import copy
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcheck.scale.world.caps import Caps
+from kcheck.scale.world.images import Images
+from kcheck.scale.world.memory import Memory
+from kcheck.scale.world.numbers import Numbers
+from kcheck.scale.world.pools import Pools
+from kcheck.scale.world.relations import Autoscaling, Deployments
+from kcheck.scale.world.sizes import Sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.config.config import Config
+    from kcheck.model import Candidates, Cluster, Input, Inventory, Thing
+
+
+class World(Memory):
+    """The inventory with what follows from it, by subject."""
+
+    def __init__(self, inventory: Inventory, config: Config, inputs: Iterable[Input] = ()) -> None:
+        super().__init__()
+        self.inventory = inventory
+        self.config = config
+        self.inputs = list(inputs)
+        self.deployed = Deployments(inventory)
+        self.autoscaling = Autoscaling(inventory)
+        self.pools = Pools(inventory, self.deployed, self.autoscaling)
+        self.numbers = Numbers(config)
+        self.caps = Caps(self.pools, self.autoscaling, self.numbers)
+        self.sizes = Sizes(inventory, config, self.pools, self.autoscaling, self.caps)
+        self.images = Images(inventory, self.sizes, self.numbers)
+
+    def assuming(self, cluster: Cluster) -> World:
+        """This world if all candidates of a cluster were on it."""
+        return self.remember("assuming", cluster.id, lambda: self._assuming(cluster))
+
+    def _assuming(self, cluster: Cluster) -> World:
+        homes = {thing: cluster for found, own in self._unplaced if cluster in found.clusters for thing in own}
+        world = copy.copy(self)
+        Memory.__init__(world)
+        world.inventory = replace(self.inventory, cluster_of=self.inventory.cluster_of | homes)
+        world.pools = Pools(world.inventory, self.deployed, self.autoscaling)
+        world.caps = Caps(world.pools, self.autoscaling, self.numbers)
+        world.sizes = Sizes(world.inventory, self.config, world.pools, self.autoscaling, world.caps)
+        world.images = Images(self.inventory, world.sizes, self.numbers)
+        return world
+
+    @cached_property
+    def _unplaced(self) -> list[tuple[Candidates, list[Thing]]]:
+        """What may be on several clusters, by these."""
+        groups: dict[int, tuple[Candidates, list[Thing]]] = {}
+        for thing, found in self.inventory.candidates_of.items():
+            groups.setdefault(id(found), (found, []))[1].append(thing)
+        return list(groups.values())
+
+    def root_module(self, root: str) -> Inventory:
+        """The clusters and networks that a root module makes."""
+        return self._root_modules[root]
+
+    @cached_property
+    def _root_modules(self) -> dict[str, Inventory]:
+        kinds = ("clusters", "networks", "subnets", "ranges", "reserved")
+        return self.inventory.divided(kinds, lambda thing: thing.root)

@@ -1,0 +1,203 @@
+"""The node pools of a cluster, subnet or range, and those that pods fit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kcheck.scale import placement
+from kcheck.text.reasons import following
+from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Subnet, Thing
+    from kcheck.scale.allocatable import Taken
+    from kcheck.scale.daemons import Daemons
+    from kcheck.scale.world.relations import Autoscaling, Deployments
+    from kcheck.text.interval import Interval
+
+
+def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[NodePool]]:
+    """Pools by the id of their owner; pools without one are left out."""
+    result: dict[str, list[NodePool]] = defaultdict(list)
+    for owner, pool in pairs:
+        if owner is not None:
+            result[owner.id].append(pool)
+    return result
+
+
+def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown:
+    return Unknown(following(f"{what} {place.address} may be missing", why))
+
+
+class Pools:
+    """The node pools of clusters, subnets and ranges, and those that pods fit."""
+
+    def __init__(self, inventory: Inventory, deployed: Deployments, autoscaling: Autoscaling) -> None:
+        self._inventory = inventory
+        self._deployed = deployed
+        self._autoscaling = autoscaling
+        self._found: dict[PodTemplate, list[tuple[NodePool, bool]] | Unknown] = {}
+
+    @cached_property
+    def _daemons(self) -> Daemons:
+        from kcheck.scale.daemons import Daemons
+
+        return Daemons(self._inventory)
+
+    def of_cluster(self, cluster: Cluster) -> list[NodePool]:
+        """The known pools of a cluster."""
+        return self._by_cluster[cluster.id]
+
+    def all_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
+        """The pools of a cluster, Unknown if one may be missing."""
+        found = self.kinds_of_cluster(cluster)
+        why = self._why_uncounted(self.of_cluster(cluster))
+        return found if isinstance(found, Unknown) or not why else _missing("pools of", cluster, why)
+
+    def kinds_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
+        """The same, but of pools in unknown number one stands for all."""
+        if cluster.gap:
+            return _missing("pools of", cluster, cluster.gap)
+        pool = self._without_cluster.get(cluster.root)
+        if pool is not None:
+            why = following(f"the cluster of {pool.address} is not known", reason_of(pool.cluster))
+            return Unknown(why, Origin((pool.place,)))
+        found = self.of_cluster(cluster)
+        by_karpenter = known(self._autoscaling.tool(cluster)) == "karpenter"
+        if by_karpenter and not any(equals(pool.mode, "Karpenter") for pool in found):
+            return Unknown(f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates")
+        return found
+
+    def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
+        """Pools with nodes in a subnet, then pools with pods in it; Unknown if one may be missing."""
+        if subnet.gap:
+            return _missing("pools in", subnet, subnet.gap)
+        why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
+        if why:
+            return _missing("pools in", subnet, why)
+        for pool in self._perhaps_in_subnet[subnet.id]:
+            why = reason_of(pool.addresses.subnets)
+            return Unknown(following(f"whether {pool.display_name} is in {subnet.address} is not known", why))
+        return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
+
+    def at_most_in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
+        """Pools that are, or may be, in a subnet."""
+        why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
+        if why:
+            return _missing("pools in", subnet, why)
+        inside = self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
+        return inside + self._perhaps_in_subnet[subnet.id]
+
+    def in_range(self, pod_range: PodRange) -> list[NodePool] | Unknown:
+        """Pools with pods in a range; Unknown if one may be missing."""
+        if pod_range.gap:
+            return _missing("pools in", pod_range, pod_range.gap)
+        found = self._by_range[pod_range.id]
+        why = self._why_uncounted(found)
+        return _missing("pools in", pod_range, why) if why else found
+
+    def counted(self, pool: NodePool) -> bool:
+        """Whether it is exactly one pool, neither doubtful nor a stand-in for several."""
+        return pool.id not in self._inventory.doubts
+
+    def _why_uncounted(self, pools: Iterable[NodePool]) -> str:
+        """Why the number of pools is unknown; empty if known."""
+        doubts = self._inventory.doubts  # most often none: then nobody looks at all pools once more
+        return next(filter(None, (doubts.get(pool.id) for pool in pools)), "") if doubts else ""
+
+    def holds_only_pods(self, subnet: Subnet) -> bool:
+        """Whether a subnet holds pods, and no nodes."""
+        return bool(self._by_pod_subnet[subnet.id]) and not self._by_subnet[subnet.id]
+
+    def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
+        """The pools that pods fit, and whether that is certain; Unknown if pools may be missing."""
+        if template not in self._found:
+            self._found[template] = self._candidates(template)
+        return self._found[template]
+
+    def _candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
+        workload = self._deployed.workload(template)
+        cluster = self._inventory.cluster_of.get(workload)
+        if cluster is None:
+            return self._inventory.unknown_cluster(workload)
+        pools = self.all_of_cluster(cluster)
+        if isinstance(pools, Unknown):
+            return pools
+        found = [(pool, self.fit(template, pool).fits) for pool in pools]
+        return [(pool, bool(fits)) for pool, fits in found if fits is not False]
+
+    def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
+        """Whether pods can land on nodes of a pool, beside its DaemonSets."""
+        return placement.fit(template, pool, self._taken(template, pool))
+
+    def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
+        """Whether pods may land on nodes of a pool, if these are large enough."""
+        return placement.chooses(template, pool).fits is not False
+
+    def shortage(self, template: PodTemplate, pool: NodePool) -> placement.Share | None:
+        """What no node of a pool leaves to a pod; None where one fits, or may."""
+        return placement.shortage(template, pool, self._taken(template, pool))
+
+    def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Interval | None:
+        """Pods per node beside its DaemonSets; None if unknown."""
+        return placement.per_node(template, pool, self._taken(template, pool), ports=ports)
+
+    def nodes_for(self, template: PodTemplate, pool: NodePool) -> int:
+        """Nodes that pods surely fit on; as many as pods where it is not known how many share one."""
+        pods, each = number(template.count, 0), self.per_node(template, pool)
+        return pods if each is None else -(-pods // max(1, each.low))
+
+    def cpu_left(self, pool: NodePool) -> int | None:
+        """CPU that its smallest machine leaves to pods beside its DaemonSets, in millicores; None if unknown."""
+        from kcheck.scale import allocatable
+
+        own = self._daemons.taken(pool).cpu
+        left = [allocatable.less(room.cpu_left, own) for room in allocatable.rooms(pool)]
+        return min(left).exact if left else None
+
+    def _taken(self, template: PodTemplate, pool: NodePool) -> Taken:
+        return self._daemons.taken(pool, self._deployed.workload(template))
+
+    @cached_property
+    def _by_cluster(self) -> dict[str, list[NodePool]]:
+        return _grouped((known(pool.cluster), pool) for pool in self._inventory.pools)
+
+    @cached_property
+    def _by_subnet(self) -> dict[str, list[NodePool]]:
+        return _grouped(
+            (subnet, pool) for pool in self._inventory.pools for subnet in known(pool.addresses.subnets) or ()
+        )
+
+    @cached_property
+    def _anywhere(self) -> dict[str, list[NodePool]]:
+        """By root module, the pools that may be in any subnet of it."""
+        result: dict[str, list[NodePool]] = defaultdict(list)
+        for pool in self._inventory.pools:
+            if isinstance(pool.addresses.subnets, Unknown) and not pool.addresses.candidates:
+                result[pool.root].append(pool)
+        return result
+
+    @cached_property
+    def _by_pod_subnet(self) -> dict[str, list[NodePool]]:
+        return _grouped(
+            (subnet, pool) for pool in self._inventory.pools for subnet in known(pool.addresses.pod_subnets) or ()
+        )
+
+    @cached_property
+    def _by_range(self) -> dict[str, list[NodePool]]:
+        return _grouped((known(pool.addresses.pod_range), pool) for pool in self._inventory.pools)
+
+    @cached_property
+    def _without_cluster(self) -> dict[str, NodePool]:
+        """By root module, a pool that may belong to any cluster of it."""
+        unknown = [(pool, pool.cluster) for pool in self._inventory.pools]
+        return {pool.root: pool for pool, cluster in unknown if isinstance(cluster, Unknown) and not cluster.symbol}
+
+    @cached_property
+    def _perhaps_in_subnet(self) -> dict[str, list[NodePool]]:
+        """By subnet, the pools that may be in it."""
+        return _grouped((subnet, pool) for pool in self._inventory.pools for subnet in pool.addresses.candidates)

@@ -1,0 +1,131 @@
+"""What belongs to what: the cluster, the workload and the neighbours of a thing, the autoscaler of a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kcheck.inventory.clouds.registry import cloud
+from kcheck.model import Container, PodTemplate, Workload
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped
+
+if TYPE_CHECKING:
+    from kcheck.model import Autoscaler, Cluster, Inventory, Thing
+
+_KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers")
+"""What rules compare with what is applied beside it."""
+
+
+class Deployments:
+    """Deployed things by cluster and workload."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._inventory = inventory
+
+    def on(self, cluster: Cluster) -> Inventory:
+        """The things deployed to a cluster, as far as known."""
+        return self._clusters[cluster.id]
+
+    def workload(self, part: Thing) -> Workload:
+        """The workload that a pod template or a container is part of."""
+        return part if isinstance(part, Workload) else self._workload_of[part]
+
+    def scope(self, thing: Thing) -> str:
+        """The scope of a thing: its cluster, else the folder of its kustomization or file."""
+        cluster = self._inventory.cluster_of.get(thing)
+        if cluster is not None:
+            return cluster.id
+        return self._inventory.scope_of.get(thing) or os.path.dirname(thing.place.source.path)
+
+    def beside(self, thing: Thing) -> Inventory:
+        """The things applied together with a thing."""
+        if isinstance(thing, PodTemplate | Container):
+            thing = self.workload(thing)
+        return self._scopes[self.scope(thing)]
+
+    def device_resources(self, thing: Thing) -> Value[dict[str, str]]:
+        """The resource by which Kueue counts each device class, as its configuration beside a thing says."""
+        found = [one.counted_as for one in self.beside(thing).admissions]
+        origin = found[0].origin if found and found[0].origin else Origin((thing.place,))
+        maps = all_known(found)
+        if isinstance(maps, Unknown) or not found:
+            return maps if isinstance(maps, Unknown) else Unset(origin)
+        return Known({name: resource for own in reversed(maps) for name, resource in own.items()}, origin)
+
+    @cached_property
+    def _clusters(self) -> dict[str, Inventory]:
+        cluster_of = self._inventory.cluster_of
+        return self._inventory.divided(
+            ("workloads", "services", "addons"), lambda thing: cluster_of[thing].id if thing in cluster_of else ""
+        )
+
+    @cached_property
+    def _workload_of(self) -> dict[Thing, Workload]:
+        found: dict[Thing, Workload] = {}
+        for workload in self._inventory.workloads:
+            for template in workload.templates:
+                found[template] = workload
+                found.update(dict.fromkeys(template.containers, workload))
+        return found
+
+    @cached_property
+    def _scopes(self) -> dict[str, Inventory]:
+        return self._inventory.divided(_KINDS, self.scope)
+
+
+_AUTOSCALER = regex(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
+
+
+class Autoscaling:
+    """What adds nodes to clusters."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._inventory = inventory
+
+    def autoscaler(self, cluster: Cluster) -> Autoscaler | None:
+        """What scales the pools of a cluster; None if none is in the code."""
+        return next((one for one in self._inventory.autoscalers if known(one.cluster) is cluster), None)
+
+    def beyond_pools(self, cluster: Cluster) -> bool:
+        """Whether something adds nodes beside the pools: the cloud, or Karpenter."""
+        return bool(known(cluster.provisioned)) or known(self.tool(cluster)) == "karpenter"
+
+    def tool(self, cluster: Cluster) -> Value[str]:
+        """The autoscaler of a cluster: the cloud's, or an installed one; unset if none is found."""
+        place = Origin((cluster.place,))
+        if cloud(cluster.cloud).grows_pools:
+            return cluster.grower if equals(cluster.grower, "karpenter") else Known(cluster.cloud, place)
+        if not isinstance(cluster.provisioned, Known) or cluster.provisioned.value:
+            return mapped(cluster.provisioned, lambda _: "auto-mode")
+        if self.autoscaler(cluster) is not None:
+            return Known("cluster-autoscaler", place)
+        names = [*self._installed[cluster.id], cluster.grower]
+        installed = next(iter(self.installed(cluster)), None)
+        if installed is not None:
+            return Known(installed, place)
+        unknown = next((name for name in (*names, self._of_any_cluster) if isinstance(name, Unknown)), None)
+        return unknown if unknown is not None else Unset(place)
+
+    def installed(self, cluster: Cluster) -> list[str]:
+        """The autoscalers that the code installs in a cluster; there may be one beside the other."""
+        texts = [known(name) or "" for name in (*self._installed[cluster.id], cluster.grower)]
+        return [match[1] for text in texts if (match := _AUTOSCALER.search(text))]
+
+    @cached_property
+    def _installed(self) -> dict[str, list[Value[str]]]:
+        """Names of add-ons and images by cluster; "" for an unknown cluster."""
+        own, result = self._inventory, defaultdict[str, list[Value[str]]](list)
+        names: list[tuple[Thing, Value[str]]] = [(addon, addon.name) for addon in own.addons]
+        for thing, name in (*names, *((one, image.text) for one in own.workloads for image in one.images)):
+            cluster = own.cluster_of.get(thing)
+            result[cluster.id if cluster else ""].append(name)
+        return result
+
+    @cached_property
+    def _of_any_cluster(self) -> Unknown | None:
+        """An autoscaler that may be meant for any cluster."""
+        name = next((text for name in self._installed[""] if _AUTOSCALER.search(text := known(name) or "")), None)
+        return Unknown(f"the cluster of {name} is not known") if name else None

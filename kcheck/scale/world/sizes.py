@@ -1,0 +1,211 @@
+"""Target sizes of clusters and pools, and the number of nodes a workload runs on."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from kcheck.model import CONTROL_PLANE
+from kcheck.scale import placement
+from kcheck.scale.world.memory import Memory
+from kcheck.text.interval import Interval
+from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.model import Cluster, Inventory, NodePool, Thing, Workload
+    from kcheck.scale.growth import Growth
+    from kcheck.scale.world.caps import Cap, Caps
+    from kcheck.scale.world.pools import Pools
+    from kcheck.scale.world.relations import Autoscaling
+
+
+class Sizes(Memory):
+    """Target sizes of clusters and pools, and the nodes of workloads."""
+
+    def __init__(
+        self, inventory: Inventory, config: Config, pools: Pools, autoscaling: Autoscaling, caps: Caps
+    ) -> None:
+        super().__init__()
+        self._inventory = inventory
+        self._config = config
+        self._pools = pools
+        self._autoscaling = autoscaling
+        self._caps = caps
+
+    def requested(self, cluster: Cluster) -> int | None:
+        """The number of nodes that was asked for, by a flag or in the settings."""
+        own = self.requested_by_name(cluster)
+        if own is not None:
+            return own
+        environment = self._config.environment(cluster.root, cluster.environment)
+        if environment is not None and environment.nodes is not None:
+            return environment.nodes
+        return self._config.nodes.get("")
+
+    def requested_by_name(self, cluster: Cluster) -> int | None:
+        """The number of nodes that was asked for by the name of this cluster."""
+        names = (cluster.address, cluster.id, known(cluster.name))
+        return next((self._config.nodes[name] for name in names if name in self._config.nodes), None)
+
+    def maximum(self, cluster: Cluster) -> Value[int]:
+        """The sum of the maxima of the cluster's pools."""
+        return self.remember("maximum", cluster.id, lambda: self._maximum(cluster))
+
+    def wanted(self, cluster: Cluster) -> Value[int]:
+        """The number of nodes that was asked for, else the sum of the pools' maxima."""
+        return self.remember("wanted", cluster.id, lambda: self._wanted(cluster))
+
+    def target(self, cluster: Cluster) -> Value[int]:
+        """The target of a cluster: the wanted number of nodes, or less if a cap binds."""
+        return self.remember("target", cluster.id, lambda: self._target(cluster))
+
+    def wanted_interval(self, cluster: Cluster) -> Interval:
+        """The wanted number of nodes as bounds; at least the known maxima."""
+        wanted = self.wanted(cluster)
+        if isinstance(wanted, Known):
+            return Interval(wanted.value, wanted.value)
+        pools = (pool for pool in self._pools.of_cluster(cluster) if self._pools.counted(pool))
+        return Interval(sum(number(pool.size.max_nodes, 0) for pool in pools), None)
+
+    def target_interval(self, cluster: Cluster) -> Interval:
+        """The target as bounds, within the caps."""
+        return self.remember("interval", cluster.id, lambda: self._target_interval(cluster))
+
+    def within(self, cap: Cap, cluster: Cluster, most: int) -> int:
+        """How many of `most` nodes fit below a cap as the pools grow; all sizes are known."""
+        from kcheck.scale.growth import largest
+
+        pools, growth = self._pools.of_cluster(cluster), self.growth(cluster)
+        names = [pool.id for pool in pools]
+        found = largest(
+            lambda sizes: cap.taken(dict(zip(names, sizes, strict=True))) <= cap.room, growth.sizes, ceiling=most
+        )
+        return max(found, min(most, self._base(cap, cluster)))
+
+    def growth(self, cluster: Cluster) -> Growth:
+        """How the pools of a cluster share its nodes, in the order of `Pools.of_cluster`."""
+        return self.remember("growth", cluster.id, lambda: self._growth(cluster))
+
+    def _growth(self, cluster: Cluster) -> Growth:
+        from kcheck.scale.growth import Growth
+
+        pools = self._pools.of_cluster(cluster)
+        maxima = [known(pool.size.max_nodes) for pool in pools]
+        growable = tuple(bool(known(pool.size.autoscaled)) for pool in pools)
+        planes = tuple(equals(pool.mode, CONTROL_PLANE) for pool in pools)
+        if any(planes) and not any(growable):
+            growable = tuple(not plane for plane in planes)
+        return Growth(tuple(maxima), growable, tuple(number(pool.size.min_nodes, 0) for pool in pools))
+
+    def of_pool(self, pool: NodePool) -> Value[int]:
+        """Nodes of a pool when its cluster reaches its target."""
+        if not isinstance(pool.cluster, Known):
+            return pool.size.max_nodes
+        cluster = pool.cluster.value
+        target = self.target(cluster)
+        if not isinstance(target, Known) or isinstance(self._pools.all_of_cluster(cluster), Unknown):
+            return self._alone(pool, cluster)
+        sizes = self.remember("pools", cluster.id, lambda: self._of_pools(cluster, target.value))
+        if isinstance(sizes, Unknown):
+            return self._alone(pool, cluster)
+        return Known(sizes[pool.id], pool.size.max_nodes.origin or Origin((pool.place,)))
+
+    def shares(self, cluster: Cluster, nodes: int) -> dict[str, int]:
+        """The size of each pool, by its id, when the cluster has that many nodes; else its maximum."""
+        pools = self._pools.of_cluster(cluster)
+        complete = not isinstance(self._pools.all_of_cluster(cluster), Unknown)
+        sizes = self._of_pools(cluster, nodes) if complete else Unknown("")
+        return {pool.id: number(pool.size.max_nodes, 0) for pool in pools} if isinstance(sizes, Unknown) else sizes
+
+    def around(self, thing: Thing) -> Value[int]:
+        """The target of the cluster that something is applied to; of an unknown one what is asked for."""
+        cluster, requested = self._inventory.cluster_of.get(thing), self._config.nodes.get("")
+        if cluster is not None:
+            return self.target(cluster)
+        if requested is not None:
+            return Known(requested, Origin((thing.place,)))
+        return self._inventory.unknown_size(thing)
+
+    def of_workload(self, workload: Workload) -> Value[int]:
+        """Nodes that run a workload, one pod per node; all matching nodes for a DaemonSet."""
+        target = self.around(workload)
+        if workload.per_node:
+            return self.remember("daemons", workload, lambda: self._of_daemons(workload, target))
+        return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))
+
+    def _wanted(self, cluster: Cluster) -> Value[int]:
+        requested = self.requested(cluster)
+        if requested is not None:
+            return Known(requested, Origin((cluster.place,)))
+        if self._autoscaling.beyond_pools(cluster):
+            place = Origin((cluster.place,))
+            return Unknown(f"{cluster.address} has nodes outside its pools; set --nodes N", place)
+        return self.maximum(cluster)
+
+    def _target(self, cluster: Cluster) -> Value[int]:
+        """The target: an explicit request stays above caps, to find everything in its way."""
+        wanted, caps = self.wanted(cluster), self._caps.of_cluster(cluster)
+        if not caps or not isinstance(wanted, Known) or self.requested(cluster) is not None:
+            return wanted
+        nodes = min(self.within(cap, cluster, wanted.value) for cap in caps)
+        return wanted if nodes == wanted.value else Known(nodes, wanted.origin)
+
+    def _target_interval(self, cluster: Cluster) -> Interval:
+        target = self.target(cluster)
+        if isinstance(target, Known):
+            return Interval(target.value, target.value)
+        found, pools, every = self.wanted_interval(cluster), self._pools.of_cluster(cluster), self.maximum(cluster)
+        caps = self._caps.of_cluster(cluster)
+        if not caps or self.requested(cluster) is not None:
+            return found
+        others = isinstance(self._pools.all_of_cluster(cluster), Unknown) or self._autoscaling.beyond_pools(cluster)
+        most = min(max(cap.most(pools, others=others), self._base(cap, cluster)) for cap in caps)
+        low = min(self.within(cap, cluster, every.value) for cap in caps) if isinstance(every, Known) else 0
+        return Interval(low, None if most == inf else int(most))
+
+    def _base(self, cap: Cap, cluster: Cluster) -> int:
+        """Nodes that do not count against the autoscaler's cap."""
+        if not cap.stays:
+            return 0
+        sizes = (pool.size for pool in self._pools.of_cluster(cluster))
+        return sum(number(one.min_nodes if known(one.autoscaled) else one.max_nodes, 0) for one in sizes)
+
+    def _alone(self, pool: NodePool, cluster: Cluster) -> Value[int]:
+        """Size of a pool if the others are unknown: its maximum, or all that a cap allows."""
+        most, caps = pool.size.max_nodes, self._caps.of_cluster(cluster)
+        if not caps or not isinstance(most, Known) or not known(pool.size.autoscaled) or self.requested(cluster):
+            return most
+        bound = max(number(pool.size.min_nodes, 0), min(cap.most_of(pool) for cap in caps))
+        return most if bound >= most.value else Known(int(bound), most.origin)
+
+    def _maximum(self, cluster: Cluster) -> Value[int]:
+        pools = self._pools.all_of_cluster(cluster)
+        if isinstance(pools, Unknown):
+            return pools
+        nodes = total(pool.size.max_nodes for pool in pools)
+        return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((cluster.place,)))
+
+    def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | Unknown:
+        """The size of each pool at the target; a single unknown pool takes the rest."""
+        growth = self.growth(cluster)
+        unknown = [i for i, size in enumerate(growth.maxima) if size is None]
+        if len(unknown) > 1:
+            return Unknown("the sizes of several pools are not known")
+        sizes = growth.grown(target, unknown) if unknown else growth.sizes(target)
+        return {pool.id: size for pool, size in zip(self._pools.of_cluster(cluster), sizes, strict=True)}
+
+    def _of_daemons(self, workload: Workload, target: Value[int]) -> Value[int]:
+        """Nodes that run a DaemonSet: the target, or the nodes of the pools it fits."""
+        cluster = self._inventory.cluster_of.get(workload)
+        pools = self._pools.of_cluster(cluster) if cluster else []
+        for template in workload.templates:
+            found = placement.landed(template, pools)
+            if isinstance(found, Unknown):
+                return found
+            if found is not None and cluster is not None:
+                if cluster.gap or not all(map(self._pools.counted, found)) or known(cluster.provisioned) is True:
+                    return Unknown(f"{cluster.address} has nodes that are not in this code")
+                nodes = total(self.of_pool(pool) for pool in found)
+                return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((workload.place,)))
+        return target
