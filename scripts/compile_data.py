@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcheck.engine import combined_conditions, rule_words, rules
+from kcheck.engine import deciding, rule_words, rules
 from kcheck.engine.evaluator import joined_condition, records_expression
 from kcheck.engine.words import raw_views
 from kcheck.text import bundled
@@ -54,9 +54,7 @@ def conditions_together(every: Iterable[Rule]) -> Iterator[cel.Expression]:
         by_subject.setdefault(rule.subject, []).append(rule)
     for subject, own in by_subject.items():
         conditions = {rule.name: joined_condition(rule.when, rule.problem, (subject, "limits")) for rule in own}
-        groups = combined_conditions.grouped(
-            combined_conditions.in_order(own), conditions, alone=subject in raw_views.SUBJECTS
-        )
+        groups = deciding.grouped(deciding.in_order(own), conditions, alone=subject in raw_views.SUBJECTS)
         yield from (group.any for group in groups if group.any is not None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import os
 import tempfile
@@ -14,12 +15,14 @@ from msgspec.structs import replace
 
 from kcheck.config import settings
 from kcheck.config.config import parse_price
-from kcheck.engine import linter, missing_values, rule_words
-from kcheck.engine.evaluator import Evaluator
+from kcheck.engine import linter, rule_words
+from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.rule_checks import LONGEST_DETAIL, LONGEST_HEADLINE, failed_at
 from kcheck.engine.rule_words import Mistake
 from kcheck.engine.words import raw_views
-from kcheck.engine.words.subjects import things
+from kcheck.engine.words.raw_views import SUBJECTS as RAW
+from kcheck.engine.words.subjects import SUBJECTS, things
+from kcheck.engine.words.views import View
 from kcheck.fix import fix
 from kcheck.text.files import save
 from kcheck.text.files.tree import Tree
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
     from kcheck.engine.rule import Example, Rule
+    from kcheck.scale.world import World
     from kcheck.text.findings import Finding
 
 _MOST_THINGS = 5
@@ -76,7 +80,7 @@ class ExampleRun:
         if wrong:
             return wrong
         if self.findings():
-            return [self._mistake("bad", text) for text in missing_values.failures(self.rule, self.bad.world)]
+            return [self._mistake("bad", text) for text in failures(self.rule, self.bad.world)]
         return [self._mistake("bad", f"`bad` must fire: {_silence(self.rule, self.bad, self.example)}")]
 
     def good_failures(self) -> list[Mistake]:
@@ -95,7 +99,7 @@ class ExampleRun:
         if not self.good.relevant and self.rule.subject != "input":
             wrong.append(self._mistake("good", "`good` has nothing that kcheck looks at: silence shows nothing"))
         found = [*wrong, *_bugs(self.rule, self.good)]
-        return found or [self._mistake("good", text) for text in missing_values.failures(self.rule, self.good.world)]
+        return found or [self._mistake("good", text) for text in failures(self.rule, self.good.world)]
 
     def fix_failures(self) -> list[Mistake]:
         """List how what `kcheck fix` makes of `bad` differs from `fixed`."""
@@ -240,3 +244,52 @@ def _is_inside(name: str) -> bool:
 def _read(path: str) -> str:
     with open(path, encoding="utf-8", newline="") as file:
         return file.read()
+
+
+def failures(rule: Rule, world: World) -> Iterator[str]:
+    """How the verdict of a rule turns around where a value is taken away, or fails where it is null."""
+    if rule.subject in RAW:
+        return  # what is absent there is absent
+    variables = (rule.subject, "limits")
+    condition = joined_condition(rule.when, rule.problem, variables)
+    used = cel.usage(cel.compile(rule.problem, variables)).paths
+    paths = sorted(path for path in used if "." in path and not path.startswith("limits."))
+    nullable = {f"{rule.subject}.{field.name}" for field in SUBJECTS[rule.subject] if field.nullable}
+    for thing in things(rule.subject, world):
+        evaluator = Evaluator(View(rule.subject, thing, world, rule_words.looked_at(rule)))
+        before = _verdict(evaluator, condition, evaluator.view.data)
+        for path in paths:
+            steps = path.split(".")[1:]
+            after = _verdict(evaluator, condition, without(evaluator.view.data, steps))
+            if after not in (before, None):
+                wrong = "fires" if after else "is silent"
+                yield f"where {path} is not known the rule must be undecided; it {wrong} on {thing.id}"
+            if path in nullable:
+                try:
+                    _verdict(evaluator, condition, without(evaluator.view.data, steps, [None]))
+                except cel.ExpressionError as error:
+                    yield f"where {path} is null the rule fails on {thing.id}: {error}"
+
+
+def _verdict(evaluator: Evaluator, condition: cel.Expression, data: dict[str, object]) -> bool | None:
+    return cel.condition(condition, evaluator.new_activation(data))
+
+
+def without(data: dict[str, object], steps: list[str], replacement: list[None] | None = None) -> dict[str, object]:
+    """A copy with the field at a path gone, or replaced, in every record that the path leads to."""
+    result = copy.deepcopy(data)
+
+    def walk(record: object, rest: list[str]) -> None:
+        if isinstance(record, list):
+            for item in record:
+                walk(item, rest)
+        elif isinstance(record, dict) and rest[0] in record:
+            if len(rest) > 1:
+                walk(record[rest[0]], rest[1:])
+            elif replacement:
+                record[rest[0]] = replacement[0]
+            else:
+                del record[rest[0]]
+
+    walk(result, steps)
+    return result

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.config.config import Config
-from kcheck.engine import combined_conditions, linter, rules
+from kcheck.engine import deciding, linter, rules
 from kcheck.engine.evaluator import joined_condition
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import cel
@@ -31,7 +31,7 @@ def value(condition: cel.Expression) -> bool | None:
 def test_a_group_is_false_only_if_each_condition_is(texts: list[str]) -> None:
     some = rules.load()[: len(texts)]
     conditions = {rule.name: cel.compile(text, VARIABLES) for rule, text in zip(some, texts, strict=True)}
-    groups = list(combined_conditions.grouped(some, conditions, alone=False))
+    groups = list(deciding.grouped(some, conditions, alone=False))
     assert [rule for group in groups for rule in group.rules] == list(some)
     for group in groups:
         alone = [value(conditions[rule.name]) for rule in group.rules]
@@ -42,8 +42,8 @@ def test_a_group_is_false_only_if_each_condition_is(texts: list[str]) -> None:
 def test_no_rule_of_raw_things_shares_an_evaluation() -> None:
     own = [rule for rule in rules.load() if rule.subject == "container"][:9]
     conditions = {rule.name: joined_condition(rule.when, rule.problem, ("container", "limits")) for rule in own}
-    assert all(group.any is None for group in combined_conditions.grouped(own, conditions, alone=True))
-    assert next(len(group.rules) for group in combined_conditions.grouped(own, conditions, alone=False)) > 1
+    assert all(group.any is None for group in deciding.grouped(own, conditions, alone=True))
+    assert next(len(group.rules) for group in deciding.grouped(own, conditions, alone=False)) > 1
 
 
 @pytest.mark.parametrize("name", ["gke-training", "selfmanaged-training"])
@@ -56,5 +56,5 @@ def test_examples_have_the_same_answers_one_by_one(name: str, monkeypatch: pytes
 
     at_once = answers()
     assert at_once[2] > 100
-    monkeypatch.setattr(combined_conditions, "_MOST", 1)
+    monkeypatch.setattr(deciding, "_MOST", 1)
     assert answers() == at_once

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.calibration.deletions import delete_calls
-from kcheck.scale.simulate.measured import FIELDS, shown_seconds
+from kcheck.scale.simulate.parameters import FIELDS, shown_seconds
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:

@@ -1,15 +1,23 @@
-"""Cloud parameters of simulated runs, from `simulation.yaml`, with bounds and origins."""
+"""Cloud parameters of simulated runs: from `simulation.yaml`, with bounds and origins, or as measured (kcheck.yaml)."""
 
 from __future__ import annotations
 
 import os
 from functools import cache
-from typing import NamedTuple
+from math import asinh
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import folder
 from kcheck.scale.simulate.model import Cloud
 from kcheck.text import bundled
+from kcheck.text.units import exact_seconds
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.model import Cluster
 
 _BESIDE = ("bandwidth", "karpenter_call", "karpenter_loop")
 
@@ -71,3 +79,78 @@ def cloud_parameters(cloud: str, loop: LoopTime, **changed: float) -> Cloud:
     """The parameters of a cloud for a run whose autoscaler works so long in a loop, with some `changed`."""
     found = {name: one.value for name, one in parameters(cloud).items() if name not in _BESIDE}
     return Cloud(name=cloud, **(found | loop._asdict() | changed))  # type: ignore[arg-type] # flags are among them
+
+
+FIELDS = {
+    "boot": "boot", "boot_spread": "boot_sigma", "stragglers": "stragglers", "straggler_delay": "straggler_mean",
+    "never_ready": "lost", "launch_rate": "launch_rate", "pod_start_rate": "pod_rate", "image_pull": "pull",
+    "delete_call": "delete_call", "delete_latency": "delete_latency", "slow_deletes": "late",
+    "slow_delete_latency": "delete_tail", "spot_interruptions": "interruptions",
+    "loop": "loop", "loop_per_node": "loop_per_node",
+}  # fmt: skip
+"""Key of `simulation` in kcheck.yaml -> the parameter of a run."""
+
+_MAIN = ("boot", "launch_rate", "pod_start_rate", "delete_call", "delete_latency", "loop")
+"""What decides how long a run takes."""
+
+_TENTHS = 1.2816
+"""Standard deviations from the median of a normal distribution to its 10th and 90th percentile."""
+
+
+class Measured(NamedTuple):
+    """A cloud with the delays that were measured: `notes` name them, `missing` those that still are the profile's."""
+
+    cloud: Cloud
+    quick: LoopTime | None
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    place: str = ""
+
+
+def with_measured(config: Config, cluster: Cluster, cloud: Cloud, quick: LoopTime | None) -> Measured:
+    """The parameters of a run with the measured ones of its cluster; a measured loop has no quickest time."""
+    environment = config.environment(cluster.root, cluster.environment)
+    own = environment.simulation if environment else {}
+    written = config.simulation | own
+    if not written:
+        return Measured(cloud, quick)
+    numbers = {name: _number(value) for name, value in written.items()}
+    changed = {FIELDS[name]: number for name, number in numbers.items()}
+    if "boot_spread" in numbers:
+        changed["boot_sigma"] = spread_sigma(changed.get("boot", cloud.boot), numbers["boot_spread"])
+    if changed.keys() & {"loop", "loop_per_node"}:
+        quick = None
+        changed = {"loop": 0, "loop_per_node": 0} | changed
+    notes = tuple(f"{spoken(name)} {_shown(name, written[name])}" for name in FIELDS if name in written)
+    missing = tuple(spoken(name) for name in _MAIN if FIELDS[name] not in changed)
+    place = config.places.get("clusters" if own else "simulation", "kcheck.yaml")
+    return Measured(replace(cloud, **changed), quick, notes, missing, place)
+
+
+def spread_sigma(boot: float, spread: float) -> float:
+    """The sigma of a lognormal distribution with that median, and that much between its outer tenths."""
+    return asinh(spread / (2 * boot)) / _TENTHS if boot else 0.0
+
+
+def spoken(name: str) -> str:
+    """The key of a delay in words."""
+    return name.replace("_", " ")
+
+
+def shown_seconds(seconds: float) -> str:
+    """A time as text: 1,800 s, 60.2 s, 500 ms."""
+    if seconds >= 100:
+        return f"{seconds:,.0f} s"
+    return f"{seconds:.3g} s" if seconds >= 1 or not seconds else f"{seconds * 1000:.3g} ms"
+
+
+def _number(value: str | float) -> float:
+    return float(exact_seconds(value)) if isinstance(value, str) else value
+
+
+def _shown(name: str, value: str | float) -> str:
+    if isinstance(value, str):
+        return shown_seconds(_number(value))
+    if name == "spot_interruptions":
+        return f"{value:g} per hour"
+    return f"{value:g}/s" if name.endswith("_rate") else f"{value * 100:.3g}%"

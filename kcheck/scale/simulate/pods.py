@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from kcheck.scale.simulate.clock import Client
 from kcheck.scale.simulate.model import NEVER
 from kcheck.scale.simulate.nodes import Node, Pod, Work
-from kcheck.scale.simulate.requests import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.scale import walls
-from kcheck.scale.simulate import jobs, measured, parameters
+from kcheck.scale.simulate import jobs, parameters
 from kcheck.scale.simulate.model import Case, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime
 from kcheck.text.units import minor_version, seconds, whole_number
@@ -18,8 +18,8 @@ from kcheck.text.values import Known, Unset, known, number
 
 if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Cluster, NodePool, Workload
-    from kcheck.scale.simulate.measured import Measured
     from kcheck.scale.simulate.model import Cloud
+    from kcheck.scale.simulate.parameters import Measured
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
 
@@ -187,7 +187,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
 
 def _delays(
     world: World, cluster: Cluster, pools: list[NodePool], nodes: int
-) -> tuple[Settings, list[str], measured.Measured]:
+) -> tuple[Settings, list[str], parameters.Measured]:
     """The settings of the autoscaler with what is assumed of them, and how fast it and its cloud are."""
     quick: LoopTime | None
     if pools and all(known(pool.mode) == "Karpenter" for pool in pools):
@@ -199,7 +199,7 @@ def _delays(
         settings, notes = autoscaler_settings(world.autoscaling.autoscaler(cluster), cluster)
         quick, slow = parameters.loop_times(settings.minor)
         cloud = parameters.cloud_parameters(cluster.cloud, slow)
-    return settings, notes, measured.with_measured(world.config, cluster, cloud, quick)
+    return settings, notes, parameters.with_measured(world.config, cluster, cloud, quick)
 
 
 def _requested_nodes(world: World, cluster: Cluster) -> int | None:

@@ -1,7 +1,8 @@
-"""Requests beside what was measured: the need by tier, and what is asked for above it."""
+"""Requests beside what was measured: the need by tier with its buffers, and what is asked for above it."""
 
 from __future__ import annotations
 
+import math
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -13,19 +14,87 @@ from kcheck.scale import allocatable
 from kcheck.scale.basics import computed
 from kcheck.scale.bundles import default_classes, pod_classes
 from kcheck.scale.jobs import priority_class
-from kcheck.scale.usage import amounts, measured
-from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, buffers
+from kcheck.scale.usage import histogram, measured
+from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, buffers, table
 from kcheck.text.units import counted, size
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kcheck.model import NodePool, PriorityClass, Workload
     from kcheck.scale.usage.measured import ContainerUse
     from kcheck.scale.usage.numbers import Buffers
     from kcheck.scale.usage.recording import Lack
     from kcheck.scale.world import World
+
+_MI = 1 << 20
+_GI = 1 << 30
+_FINE = tuple(step * power for power in (100, 10, 1) for step in (5, 2, 1))
+_CPU_STEPS = (1000, *_FINE)
+_MEMORY_STEPS = (*(1024 * step for step in (16, 8, 4, 2, 1)), 512, *_FINE)
+"""Steps of numbers as people write them: millicores, and Mi."""
+
+_MOST = 1.04
+"""Rounding up adds 4 % at most."""
+
+
+def used_cpu(of: ContainerUse, percent: float, *, batch: bool) -> float | None:
+    """Millicores that so many percent of the samples do not exceed; None without samples.
+
+    A job has a start, which is short and may need more: it counts by itself, or it would be lost among hours of work.
+    """
+    if not batch:
+        return histogram.percentile(histogram.merged((of.starting, of.cpu)), percent)
+    found = (histogram.percentile(one, percent) for one in (of.starting, of.cpu))
+    return max((one for one in found if one is not None), default=None)
+
+
+def peak_cpu(of: ContainerUse) -> float | None:
+    """The most millicores that were used in a step; None without samples."""
+    return histogram.percentile(histogram.merged((of.starting, of.cpu)), 100)
+
+
+def cpu(used: float, buffers: Buffers) -> int:
+    """The request of CPU for what was used, in millicores."""
+    return round_cpu(max(used * (1 + buffers.cpu_buffer / 100), table()["least"]["cpu"]))
+
+
+def memory(of: ContainerUse, buffers: Buffers) -> int:
+    """The request of memory, in bytes: its peak and a buffer; more than that at which it was killed."""
+    needed = max(of.memory_peak, of.killed * table()["oom"] / 100)
+    return round_memory(max(needed * (1 + buffers.memory_buffer / 100), table()["least"]["memory"]))
+
+
+def round_cpu(millicores: float) -> int:
+    """Millicores rounded up to a number as people write them: 35m, 1250m, 2500m, 14."""
+    return _rounded(millicores, _CPU_STEPS)
+
+
+def round_memory(count: float) -> int:
+    """Bytes rounded up to a number as people write them: 350Mi, 1450Mi, 7Gi, 12.5Gi, 64Gi."""
+    return _rounded(count / _MI, _MEMORY_STEPS) * _MI
+
+
+def _rounded(number: float, steps: Sequence[int]) -> int:
+    """The next multiple of the largest step that adds little; of the smallest one where all add more."""
+    found = (math.ceil(number / step - 1e-9) * step for step in steps)
+    return next((one for one in found if one <= number * _MOST), math.ceil(number - 1e-9))
+
+
+def cpu_text(millicores: int) -> str:
+    """Millicores as a quantity: 350m, 1500m, 4."""
+    return str(millicores // 1000) if millicores % 1000 == 0 else f"{millicores}m"
+
+
+def memory_text(count: int) -> str:
+    """Bytes as a quantity, exactly: 350Mi, 12.5Gi, 64Gi."""
+    if count % _GI == 0:
+        return f"{count // _GI}Gi"
+    if count > _GI and count % (_GI // 2) == 0:
+        return f"{count // _GI}.5Gi"
+    return f"{count // _MI}Mi" if count % _MI == 0 else str(count)
+
 
 CPU, MEMORY = "CPU", "memory"
 _HOUR = 3600
@@ -105,20 +174,20 @@ def _requests(container: Container, use: ContainerUse, world: World) -> list[Req
     found = []
     equal = _is_equal(container.cpu_request, container.cpu_limit, own)
     percentile = 100.0 if equal else own.cpu_percentile
-    used = amounts.used_cpu(use, percentile, batch=owner.batch)
+    used = used_cpu(use, percentile, batch=owner.batch)
     if used is not None:
         found.append(
             Request(
                 f"{container.id}/cpu", container.place, container, CPU, container.cpu, container.cpu_request,
-                limit=container.cpu_limit, needed=amounts.cpu(used, own), used=round(used),
-                peak=round(amounts.peak_cpu(use) or 0), equal=equal, percentile=percentile, buffers=own, use=use,
+                limit=container.cpu_limit, needed=cpu(used, own), used=round(used),
+                peak=round(peak_cpu(use) or 0), equal=equal, percentile=percentile, buffers=own, use=use,
             )
         )  # fmt: skip
     if use.memory_peak:
         found.append(
             Request(
                 f"{container.id}/memory", container.place, container, MEMORY, container.memory,
-                container.memory_request, limit=container.memory_limit, needed=amounts.memory(use, own),
+                container.memory_request, limit=container.memory_limit, needed=memory(use, own),
                 used=use.memory_peak, peak=use.memory_peak, percentile=100.0, buffers=own, use=use,
                 equal=_is_equal(container.memory_request, container.memory_limit, own),
             )
@@ -177,7 +246,7 @@ def _values(owner: Workload, world: World) -> list[int]:
 
 def text(one: Request, count: int) -> str:
     """An amount of its resource as a quantity."""
-    return amounts.cpu_text(count) if one.resource == CPU else amounts.memory_text(count)
+    return cpu_text(count) if one.resource == CPU else memory_text(count)
 
 
 def said(one: Request, count: int) -> str:
@@ -213,7 +282,7 @@ def limit_needed(one: Request) -> int:
     """A limit that leaves room above the need: the need itself where request and limit are equal."""
     if one.resource == CPU or one.equal:
         return one.needed
-    return max(one.needed, amounts.round_memory(one.needed * 1.1))
+    return max(one.needed, round_memory(one.needed * 1.1))
 
 
 def basis(one: Request) -> str:
@@ -295,7 +364,7 @@ def starts_high(one: Request, world: World) -> bool:
     """Whether the first minutes of a job need clearly more CPU than the hours after."""
     if one.resource != CPU or not world.deployed.workload(one.container).batch:
         return False
-    later = amounts.used_cpu(replace(one.use, starting={}), one.percentile, batch=True)
+    later = used_cpu(replace(one.use, starting={}), one.percentile, batch=True)
     return later is not None and one.used > 1.25 * later
 
 

@@ -18,8 +18,8 @@ from kcheck.addons.calibration.model import RecordingError
 from kcheck.commands.cli import cli
 from kcheck.config import schemas
 from kcheck.scale.simulate import parameters
-from kcheck.scale.simulate.measured import FIELDS
 from kcheck.scale.simulate.model import Case, Cloud, Job, Pool, Settings
+from kcheck.scale.simulate.parameters import FIELDS
 from kcheck.text.text import Source
 from kcheck.text.units import exact_seconds
 from tests.addons.calibration.recordings import as_answer, as_events, as_table, simulated

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.config.config import Tier
-from kcheck.scale.usage import amounts, histogram
+from kcheck.scale.usage import histogram, requests
 from kcheck.scale.usage.measured import ContainerUse
 from kcheck.scale.usage.numbers import Buffers, buffers, slices
 
@@ -50,13 +50,13 @@ def test_what_has_no_size_is_left_out() -> None:
 
 @given(st.floats(1, 1e6))
 def test_cpu_is_rounded_up_by_four_percent_at_most(millicores: float) -> None:
-    found = amounts.round_cpu(millicores)
+    found = requests.round_cpu(millicores)
     assert millicores - 1e-6 <= found <= max(millicores * 1.04, millicores + 1) + 1e-6
 
 
 @given(st.floats(100 * MI, 1e14))
 def test_memory_is_rounded_up_by_four_percent_at_most(count: float) -> None:
-    found = amounts.round_memory(count)
+    found = requests.round_memory(count)
     assert count - 1 <= found <= count * 1.04 + 1
     assert found % MI == 0
 
@@ -66,7 +66,7 @@ def test_memory_is_rounded_up_by_four_percent_at_most(count: float) -> None:
     [(3, "3m"), (101, "105m"), (349, "350m"), (501, "520m"), (1001, "1020m"), (1234, "1250m"), (1260, "1300m"), (3777, "3800m"), (14200, "14500m"), (97000, "97"), (4000, "4")],
 )  # fmt: skip
 def test_cpu_as_people_write_it(millicores: int, text: str) -> None:
-    assert amounts.cpu_text(amounts.round_cpu(millicores)) == text
+    assert requests.cpu_text(requests.round_cpu(millicores)) == text
 
 
 @pytest.mark.parametrize(
@@ -83,27 +83,27 @@ def test_cpu_as_people_write_it(millicores: int, text: str) -> None:
     ],
 )
 def test_memory_as_people_write_it(count: float, text: str) -> None:
-    assert amounts.memory_text(amounts.round_memory(count)) == text
+    assert requests.memory_text(requests.round_memory(count)) == text
 
 
 def test_the_start_of_a_job_counts_by_itself() -> None:
     """Ten minutes of 8 cores in a hundred hours of 1 core are below the 95th percentile of all samples."""
     found = use({1000: 6000}, {8000: 10})
-    assert amounts.used_cpu(found, 95, batch=True) == 8000
-    assert amounts.used_cpu(found, 95, batch=False) == 1000
-    assert amounts.peak_cpu(found) == 8000
+    assert requests.used_cpu(found, 95, batch=True) == 8000
+    assert requests.used_cpu(found, 95, batch=False) == 1000
+    assert requests.peak_cpu(found) == 8000
 
 
 def test_requests_have_a_buffer_and_a_least() -> None:
-    assert amounts.cpu(1000, Buffers("a", 95, 15, 0)) == 1150
-    assert amounts.cpu(1, NONE) == 10
-    assert amounts.memory(use({}, peak=GI), Buffers("a", 95, 0, 25)) == 1300 * MI
-    assert amounts.memory(use({}, peak=1), NONE) == 100 * MI
+    assert requests.cpu(1000, Buffers("a", 95, 15, 0)) == 1150
+    assert requests.cpu(1, NONE) == 10
+    assert requests.memory(use({}, peak=GI), Buffers("a", 95, 0, 25)) == 1300 * MI
+    assert requests.memory(use({}, peak=1), NONE) == 100 * MI
 
 
 def test_what_was_killed_needs_more_than_it_had() -> None:
-    assert amounts.memory(use({}, peak=7 * GI, killed=8 * GI), NONE) == 10000 * MI
-    assert amounts.memory(use({}, peak=20 * GI, killed=8 * GI), NONE) == 20 * GI
+    assert requests.memory(use({}, peak=7 * GI, killed=8 * GI), NONE) == 10000 * MI
+    assert requests.memory(use({}, peak=20 * GI, killed=8 * GI), NONE) == 20 * GI
 
 
 def test_settings_change_single_numbers_of_a_tier() -> None:

@@ -14,9 +14,9 @@ from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.inventory import reader
 from kcheck.scale.usage import recording
-from kcheck.scale.usage.amounts import cpu_text, memory_text, round_cpu, round_memory
 from kcheck.scale.usage.joining import joined
 from kcheck.scale.usage.numbers import table
+from kcheck.scale.usage.requests import cpu_text, memory_text, round_cpu, round_memory
 from kcheck.scale.world import World
 from kcheck.text.files.tree import Tree
 from kcheck.text.values import known

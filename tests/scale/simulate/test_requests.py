@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcheck.scale.simulate.requests import Client
+from kcheck.scale.simulate.clock import Client
 
 
 def test_burst_passes_at_once_and_the_rest_at_its_rate() -> None:
