@@ -6,14 +6,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcheck.engine import deciding, rule_words, rules
+from kcheck.engine import rule_words, rules
 from kcheck.engine.evaluator import joined_condition, records_expression
-from kcheck.engine.words import raw_views
 from kcheck.text import bundled
 from kcheck.text.syntax import cel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from kcheck.engine.rule import Rule
 
@@ -30,8 +29,6 @@ def compile_data(folder: Path) -> None:
     for rule in rules.load():
         for one in expressions(rule):
             found.setdefault(one.variables, {})[one.text] = cel.serialized(one)
-    for one in conditions_together(rules.load()):
-        found.setdefault(one.variables, {})[one.text] = cel.serialized(one)
     for variables, texts in found.items():
         _write(folder, f"expressions/{'-'.join(variables)}", (runtime, texts))
 
@@ -45,17 +42,6 @@ def expressions(rule: Rule) -> Iterator[cel.Expression]:
         yield cel.compile(text, variables)
         if one.kind in ("place", "records"):
             yield cel.compile(records_expression(text), variables)
-
-
-def conditions_together(every: Iterable[Rule]) -> Iterator[cel.Expression]:
-    """What is evaluated of several rules at once, where none is left out."""
-    by_subject: dict[str, list[Rule]] = {}
-    for rule in every:
-        by_subject.setdefault(rule.subject, []).append(rule)
-    for subject, own in by_subject.items():
-        conditions = {rule.name: joined_condition(rule.when, rule.problem, (subject, "limits")) for rule in own}
-        groups = deciding.grouped(deciding.in_order(own), conditions, alone=subject in raw_views.SUBJECTS)
-        yield from (group.any for group in groups if group.any is not None)
 
 
 def _write(folder: Path, name: str, data: Any) -> None:

@@ -1,10 +1,10 @@
-"""Rules decided on things: eight conditions in one evaluation, as most things break none of them."""
+"""Rules decided on things, each by itself: so several processes can share them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -28,32 +28,6 @@ if TYPE_CHECKING:
     from kcheck.model import Thing
     from kcheck.scale.world import World
     from kcheck.text.values import Value
-
-_MOST = 8
-"""So many share an evaluation: four times as fast as one by one, and hardly faster with more."""
-
-
-class Together(Struct, frozen=True):
-    """Rules, and what is false if no condition of theirs holds; without `any` each is evaluated by itself."""
-
-    rules: Sequence[Rule]
-    any: cel.Expression | None = None
-
-
-def in_order(rules: Iterable[Rule]) -> list[Rule]:
-    """The rules of a subject: those that others leave to them come first, so that one cause gives one finding."""
-    return sorted(rules, key=lambda rule: (len(rule.unless), rule.name))
-
-
-def grouped(rules: Sequence[Rule], conditions: dict[str, cel.Expression], *, alone: bool) -> Iterator[Together]:
-    """The rules in their order with their conditions; `alone` where what is not known may look like what is absent."""
-    left = iter(rules)
-    while some := tuple(islice(left, _MOST)):
-        if alone or len(some) == 1:
-            yield Together(some)
-            continue
-        text = "\n|| ".join(f"({conditions[rule.name].text}\n)" for rule in some)  # a line end closes a comment
-        yield Together(some, cel.compile(text, conditions[some[0].name].variables))
 
 
 class Bug(Struct, frozen=True):
@@ -82,18 +56,16 @@ class Checks:
         self.things = things(subject, world)
         self.bugs: list[Bug] = []
         self._world = world
-        self._conditions: dict[str, cel.Expression] = {}
+        self._rules: list[tuple[Rule, cel.Expression]] = []
         if not self.things:
             return
-        ordered = in_order(rules)
-        for rule in list(ordered):
+        for rule in sorted(rules, key=lambda one: (len(one.unless), one.name)):  # those that others yield to, first
             try:
-                self._conditions[rule.name] = joined_condition(rule.when, rule.problem, (subject, "limits"))
+                condition = joined_condition(rule.when, rule.problem, (subject, "limits"))
+                self._rules.append((rule, condition))
             except cel.SyntaxProblem as error:
                 self.bugs.append(_bug(rule, subject, error))
-                ordered.remove(rule)
-        self._fields = wanted(*self._conditions.values()).get(subject, {})
-        self._groups = list(grouped(ordered, self._conditions, alone=subject in raw_views.SUBJECTS))
+        self._fields = wanted(*(condition for _, condition in self._rules)).get(subject, {})
 
     def outcome(self, thing: Thing) -> Outcome:
         """Decide every rule on one thing."""
@@ -108,21 +80,17 @@ class Checks:
             message = f"the view of the {self.subject} cannot be built: {error!r}"
             return Outcome([], [], [Bug("", thing.id, message)], 0)
         fired: set[str] = set()
-        for rule, is_false in self._with_sure_ones(evaluator):
+        for rule, condition in self._rules:
             if fired.intersection(rule.unless):
                 continue
-            if is_false:
-                decided += 1
-                continue
             try:
-                verdict, clusters = self._verdict(rule, evaluator, thing)
+                verdict, clusters = self._verdict(rule, condition, evaluator, thing)
                 if isinstance(verdict, Undecided):
                     undecided.append(verdict)
                     continue
                 decided += 1
                 if not verdict:
                     continue
-
                 finding = several_clusters.finding(rule, thing, self._world, clusters)
                 if finding is not None:
                     findings.append(finding)
@@ -131,16 +99,10 @@ class Checks:
                 bugs.append(_bug(rule, thing.id, error))
         return Outcome(findings, undecided, bugs, decided)
 
-    def _with_sure_ones(self, evaluator: Evaluator) -> Iterator[tuple[Rule, bool]]:
-        """The rules, with whether it is known before they are evaluated that a condition does not hold."""
-        for group in self._groups:
-            is_false = group.any is not None and evaluator.is_false(group.any)
-            for rule in group.rules:
-                yield rule, is_false
-
-    def _verdict(self, rule: Rule, evaluator: Evaluator, thing: Thing) -> tuple[bool | Undecided, tuple[Cluster, ...]]:
+    def _verdict(
+        self, rule: Rule, condition: cel.Expression, evaluator: Evaluator, thing: Thing
+    ) -> tuple[bool | Undecided, tuple[Cluster, ...]]:
         """What a rule says of a thing, and the clusters of which it is true, where these are several."""
-        condition = self._conditions[rule.name]
         verdict = evaluator.verdict(rule, condition)
         if isinstance(verdict, Undecided):
             return several_clusters.decide(rule, condition, verdict, thing, self._world)

@@ -87,13 +87,6 @@ class Evaluator:
         missing = self.view.lacks(cel.usage(condition)) or ((error,) if error else ())
         return Undecided(rule.name, self.view.thing.id, self.view.place(), missing)
 
-    def is_false(self, condition: cel.Expression) -> bool:
-        """Whether a condition is false for certain."""
-        try:
-            return cel.condition(condition, self.activation) is False
-        except cel.ExpressionError:
-            return False
-
     def truth(self, condition: cel.Expression) -> tuple[bool | None, str]:
         """The truth of a condition, None where it is undecided; what it stumbled over in an open view."""
         if self.view.open and self.view.hidden(cel.usage(condition)):
