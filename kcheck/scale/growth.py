@@ -95,11 +95,17 @@ def full_at(demands: Sequence[Demand], usable: int) -> int:
     return largest(fits, growth.sizes, sum(sizes))
 
 
-def spread(maxima: Sequence[int], growable: Sequence[bool], target: int, minima: Sequence[int] = ()) -> list[int]:
+def spread(
+    maxima: Sequence[int],
+    growable: Sequence[bool],
+    target: int,
+    minima: Sequence[int] = (),
+    taking: Sequence[bool] = (),
+) -> list[int]:
     """Nodes of each pool at a target; no pool shrinks as the target grows.
 
-    Above the sum of the maxima, growable pools share the excess in proportion to their maxima (all pools, if none can
-    grow). Below it they have their minima and a share of the rest, in proportion to what they can grow by; fixed pools
+    Above the sum of the maxima, the pools that are `taking` more share the excess in proportion to their maxima: if
+    none is, growable pools; if none can grow, all. Below it they have their minima and a share of the rest, in proportion to what they can grow by; fixed pools
     keep their size. Below the sum of the minima all shrink in proportion.
     """
     total = sum(maxima)
@@ -107,6 +113,7 @@ def spread(maxima: Sequence[int], growable: Sequence[bool], target: int, minima:
         return list(maxima)
     flags = growable if any(growable) else [True] * len(maxima)
     if target > total:
+        flags = taking if any(taking) else flags
         weights = [size if grows else 0 for size, grows in zip(maxima, flags, strict=True)]
         return _added(maxima, weights if sum(weights) else list(map(int, flags)), target - total)
     lowest = [min(low, high) for low, high in zip(minima or [0] * len(maxima), maxima, strict=True)]
@@ -135,11 +142,12 @@ def _proportional(weights: Sequence[int], amount: int) -> list[int]:
 
 
 class Growth(NamedTuple):
-    """How pools share the nodes: maxima (None if unknown), growing pools, minima."""
+    """How pools share the nodes: maxima (None if unknown), growing pools, minima, pools that take what is beyond."""
 
     maxima: tuple[int | None, ...]
     growable: tuple[bool, ...]
     minima: tuple[int, ...] = ()
+    taking: tuple[bool, ...] = ()
 
     @property
     def known(self) -> bool:
@@ -174,7 +182,7 @@ class Growth(NamedTuple):
         first = next((i for i in order if self.maxima[i] is None), None)
         if first is None or rest < 0:
             able = [grows and size is not None for size, grows in zip(self.maxima, self.growable, strict=True)]
-            return spread(result, able, nodes, self.minima)
+            return spread(result, able, nodes, self.minima, self.taking)
         result[first] += rest
         return result
 
@@ -182,7 +190,7 @@ class Growth(NamedTuple):
 @lru_cache(maxsize=4096)
 def _sizes(growth: Growth, nodes: int) -> list[int]:
     """The same sizes are asked for by every wall of a cluster."""
-    return spread([size or 0 for size in growth.maxima], growth.growable, nodes, growth.minima)
+    return spread([size or 0 for size in growth.maxima], growth.growable, nodes, growth.minima, growth.taking)
 
 
 def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]], ceiling: int = CEILING) -> int:

@@ -14,10 +14,10 @@ from kcheck.scale.simulate import jobs, parameters
 from kcheck.scale.simulate.model import Case, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime
 from kcheck.text.units import minor_version, seconds, whole_number
-from kcheck.text.values import Known, Unset, known, number
+from kcheck.text.values import Known, Unknown, Unset, known, number
 
 if TYPE_CHECKING:
-    from kcheck.model import Autoscaler, Cluster, NodePool, Workload
+    from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
     from kcheck.scale.simulate.model import Cloud
     from kcheck.scale.simulate.parameters import Measured
     from kcheck.scale.walls.model import Wall
@@ -130,11 +130,12 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     together = jobs.largest(world, cluster)
     job, template = together.jobs[0] if together else (None, None)
     near = world.pools.of_cluster(cluster)
-    pools = [pool for pool in near if number(pool.size.max_nodes, 0) and known(pool.size.autoscaled)]
-    if template is not None:
-        chosen = [pool for pool in pools if world.pools.fit(template, pool).fits is not False] or pools
-    else:
-        chosen = [pool for pool in pools if known(pool.machine.gpu)] or pools
+    chosen = _chosen(world, cluster, template)
+    if isinstance(chosen, str):
+        return f"{cluster.address} cannot run {job.kind if job else ''} {known(job.name) if job else ''}: {chosen}"
+    if nodes and chosen and not isinstance(world.pools.all_of_cluster(cluster), Unknown):
+        shares = world.sizes.shares(cluster, nodes)
+        nodes = sum(shares[pool.id] for pool in chosen)
     if not chosen and not nodes:
         return f"{cluster.address} has no autoscaled pool of known size; set --nodes N to run a job on N nodes"
     sizes = [number(pool.size.max_nodes, 0) for pool in chosen]
@@ -185,6 +186,22 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     return Scenario(case, cluster, job, tuple(assumed), wall, quick=delays.quick, measured=delays)
 
 
+def _chosen(world: World, cluster: Cluster, template: PodTemplate | None) -> list[NodePool] | str:
+    """The pools of a run: autoscaled ones that take the pods, else fixed ones; why no pool takes them."""
+    near = [pool for pool in world.pools.of_cluster(cluster) if number(pool.size.max_nodes, 0)]
+    scaled = [pool for pool in near if known(pool.size.autoscaled)]
+    if template is None:
+        return [pool for pool in scaled if known(pool.machine.gpu)] or scaled
+    fits = [(pool, world.pools.fit(template, pool)) for pool in near]
+    taking = [pool for pool, fit in fits if fit.fits is not False]
+    if taking or not near:
+        return [pool for pool in taking if pool in scaled] or taking
+    every = world.pools.all_of_cluster(cluster)
+    if isinstance(every, Unknown) or world.autoscaling.beyond_pools(cluster):
+        return scaled
+    return "; ".join(f"pool {pool.display_name} lacks {fit.why}" for pool, fit in fits[:3])
+
+
 def _delays(
     world: World, cluster: Cluster, pools: list[NodePool], nodes: int
 ) -> tuple[Settings, list[str], parameters.Measured]:
@@ -219,7 +236,7 @@ def _standing_nodes(pool: NodePool) -> int:
 
 
 def _pool(pool: NodePool, most: int, world: World) -> Pool:
-    least = number(pool.size.min_nodes, 0)
+    least = _standing_nodes(pool)
     spot, price = known(pool.market.spot) is True, world.numbers.price(pool)
     return Pool(known(pool.name) or pool.address, most, least, least, spot, price)
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
 from kcheck.text.reasons import following
 from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
@@ -41,6 +42,7 @@ class Pools:
         self._deployed = deployed
         self._autoscaling = autoscaling
         self._found: dict[PodTemplate, list[tuple[NodePool, bool]] | Unknown] = {}
+        self._fits: dict[tuple[PodTemplate, NodePool], placement.Fit] = {}
 
     @cached_property
     def _daemons(self) -> Daemons:
@@ -132,7 +134,31 @@ class Pools:
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
         """Whether pods can land on nodes of a pool, beside its DaemonSets."""
-        return placement.fit(template, pool, self._taken(template, pool))
+        if (template, pool) not in self._fits:
+            self._fits[template, pool] = placement.fit(template, pool, self._taken(template, pool))
+        return self._fits[template, pool]
+
+    def taking(self, cluster: Cluster) -> list[NodePool]:
+        """The pools that take more nodes as a cluster grows: those that its jobs fit, else those with accelerators.
+
+        Jobs with accelerators decide, else jobs of several pods, which grow on pools without any where these fit.
+        Pools of a fixed size take more only where no autoscaled one does. Empty where nothing tells them apart.
+        """
+        pools = [pool for pool in self.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
+        jobs = [job for job in self._deployed.on(cluster).workloads if job.batch and not job.per_node]
+        pods = [template for job in jobs for template in job.templates]
+        with_cards = [one for one in pods if number(one.gpus, 0) or one.all_cards or one.device_classes]
+        several = [one for one in pods if number(one.count, 0) > 1]
+        cards = [pool for pool in pools if known(pool.machine.gpu)]
+        found = self._on(with_cards, pools) or ([] if with_cards else self._on(several, pools))
+        if not with_cards:
+            found = [pool for pool in found if pool not in cards] or found
+        found = found or cards
+        return [pool for pool in found if known(pool.size.autoscaled)] or found
+
+    def _on(self, templates: list[PodTemplate], pools: list[NodePool]) -> list[NodePool]:
+        """The pools that any of some pods may land on."""
+        return [pool for pool in pools if any(self.fit(one, pool).fits is not False for one in templates)]
 
     def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
         """Whether pods may land on nodes of a pool, if these are large enough."""

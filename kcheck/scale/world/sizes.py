@@ -96,7 +96,13 @@ class Sizes(Memory):
         planes = tuple(equals(pool.mode, CONTROL_PLANE) for pool in pools)
         if any(planes) and not any(growable):
             growable = tuple(not plane for plane in planes)
-        return Growth(tuple(maxima), growable, tuple(number(pool.size.min_nodes, 0) for pool in pools))
+        taking = {pool.id for pool in self._pools.taking(cluster)}
+        return Growth(
+            tuple(maxima),
+            growable,
+            tuple(number(pool.size.min_nodes, 0) for pool in pools),
+            tuple(pool.id in taking for pool in pools),
+        )
 
     def of_pool(self, pool: NodePool) -> Value[int]:
         """Nodes of a pool when its cluster reaches its target."""
