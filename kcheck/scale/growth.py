@@ -104,9 +104,10 @@ def spread(
 ) -> list[int]:
     """Nodes of each pool at a target; no pool shrinks as the target grows.
 
-    Above the sum of the maxima, the pools that are `taking` more share the excess in proportion to their maxima: if
-    none is, growable pools; if none can grow, all. Below it they have their minima and a share of the rest, in proportion to what they can grow by; fixed pools
-    keep their size. Below the sum of the minima all shrink in proportion.
+    Above the sum of the maxima, the pools that are `taking` more share the excess in proportion to their maxima; if
+    none is, growable pools; if none can grow, all. Below it growable pools have their minima and a share of the rest,
+    in proportion to what they can grow by; fixed pools keep their size. Below the sum of the minima all shrink in
+    proportion.
     """
     total = sum(maxima)
     if target == total or not maxima:

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from kcheck.inventory.clouds import registry
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Unknown, equals, known, number
+from kcheck.text.units import counted
+from kcheck.text.values import Known, Unknown, equals, known, number, reason_of, unknown_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +24,8 @@ _STARTING = regex(r"not-ready$|/uninitialized$|startup-taint")
 """Taints that a driver or the cloud takes away when a node is ready."""
 
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_ZONE = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+_SYSTEM = ("kubernetes.io/os", "beta.kubernetes.io/os")
 _OF_CARDS = ("nvidia.com/gpu", "nvidia.com/cuda", "amd.com/gpu", "feature.node.kubernetes.io/pci-10de", "accelerator")
 """How labels begin that drivers and operators set, and that only nodes with accelerators have."""
 
@@ -36,10 +39,18 @@ _COMMON = frozenset(f"{domain}/{name}" for domain in ("kubernetes.io", "beta.kub
 
 
 class Fit(Struct, frozen=True):
-    """Whether pods fit the nodes of a pool; None if unknown. `why` names the obstacle."""
+    """Whether pods fit the nodes of a pool; None if unknown.
+
+    `kind` is that of the obstacle: label, gpus, cpu, memory or taint. `why` names what the pods need and the nodes
+    lack; where it is unknown, the reason for that.
+    """
 
     fits: bool | None
+    kind: str = ""
     why: str = ""
+
+
+_FITS = Fit(fits=True)
 
 
 class Share(Struct, frozen=True):
@@ -61,22 +72,27 @@ class Share(Struct, frozen=True):
 
 def fit(template: PodTemplate, pool: NodePool, taken: Taken | None = None) -> Fit:
     """Whether pods can land on nodes of a pool, of which DaemonSets may take some."""
+    parts = requirements(template, pool, taken)
+    return obstacles[0] if (obstacles := [one for one in parts if one.fits is False]) else _open(parts)
+
+
+def requirements(template: PodTemplate, pool: NodePool, taken: Taken | None = None) -> list[Fit]:
+    """Whether nodes of a pool meet each thing that pods ask for: labels, GPUs, CPU and memory, taints."""
     from kcheck.scale.allocatable import NOTHING_TAKEN
 
     size = _size(template, pool, NOTHING_TAKEN if taken is None else taken)
-    return _all(_labels(template, pool), _cards(template, pool), size, _taints(template, pool))
+    return [_labels(template, pool), _cards(template, pool), size, _taints(template, pool)]
 
 
 def chooses(template: PodTemplate, pool: NodePool) -> Fit:
     """Whether pods can land on nodes of a pool, however large they are."""
-    return _all(_labels(template, pool), _cards(template, pool), _taints(template, pool))
+    parts = [_labels(template, pool), _cards(template, pool), _taints(template, pool)]
+    return next((one for one in parts if one.fits is False), None) or _open(parts)
 
 
-def _all(*parts: Fit) -> Fit:
-    """The first obstacle, else whether there may be one."""
-    return next((part for part in parts if part.fits is False), None) or next(
-        (part for part in parts if part.fits is None), Fit(fits=True)
-    )
+def _open(parts: Iterable[Fit]) -> Fit:
+    """What is not known of parts without an obstacle."""
+    return next((part for part in parts if part.fits is None), Fit(fits=True))
 
 
 def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
@@ -194,10 +210,10 @@ def spot_taint(template: PodTemplate) -> str:
 
 def _labels(template: PodTemplate, pool: NodePool) -> Fit:
     if not isinstance(template.selection, Known):
-        return Fit(None) if isinstance(template.selection, Unknown) else Fit(fits=True)
+        return Fit(None, "label", reason_of(template.selection)) if isinstance(template.selection, Unknown) else _FITS
     results = [_term(term, pool) for term in template.selection.value]
     if any(result.fits for result in results) or not results:
-        return Fit(fits=True)
+        return _FITS
     return next((result for result in results if result.fits is None), results[0])
 
 
@@ -205,8 +221,20 @@ def _term(term: Iterable[Requirement], pool: NodePool) -> Fit:
     found = [(one, meets(one, pool)) for one in term]
     missed = next((one for one, meets in found if meets is False), None)
     if missed is not None:
-        return Fit(fits=False, why=f"the label {missed.key}={','.join(missed.values)}")
-    return Fit(None) if any(meets is None for _, meets in found) else Fit(fits=True)
+        return Fit(fits=False, kind="label", why=required(missed))
+    unknown = next((one for one, meets in found if meets is None), None)
+    return _FITS if unknown is None else Fit(None, "label", f"whether its nodes have {required(unknown)} is not known")
+
+
+def required(one: Requirement) -> str:
+    """A requirement on labels as people say it: gpu=h100, gpu in (a, b), no gpu=a."""
+    if one.operator == "Exists":
+        return f"a label {one.key}"
+    if one.operator == "DoesNotExist":
+        return f"no label {one.key}"
+    values = one.values[0] if len(one.values) == 1 else f"({', '.join(one.values)})"
+    text = f"{one.key}={values}" if len(one.values) == 1 else f"{one.key} in {values}"
+    return f"no {text}" if one.operator == "NotIn" else text
 
 
 def meets(one: Requirement, pool: NodePool) -> bool | None:
@@ -242,6 +270,10 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
         if not isinstance(pool.market.spot, Known):
             return None if isinstance(pool.market.spot, Unknown) else {other} - {""}
         return {spot} if pool.market.spot.value else {other} - {""}
+    if key in _ZONE and isinstance(pool.placement.zones, Known):
+        return set(pool.placement.zones.value)
+    if key in _SYSTEM:
+        return {pool.system.os.value.lower()} if isinstance(pool.system.os, Known) else None
     if isinstance(own, Unknown) or cluster is None:
         return None
     given = (*_DRIVERS, *(domain for one in registry.every() for domain in one.label_domains))
@@ -251,31 +283,39 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
 def _cards(template: PodTemplate, pool: NodePool) -> Fit:
     wanted = number(template.gpus, 0)
     if template.all_cards:
-        return Fit(known(pool.machine.gpu), why="GPUs")
+        return Fit(known(pool.machine.gpu), "gpus", "GPUs")
     if isinstance(template.gpus, Unknown):
-        return Fit(None)
+        return Fit(None, "gpus", template.gpus.reason)
     if not wanted:
-        return Fit(fits=True)
+        return _FITS
     sharing = {cloud.sharing_label for cloud in registry.every()}
     for label, mode in (known(pool.scheduling.labels) or {}).items():
         if label in sharing and mode != "default":  # parts of cards, and no whole ones
-            return Fit(None) if mode == "disabled" else Fit(fits=False, why=f"whole GPUs beside {label}={mode}")
+            return Fit(None if mode == "disabled" else False, "gpus", f"whole GPUs beside {label}={mode}")
     gpus = pool.machine.gpus
     if isinstance(gpus, Known) and (gpus.value or not known(pool.machine.gpu)):  # 0 stands for unknown cards
-        return Fit(fits=gpus.value >= wanted, why=f"{wanted} GPUs on one node")
-    return Fit(fits=False, why="GPUs") if known(pool.machine.gpu) is False else Fit(None)
+        fits = gpus.value >= wanted
+        return _FITS if fits else Fit(fits, "gpus", f"{counted(wanted, 'GPU')} on one node" if gpus.value else "GPUs")
+    return Fit(False if known(pool.machine.gpu) is False else None, "gpus", "GPUs")
 
 
 def _size(template: PodTemplate, pool: NodePool, taken: Taken) -> Fit:
     found = _rooms(pool)
     if not found:
-        return Fit(None) if known(template.cpu) else Fit(fits=True)
+        return Fit(None, "cpu", "the size of its machines is not known") if known(template.cpu) else _FITS
     missing = shortage(template, pool, taken)
     if missing is not None:
-        return Fit(fits=False, why=f"{'vCPUs' if missing.resource == 'cpu' else 'memory'} on one node")
+        return Fit(fits=False, kind=missing.resource, why=_amount(missing))
     sure = [all(one.fits for one in _shares(template, room, taken)) for room in found]
     # Karpenter chooses the machine for the pod; of a group with several types, any may come
-    return Fit(fits=True) if (any if equals(pool.mode, "Karpenter") else all)(sure) else Fit(None)
+    every = any if equals(pool.mode, "Karpenter") else all
+    return _FITS if every(sure) else Fit(None, "cpu", "not all of its machines are sure to be large enough")
+
+
+def _amount(missing: Share) -> str:
+    if missing.resource == "cpu":
+        return f"{missing.asked / 1000:,.3g} CPUs on one node"
+    return f"{missing.asked / 2**30:,.3g} GiB of memory on one node"
 
 
 def _rooms(pool: NodePool) -> tuple[Room, ...]:
@@ -303,9 +343,9 @@ def _shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
 def _taints(template: PodTemplate, pool: NodePool) -> Fit:
     keeping = _keeping(template, pool)
     if keeping:
-        return Fit(fits=False, why=f"the taint {keeping[0].rpartition(':')[0].removesuffix('=')}")
-    unknown = isinstance(pool.scheduling.taints, Unknown) or isinstance(template.tolerations, Unknown)
-    return Fit(None) if unknown else Fit(fits=True)
+        return Fit(fits=False, kind="taint", why=keeping[0].rpartition(":")[0].removesuffix("="))
+    unknown = unknown_of(pool.scheduling.taints, template.tolerations)
+    return Fit(None, "taint", unknown.reason) if unknown else _FITS
 
 
 def _keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
@@ -358,11 +398,11 @@ def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
     found = [fit(template, pool) for pool in pools]
     if any(one.fits is not False for one in found):
         return ""
-    return next((one.why.removeprefix("the taint ") for one in found if one.why.startswith("the taint ")), "")
+    return next((one.why for one in found if one.kind == "taint"), "")
 
 
 def barrier(template: PodTemplate, pools: Iterable[NodePool]) -> str:
     """The single taint that keeps pods off, as `key=value:Effect`; empty if it is not unique."""
-    found = {_keeping(template, pool) for pool in pools if fit(template, pool).why.startswith("the taint ")}
+    found = {_keeping(template, pool) for pool in pools if fit(template, pool).kind == "taint"}
     only = found.pop() if len(found) == 1 else ()
     return only[0] if len(only) == 1 else ""

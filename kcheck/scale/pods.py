@@ -15,7 +15,7 @@ from kcheck.scale.basics import computed
 from kcheck.scale.jobs import alike
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.regex import regex
-from kcheck.text.units import cores
+from kcheck.text.units import cores, counted
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of, total
 
 if TYPE_CHECKING:
@@ -193,6 +193,51 @@ class Shortage(Struct, frozen=True):
     pool: NodePool
 
 
+class Refusal(Struct, frozen=True):
+    """What pods need that no pool has: labels or GPUs, with what the `pool` that lacks least `has` instead."""
+
+    kind: str
+    asked: Value[str]
+    pool: NodePool
+    has: str
+    fixed: bool
+
+
+def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
+    """What the nearest pool lacks for pods; null where a pool takes them or may, or lacks only size or a toleration."""
+    workload = world.deployed.workload(template)
+    cluster = world.inventory.cluster_of.get(workload)
+    asks = bool(number(template.gpus, 0)) or bool(known(template.selection))
+    if workload.per_node or not asks:
+        return computed(template, None)
+    if cluster is None:
+        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
+    pools = world.pools.of_cluster(cluster)
+    obstacles = [(pool, world.pools.obstacles(template, pool)) for pool in pools]
+    if not pools or not all(found and found[0].kind in ("label", "gpus") for _, found in obstacles):
+        return computed(template, None)
+    more = _more_nodes(cluster, world)
+    if isinstance(more, Unknown):
+        return more
+    serverless = known(cluster.serverless)
+    if more or serverless or isinstance(cluster.serverless, Unknown):
+        return computed(template, None)
+    pool, found = min(obstacles, key=lambda pair: (len(pair[1]), pair[1][0].kind != "label"))
+    kind, field = found[0].kind, template.selection if found[0].kind == "label" else template.gpus
+    asked = Known(found[0].why, field.origin or Origin((template.place,)))
+    fixed = not any(known(one.size.autoscaled) for one in pools)
+    return computed(template, Refusal(kind, asked, pool, _instead(kind, template, pool), fixed))
+
+
+def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
+    """What the nodes of a pool have of what pods ask for."""
+    if kind == "gpus":
+        return counted(number(pool.machine.gpus, 0), "GPU")
+    keys = {one.key for term in known(template.selection) or () for one in term}
+    own = [one for one in placement.labels(pool) if one.partition("=")[0] in keys]
+    return " and ".join(own) or f"no label {' or '.join(sorted(keys))}"
+
+
 def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
     """What no node of their cluster leaves to pods; null where one does, or may."""
     workload = world.deployed.workload(template)
@@ -203,7 +248,7 @@ def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
     pools = world.pools.of_cluster(cluster)
     fits = (world.pools.fit(template, pool) for pool in pools)
-    if any(fit.fits is not False or fit.why.startswith("the taint ") for fit in fits):
+    if any(fit.fits is not False or fit.kind == "taint" for fit in fits):
         return computed(template, None)  # a queue may add the toleration
     found = [share for pool in pools for share in _shares(template, pool, world)]
     share, pool = max(found, key=lambda one: one[0].left.high or 0, default=(None, None))

@@ -38,8 +38,8 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
     maximum = world.sizes.maximum(cluster)
     if not finder.pools or cluster.plane is not None or world.autoscaling.beyond_pools(cluster):
         return
-    taking = world.pools.taking(cluster)
-    biggest = max(taking or finder.pools, key=lambda pool: (bool(known(pool.size.autoscaled)), number(pool.size.max_nodes, 0)))
+    growing = world.pools.taking(cluster) or finder.pools
+    biggest = max(growing, key=lambda pool: (bool(known(pool.size.autoscaled)), number(pool.size.max_nodes, 0)))
     entry = ("hard", _FAQ)
     if isinstance(maximum, Known):
         parts = [

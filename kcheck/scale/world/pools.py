@@ -138,6 +138,11 @@ class Pools:
             self._fits[template, pool] = placement.fit(template, pool, self._taken(template, pool))
         return self._fits[template, pool]
 
+    def obstacles(self, template: PodTemplate, pool: NodePool) -> list[placement.Fit]:
+        """What keeps pods from a pool for sure, in the order labels, GPUs, size, taints."""
+        found = placement.requirements(template, pool, self._taken(template, pool))
+        return [one for one in found if one.fits is False]
+
     def taking(self, cluster: Cluster) -> list[NodePool]:
         """The pools that take more nodes as a cluster grows: those that its jobs fit, else those with accelerators.
 

@@ -133,6 +133,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("tunes_network", "bool", "whether they ask for RDMA or say by which interfaces they talk: NCCL_SOCKET_IFNAME, NCCL_IB_HCA, FI_PROVIDER ...", pods.tunes_network),
         made("watches", "string", "what their service account may list and watch in the whole cluster", pods.watches, kind="list"),
         made("copies", "int", "copies that are made of each card that they can get; null where they get whole ones, or may", gpus.of_pods, "copies", nullable=True),
+        record("refusal", "refusal", "what no pool has of the labels and GPUs that they ask for; null where one has, or may have, all of it", pods.refusal, nullable=True),
         record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may",
                pods.shortage, nullable=True),
         record("pool", "pool", "the pool that they land on, the first of several with equal nodes; null where it is not known", pods.pool, nullable=True),
@@ -153,6 +154,13 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("held", "string", "what all nodes leave of it to pods, at most, of the pools on which they may land"),
         part("exceeds", "bool", "whether they ask for more"),
         records("jobs", "workload", "the jobs", lambda s, _w: list(s.jobs)),
+    ),
+    "refusal": (
+        part("kind", "string", "label or gpus"),
+        simple("asked", "string", "what they ask for: a label, or GPUs on one node", nullable=False),
+        record("pool", "pool", "the pool that lacks least", lambda r, _w: basics.computed(r.pool, r.pool)),
+        part("has", "string", "what its nodes have instead"),
+        part("fixed", "bool", "whether no pool of the cluster is autoscaled"),
     ),
     "shortage": (
         part("resource", "string", "CPU or memory"),
