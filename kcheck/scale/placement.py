@@ -11,7 +11,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
 from kcheck.text.units import counted
-from kcheck.text.values import Known, Unknown, equals, known, number, reason_of, unknown_of
+from kcheck.text.values import Known, Unknown, equals, known, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -270,8 +270,9 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
         if not isinstance(pool.market.spot, Known):
             return None if isinstance(pool.market.spot, Unknown) else {other} - {""}
         return {spot} if pool.market.spot.value else {other} - {""}
-    if key in _ZONE and isinstance(pool.placement.zones, Known):
-        return set(pool.placement.zones.value)
+    zones = known(pool.placement.zones) if key in _ZONE else None
+    if zones and not any(zone.isdigit() for zone in zones):  # Azure's are numbers, and the label has the region, too
+        return set(zones)
     if key in _SYSTEM:
         return {pool.system.os.value.lower()} if isinstance(pool.system.os, Known) else None
     if isinstance(own, Unknown) or cluster is None:
@@ -283,7 +284,7 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
 def _cards(template: PodTemplate, pool: NodePool) -> Fit:
     wanted = number(template.gpus, 0)
     if template.all_cards:
-        return Fit(known(pool.machine.gpu), "gpus", "GPUs")
+        return _FITS if known(pool.machine.gpu) else Fit(known(pool.machine.gpu), "gpus", "GPUs")
     if isinstance(template.gpus, Unknown):
         return Fit(None, "gpus", template.gpus.reason)
     if not wanted:
@@ -344,7 +345,8 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
     keeping = _keeping(template, pool)
     if keeping:
         return Fit(fits=False, kind="taint", why=keeping[0].rpartition(":")[0].removesuffix("="))
-    unknown = unknown_of(pool.scheduling.taints, template.tolerations)
+    given = (pool.scheduling.taints, template.tolerations)
+    unknown = next((one for one in given if isinstance(one, Unknown)), None)
     return Fit(None, "taint", unknown.reason) if unknown else _FITS
 
 

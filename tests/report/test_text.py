@@ -61,7 +61,7 @@ def cluster(write: Write) -> Path:
         ([], "", "1 fix"),
         (["."], ". ", "1 fix"),
         ([".", "more files"], ". 'more files' ", "1 fix"),
-        ([".", "--nodes", "30"], ". --nodes 30 ", "1 fix"),
+        ([".", "--nodes", "20"], ". --nodes 20 ", "1 fix"),
         (["--ignore", "kubenet-retiring", "--select", "control-plane", "--fail-on", "error", "--show-undecided"],
          "--ignore kubenet-retiring --select control-plane ", "1 fix"),
         (["--no-baseline"], "--no-baseline ", "1 fix"),

@@ -285,7 +285,7 @@ def test_of_several_machines_any_may_come(read: Read) -> None:
     both = '["t3.large", "t3.xlarge"]'
     assert fit(world(read, both, "cpu: 1")).fits is True
     assert fit(world(read, both, "cpu: 2")).fits is None
-    assert fit(world(read, both, "cpu: 4")) == Fit(fits=False, why="vCPUs on one node")
+    assert fit(world(read, both, "cpu: 4")) == Fit(fits=False, kind="cpu", why="4 CPUs on one node")
 
 
 class TestDaemonSets:
@@ -295,7 +295,7 @@ class TestDaemonSets:
         assert fit(world(read, '["t3.large"]', "cpu: 1500m")).fits is True
         assert fit(world(read, '["t3.large"]', "cpu: 1500m", AGENT)).fits is False
         assert fit(world(read, '["t3.large"]', "cpu: 1400m", AGENT)).fits is True
-        assert fit(world(read, '["t3.large"]', "memory: 7Gi", AGENT)).why == "memory on one node"
+        assert fit(world(read, '["t3.large"]', "memory: 7Gi", AGENT)).why == "7 GiB of memory on one node"
 
     def test_of_two_environments_one_counts(self, read: Read) -> None:
         twice = f"{AGENT}---{AGENT.replace('500m', '700m')}"

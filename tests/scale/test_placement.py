@@ -189,10 +189,10 @@ class TestFit:
         assert lands(cloud, Pods(gpus=1, selector="pool: gpu"), read) == placement.Fit(fits=True)
 
     def test_a_taint_keeps_pods_away(self, cloud: str, read: Read) -> None:
-        assert lands(cloud, Pods(tolerates=""), read) == placement.Fit(fits=False, why="the taint dedicated=true")
+        assert lands(cloud, Pods(tolerates=""), read) == placement.Fit(fits=False, kind="taint", why="dedicated=true")
 
     def test_a_label_that_it_does_not_have(self, cloud: str, read: Read) -> None:
-        assert lands(cloud, Pods(selector="pool: cpu"), read).why == "the label pool=cpu"
+        assert lands(cloud, Pods(selector="pool: cpu"), read).why == "pool=cpu"
         assert lands(cloud, Pods(selector="disk: ssd"), read).fits is False
 
     def test_a_label_that_somebody_else_may_set(self, cloud: str, read: Read) -> None:
@@ -204,7 +204,7 @@ class TestFit:
 
     def test_more_vcpus_than_a_node_has(self, cloud: str, read: Read) -> None:
         assert lands(cloud, Pods(cpu=39), read).fits is True
-        assert lands(cloud, Pods(cpu=97), read) == placement.Fit(fits=False, why="vCPUs on one node")
+        assert lands(cloud, Pods(cpu=97), read) == placement.Fit(fits=False, kind="cpu", why="97 CPUs on one node")
 
     def test_spot(self, cloud: str, read: Read) -> None:
         selector = CLOUDS[cloud][3]
@@ -222,7 +222,7 @@ class TestFit:
 
 def test_aks_taints_spot_nodes_by_itself(read: Read) -> None:
     fit = lands("aks", Pods(), read, spot=True)
-    assert fit == placement.Fit(fits=False, why="the taint kubernetes.azure.com/scalesetpriority=spot")
+    assert fit == placement.Fit(fits=False, kind="taint", why="kubernetes.azure.com/scalesetpriority=spot")
 
 
 def test_a_requirement_without_a_choice_is_a_label(read: Read) -> None:

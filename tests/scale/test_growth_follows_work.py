@@ -1,0 +1,114 @@
+"""Which pools take more nodes: those that the jobs fit, else those with accelerators, else what is autoscaled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.engine import linter
+from kcheck.scale import walls
+from kcheck.scale.simulate.scenario import Scenario, build_scenario
+from kcheck.text.files.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.model import Cluster
+    from kcheck.scale.world import World
+
+    Write = Callable[[Mapping[str, str]], Path]
+
+CLUSTER = """\
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+"""
+POOL = """\
+resource "aws_eks_node_group" "{name}" {{
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "{name}"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["{machine}"]
+  labels          = {{ pool = "{name}" }}
+
+  scaling_config {{
+    min_size     = {least}
+    max_size     = {most}
+    desired_size = {least}
+  }}
+}}
+"""
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {name}
+spec:
+  parallelism: {pods}
+  template:
+    spec:
+      nodeSelector: {selector}
+      containers:
+        - name: main
+          image: registry.example.com/train:1.4
+          resources:
+            limits: {limits}
+"""
+SYSTEM = POOL.format(name="system", machine="m7i.2xlarge", least=1, most=6)
+CPU = POOL.format(name="cpu", machine="c7i.8xlarge", least=0, most=20)
+GPU = POOL.format(name="gpu", machine="p5.48xlarge", least=0, most=8)
+FIXED = POOL.format(name="fixed", machine="p5.48xlarge", least=4, most=4)
+
+
+def job(limits: str = "{nvidia.com/gpu: 8}", selector: str = "{}", pods: int = 4) -> str:
+    return JOB.format(name="train", limits=limits, selector=selector, pods=pods)
+
+
+def read(write: Write, pools: str, manifest: str = "", nodes: int | None = None) -> tuple[World, Cluster]:
+    write({"main.tf": CLUSTER + pools, **({"job.yaml": manifest} if manifest else {})})
+    world = linter.run(Tree(["."]), Config(nodes={"": nodes} if nodes else {})).world
+    return world, world.inventory.clusters[0]
+
+
+@pytest.mark.parametrize(
+    ("pools", "manifest", "expected"),
+    [
+        (SYSTEM + GPU, job(), ["gpu"]),
+        (SYSTEM + FIXED, job(), ["fixed"]),
+        (SYSTEM + FIXED + GPU, job(), ["gpu"]),  # the fixed one has no room to grow
+        (SYSTEM + FIXED + GPU, job(selector="{pool: fixed}"), ["fixed"]),
+        (SYSTEM + CPU + GPU, job("{cpu: 16}", pods=40), ["cpu"]),
+        (SYSTEM + CPU + GPU, job("{cpu: 16}", "{pool: system}"), ["gpu"]),  # no pool takes it
+        (SYSTEM + CPU + GPU, "", ["gpu"]),
+        (SYSTEM + CPU, job("{cpu: 1}", pods=1), []),
+    ],
+)
+def test_pools_that_take_more(pools: str, manifest: str, expected: list[str], write: Write) -> None:
+    world, cluster = read(write, pools, manifest)
+    assert [pool.display_name for pool in world.pools.taking(cluster)] == expected
+
+
+def test_the_target_is_where_the_work_is(write: Write) -> None:
+    world, cluster = read(write, SYSTEM + FIXED, job(), nodes=1000)
+    sizes = {pool.display_name: world.sizes.shares(cluster, 1000)[pool.id] for pool in world.pools.of_cluster(cluster)}
+    assert sizes == {"system": 6, "fixed": 994}
+    first = walls.find_walls(cluster, world)[0]
+    assert (first.mechanism, first.number) == ("maximum", 10)
+    assert str(first.place).startswith("main.tf:26")  # max_size of the fixed pool
+
+
+def test_a_run_is_on_the_pools_that_take_its_pods(write: Write) -> None:
+    world, cluster = read(write, SYSTEM + GPU, job(), nodes=1000)
+    found = build_scenario(world, cluster)
+    assert isinstance(found, Scenario)
+    assert [(pool.name, pool.most) for pool in found.case.pools] == [("gpu", 994)]
+
+
+def test_a_run_that_no_pool_takes_is_refused(write: Write) -> None:
+    found = build_scenario(*read(write, SYSTEM + GPU, job("{nvidia.com/gpu: 16}")))
+    assert found == (
+        "aws_eks_cluster.main cannot run Job train: pool system lacks GPUs; pool gpu lacks 16 GPUs on one node"
+    )
