@@ -174,7 +174,8 @@ class Workload(Thing, frozen=True):
     written for; `hooked` says that a tool such as Helm removes it. `native_gang` is the field by which it asks for a
     gang of Kubernetes' own scheduler. `partial` ones only change parts of another manifest. `disposed` is the key
     that asks for volumes which are deleted with it. A CronJob runs at the times of its `schedule`, in a
-    `time_zone`, unless it is `suspended`; `concurrency` says what becomes of a run that the next one meets.
+    `time_zone`, unless it is `suspended`; `concurrency` says what becomes of a run that the next one meets. One that
+    `shrinks` may be admitted by Kueue with fewer pods.
     """
 
     kind: str
@@ -215,6 +216,7 @@ class Workload(Thing, frozen=True):
     native_gang: Value[str] = NOTHING
     time_zone: Value[str] = NOTHING
     concurrency: Value[str] = NOTHING
+    shrinks: bool = False
 
 
 class Addon(Thing, frozen=True):

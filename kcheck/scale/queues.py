@@ -163,6 +163,21 @@ def stopped_by_queue(workload: Workload, world: World) -> bool:
     return any(known(one.preemption) not in (None, "Never") and workload in _queued(one, world) for one in found)
 
 
+def admitting_queue(job: Workload, world: World) -> Queue | None:
+    """The queue with a quota that a job waits in: Volcano's, or the ClusterQueue behind its LocalQueue."""
+    near = world.deployed.beside(job).queues
+    name = known(job.queue)
+    if equals(job.queue_system, "volcano"):
+        return next((one for one in near if one.kind == "Queue" and known(one.name) == name), None)
+    local = [
+        one
+        for one in near
+        if one.kind == "LocalQueue" and known(one.name) == name and known(one.namespace) in (known(job.namespace), None)
+    ]
+    target = known(local[0].leads_to) if local else None
+    return next((one for one in near if one.kind == "ClusterQueue" and target and known(one.name) == target), None)
+
+
 def jobs(queue: Queue, world: World) -> list[Workload]:
     """The jobs that wait in a queue."""
     return _queued(queue, world)

@@ -97,7 +97,7 @@ def test_the_target_is_where_the_work_is(write: Write) -> None:
     assert sizes == {"system": 6, "fixed": 994}
     first = walls.find_walls(cluster, world)[0]
     assert (first.mechanism, first.number) == ("maximum", 10)
-    assert str(first.place).startswith("main.tf:26")  # max_size of the fixed pool
+    assert first.place.line == ("main.tf", 26)  # max_size of the fixed pool
 
 
 def test_a_run_is_on_the_pools_that_take_its_pods(write: Write) -> None:

@@ -96,6 +96,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
     fields = _fields(item, kind)
     queue, system = gangs.queue(item, kind, labels, fields, found)
     native = gangs.native(item, kind, specs, others.groups)
+    annotations = known(written_map(item.root, "metadata", "annotations")) or {}
     rigid = _rigid(item, kind, found, entry) if batch else Known(value=False, origin=Origin((item.span,)))
     return Workload(
         own,
@@ -131,7 +132,8 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
         release=False,
         group=kind.rpartition("/")[0],
         api=item.api_version,
-        hooked=any("/hook" in key for key in known(written_map(item.root, "metadata", "annotations")) or {}),
+        hooked=any("/hook" in key for key in annotations),
+        shrinks=_SHRINKS in annotations,
         partial=_partial(found, kind),
         disposed=_disposed(item, kind, found),
         schedule=_field(Fields.text, fields, "schedule"),
@@ -141,6 +143,8 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
     )
 
 
+_SHRINKS = "kueue.x-k8s.io/job-min-parallelism"
+"""Kueue's annotation with the fewest pods of a Job that it may admit."""
 _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 """JobSet's annotation with the label of which each of its jobs gets a domain of its own."""
 

@@ -126,14 +126,13 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
 
 
 def _most(item: Object) -> Value[dict[str, int]]:
-    """The most that jobs of a ClusterQueue get, by resource; unknown where it borrows from its cohort."""
-    if any(yaml.get(item.root, "spec", key) is not None for key in ("cohort", "cohortName")):
-        return Unknown("it may borrow from its cohort", Origin((item.span,)))
-    return _nominal(item)
+    """The most that jobs of a ClusterQueue get, by resource, with what it may borrow from its cohort."""
+    cohort = any(yaml.get(item.root, "spec", key) is not None for key in ("cohort", "cohortName"))
+    return _nominal(item, borrowing=cohort)
 
 
-def _nominal(item: Object) -> Value[dict[str, int]]:
-    """The quota of a ClusterQueue by resource, over all flavors."""
+def _nominal(item: Object, *, borrowing: bool = False) -> Value[dict[str, int]]:
+    """The quota of a ClusterQueue by resource, over all flavors; with `borrowing`, unknown where that has no limit."""
     here = Origin((item.span,))
     result: dict[str, int] = {}
     for group in items(item.root, "spec", "resourceGroups"):
@@ -142,7 +141,10 @@ def _nominal(item: Object) -> Value[dict[str, int]]:
                 name, quota = text(resource, "name"), scaled_quantity(resource, ("nominalQuota",), 1)
                 if not isinstance(name, Known) or not isinstance(quota, Known):
                     return Unknown("a quota of it is not known", here)
-                result[name.value] = result.get(name.value, 0) + quota.value
+                more = scaled_quantity(resource, ("borrowingLimit",), 1) if borrowing else Known(0, here)
+                if not isinstance(more, Known):
+                    return Unknown("it may borrow from its cohort", here)
+                result[name.value] = result.get(name.value, 0) + quota.value + more.value
     return Known(result, here)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY
 from kcheck.scale import placement, schedules
+from kcheck.scale.queues import admitting_queue
 from kcheck.scale.simulate.model import Job, Queue
 from kcheck.text.values import Known, equals, known, number
 
@@ -57,7 +58,7 @@ def _of_queues(world: World, every: list[tuple[Workload, PodTemplate]]) -> Itera
     """Jobs that wait in a queue whose quota is known, as if they were submitted together."""
     groups = defaultdict(list)
     for pair in every:
-        queue = _queue(world, pair[0])
+        queue = admitting_queue(pair[0], world)
         if queue is not None and isinstance(queue.quotas, Known) and not isinstance(pair[0].schedule, Known):
             groups[queue].append(pair)
     for queue, pairs in groups.items():
@@ -69,21 +70,6 @@ def _of_queues(world: World, every: list[tuple[Workload, PodTemplate]]) -> Itera
 
 def _sorted(pairs: list[tuple[Workload, PodTemplate]]) -> tuple[tuple[Workload, PodTemplate], ...]:
     return tuple(sorted(pairs, key=lambda pair: (-number(pair[1].count, 0), str(known(pair[0].name)))))
-
-
-def _queue(world: World, job: Workload) -> QueueInCode | None:
-    """The queue with a quota that a job waits in: Volcano's, or the ClusterQueue behind its LocalQueue."""
-    near = world.deployed.beside(job).queues
-    name = known(job.queue)
-    if equals(job.queue_system, "volcano"):
-        return next((one for one in near if one.kind == "Queue" and known(one.name) == name), None)
-    local = [
-        one
-        for one in near
-        if one.kind == "LocalQueue" and known(one.name) == name and known(one.namespace) in (known(job.namespace), None)
-    ]
-    target = known(local[0].leads_to) if local else None
-    return next((one for one in near if one.kind == "ClusterQueue" and target and known(one.name) == target), None)
 
 
 def on_pools(found: Jobs, world: World, pools: list[NodePool]) -> Jobs:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.scale import walls
+from kcheck.scale import queue_limits, walls
 from kcheck.scale.simulate import jobs, parameters
 from kcheck.scale.simulate.model import Case, Job, Pool, Settings
 from kcheck.scale.simulate.parameters import LoopTime
@@ -130,9 +130,9 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     together = jobs.largest(world, cluster)
     job, template = together.jobs[0] if together else (None, None)
     near = world.pools.of_cluster(cluster)
-    chosen = _chosen(world, cluster, template)
+    chosen = _chosen(world, cluster, job, template)
     if isinstance(chosen, str):
-        return f"{cluster.address} cannot run {job.kind if job else ''} {known(job.name) if job else ''}: {chosen}"
+        return f"{cluster.address} cannot run {chosen}"
     if nodes and chosen and not isinstance(world.pools.all_of_cluster(cluster), Unknown):
         shares = world.sizes.shares(cluster, nodes)
         nodes = sum(shares[pool.id] for pool in chosen)
@@ -186,12 +186,16 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     return Scenario(case, cluster, job, tuple(assumed), wall, quick=delays.quick, measured=delays)
 
 
-def _chosen(world: World, cluster: Cluster, template: PodTemplate | None) -> list[NodePool] | str:
-    """The pools of a run: autoscaled ones that take the pods, else fixed ones; why no pool takes them."""
+def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodTemplate | None) -> list[NodePool] | str:
+    """The pools of a run: autoscaled ones that take its pods, else fixed ones; a text if its job can never run."""
     near = [pool for pool in world.pools.of_cluster(cluster) if number(pool.size.max_nodes, 0)]
     scaled = [pool for pool in near if known(pool.size.autoscaled)]
-    if template is None:
+    if job is None or template is None:
         return [pool for pool in scaled if known(pool.machine.gpu)] or scaled
+    beyond = known(queue_limits.excess(job, world))
+    if beyond is not None:
+        most = f"{beyond.kind} {beyond.name} gives {beyond.most:,}"
+        return f"{job.kind} {known(job.name)}: it needs {beyond.asked:,} {beyond.resource}, {most}"
     fits = [(pool, world.pools.fit(template, pool)) for pool in near]
     taking = [pool for pool, fit in fits if fit.fits is not False]
     if taking or not near:
@@ -199,7 +203,8 @@ def _chosen(world: World, cluster: Cluster, template: PodTemplate | None) -> lis
     every = world.pools.all_of_cluster(cluster)
     if isinstance(every, Unknown) or world.autoscaling.beyond_pools(cluster):
         return scaled
-    return "; ".join(f"pool {pool.display_name} lacks {fit.why}" for pool, fit in fits[:3])
+    lacks = "; ".join(f"pool {pool.display_name} lacks {fit.why}" for pool, fit in fits[:3])
+    return f"{job.kind} {known(job.name)}: {lacks}"
 
 
 def _delays(

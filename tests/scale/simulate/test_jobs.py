@@ -169,11 +169,11 @@ resources: {deviceClassMappings: [{name: example.com/gpu, deviceClassNames: [gpu
     assert one.case.queues == (Queue("gpus", 30),)
 
 
-def test_a_job_larger_than_its_quota_is_never_admitted(write: Callable[[Mapping[str, str]], Path]) -> None:
-    found(write, QUEUE.replace("COHORT\n", ""), job("a", 31, labels=QUEUED), job("b", 15, labels=QUEUED))
-    out = CliRunner().invoke(cli, ["simulate", "."]).stdout
-    assert "2 jobs on 46 nodes, 10 min of work: never done" in out
-    assert "15 of 46 pods end; the rest waits for the quota of the queue gpus" in out
+def test_a_job_larger_than_its_quota_is_refused(write: Callable[[Mapping[str, str]], Path]) -> None:
+    manifests = [QUEUE.replace("COHORT\n", ""), job("a", 31, labels=QUEUED), job("b", 15, labels=QUEUED)]
+    write({"main.tf": CLUSTER.replace("SPOT", "false"), "jobs.yaml": "---".join(manifests)})
+    done = CliRunner().invoke(cli, ["simulate", "."])
+    assert "cannot run Job a: it needs 248 nvidia.com/gpu, ClusterQueue gpus gives 240" in done.stderr
 
 
 def test_a_queue_that_may_borrow_limits_nothing(write: Callable[[Mapping[str, str]], Path]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcheck.engine.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
-from kcheck.scale import basics, fabrics, gangs, gpus, images, jobs, pods, priorities, queues, taints
+from kcheck.scale import basics, fabrics, gangs, gpus, images, jobs, pods, priorities, queue_limits, queues, taints
 
 _CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
 _SCALE = made(
@@ -57,6 +57,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("daily_cost", "cost", "what the nodes of its pods with GPUs cost in a day; null where these are not known", jobs.daily_cost, nullable=True),
         record("endless", "template", "its pods that never end by themselves: workers of an MPIJob, parameter servers of a TFJob; null without any", jobs.endless, nullable=True),
         record("servers", "template", "its parameter servers: pods without GPUs of the role PS; null without any", jobs.servers, nullable=True),
+        record("excess", "excess", "what it asks of its queue beyond the most that this ever gives; of a job whose pods wait for each other also of the quota of its namespace; null where that is enough",
+               queue_limits.excess, nullable=True),
         made("settings", "string", "which of ttl and deadline its kind has", jobs.settings, kind="list"),
         made("serves", "bool", "whether a command starts a server (--port, serve)", jobs.serves),
         simple("disposed", "string", "key of the volumes that are deleted with it: volumeClaimPolicies (JobSet), volumes (Volcano), ephemeral volumeClaimTemplates; null without any"),
@@ -154,6 +156,14 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("held", "string", "what all nodes leave of it to pods, at most, of the pools on which they may land"),
         part("exceeds", "bool", "whether they ask for more"),
         records("jobs", "workload", "the jobs", lambda s, _w: list(s.jobs)),
+    ),
+    "excess": (
+        part("resource", "string", "resource by its name in quotas"),
+        part("asked", "int", "what all its pods ask for: GPUs, CPUs, GiB of memory"),
+        part("most", "int", "the most that it can get, in the same unit"),
+        part("parts", "string", "the sum over its pods"),
+        part("kind", "string", "ClusterQueue, Queue (Volcano), or ResourceQuota of namespace"),
+        part("name", "string", "the name of the queue or namespace"),
     ),
     "refusal": (
         part("kind", "string", "label or gpus"),
