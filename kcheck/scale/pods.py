@@ -129,6 +129,22 @@ def starter(pods: PodTemplate, _world: World) -> Value[str]:
     return computed(pods, next((word for one in pods.containers for word in one.starters), None))
 
 
+_IDLE = regex(
+    r"\bsleep +(?:inf(?:inity)?|[0-9]{5,}|[0-9]+[hd])\b|\btail +-[fF] +/dev/null\b"
+    r"|\bwhile +(?:true|:) *; *do +sleep\b|\bjupyter[- ](?:lab|notebook|server)\b|\bstart-notebook\b|\bcode-server\b"
+    r"|\bsshd +-D\b"
+)
+"""Commands that keep a pod alive without work, or for a person who may be away."""
+
+
+def idles(pods: PodTemplate, world: World) -> Value[str]:
+    """The command that keeps pods and their GPUs without work; null without, and of workers that a launcher drives."""
+    if world.deployed.workload(pods).kind == "MPIJob":
+        return computed(pods, None)
+    found = (_IDLE.search(one.text) for one in pods.containers if isinstance(one.gpu, Known))
+    return computed(pods, next((match[0] for match in found if match), None))
+
+
 _PORT = regex(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[^\s:]+:)([0-9]{2,5})(?![0-9])")
 _TUNED = regex(r"\b(NCCL|GLOO|UCX|FI|OMPI_MCA_btl|MV2|I_MPI)_|btl_tcp_if|LD_PRELOAD|/rdma|infiniband", re.IGNORECASE)
 

@@ -93,6 +93,42 @@ def _room(workload: Workload, pool: NodePool) -> Fraction:
     return Fraction(number(pool.size.max_nodes, 0), need) if need else Fraction(0)
 
 
+def kept(pool: NodePool, _world: World) -> Value[int]:
+    """Nodes that it has whether anything runs or not: its minimum, or its fixed size."""
+    if isinstance(pool.size.autoscaled, Unknown):
+        return pool.size.autoscaled
+    own = pool.size.min_nodes if known(pool.size.autoscaled) else pool.size.max_nodes
+    return own if isinstance(own, Unknown) else computed(pool, number(own, 0))
+
+
+def gpu_workloads(pool: NodePool, world: World) -> list[Workload] | Unknown:
+    """The workloads with GPUs of its cluster that may land on its nodes."""
+    found = _with_gpus(pool, world)
+    if isinstance(found, Unknown):
+        return found
+    return [one for one in found if any(world.pools.fit(own, pool).fits is not False for own in _on_cards(one))]
+
+
+def turned_away(pool: NodePool, world: World) -> list[Workload] | Unknown:
+    """The workloads with GPUs of its cluster that cannot land on its nodes."""
+    found, landing = _with_gpus(pool, world), gpu_workloads(pool, world)
+    if isinstance(found, Unknown) or isinstance(landing, Unknown):
+        return found
+    return [one for one in found if one not in landing]
+
+
+def _with_gpus(pool: NodePool, world: World) -> list[Workload] | Unknown:
+    if not isinstance(pool.cluster, Known):
+        return Unknown(reason_of(pool.cluster))
+    every = world.deployed.on(pool.cluster.value).workloads
+    return [one for one in every if not one.per_node and _on_cards(one)]
+
+
+def _on_cards(workload: Workload) -> list[PodTemplate]:
+    """The pods of a workload that ask for accelerators."""
+    return [one for one in workload.templates if number(one.gpus, 0) or one.shares or one.device_classes]
+
+
 def max_count(pool: NodePool, _world: World) -> Value[int]:
     """The largest size of a pool as it is written."""
     return mapped(pool.size.max_nodes, lambda nodes: nodes // pool.size.times)
