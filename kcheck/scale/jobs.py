@@ -14,7 +14,7 @@ from kcheck.scale.bundles import default_classes, pod_classes
 from kcheck.scale.queues import stopped_by_queue
 from kcheck.text.files import system
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Unknown, Unset, Value, combined, equals, known, number, reason_of, total
+from kcheck.text.values import Known, Unknown, Unset, Value, combined, equals, known, mapped, number, reason_of, total
 
 if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
@@ -54,6 +54,15 @@ def _scale(workload: Workload, world: World) -> Value[int]:
     if world.autoscaling.beyond_pools(cluster):
         most = max(most, number(world.sizes.target(cluster), 0))
     return unknown if unknown is not None and most <= large else computed(workload, most)
+
+
+def gpu_scale(thing: Thing, world: World) -> Value[int]:
+    """GPUs that a workload may have: those of its pods, or of as many pods as its scale has nodes."""
+    workload = world.deployed.workload(thing)
+    own, pods = known(all_gpus(workload, world)) or 0, number(workload.pods, 0)
+    if own > world.numbers.limits("any")["job.large_gpus"].number or not own or not pods:
+        return computed(workload, own)
+    return mapped(scale(workload, world), lambda nodes: own * max(pods, nodes) // pods)
 
 
 def all_gpus(workload: Workload, _world: World) -> Value[int]:
@@ -197,7 +206,6 @@ def only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
     return found[0] if len({world.numbers.price(pool) for pool in found}) == 1 else None
 
 
-DAY = 24 * 3600
 _SERVES = regex(r"(?<!\S)(--port|serve)\b|\bapi_server\b")
 """What a server is started by, which no deadline should end."""
 
@@ -269,7 +277,7 @@ def daily_cost(workload: Workload, world: World) -> Value[money.Cost]:
             return computed(workload, None)
         shares.append((pool, -(-number(one.count, 0) // each.exact)))
 
-    return computed(workload, money.cost(shares, world, DAY) if shares else None)
+    return computed(workload, money.cost(shares, world, money.DAY) if shares else None)
 
 
 def settings(workload: Workload, _world: World) -> Value[tuple[str, ...]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
     from kcheck.text.values import Value
 
+DAY = 24 * 3600
 Share: TypeAlias = "tuple[NodePool | None, int]"
 """Nodes of a pool; of a pool that is not known, only a price that the user gives counts."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool
+from kcheck.scale import money
 from kcheck.scale.basics import anyone, cluster_of, computed
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
@@ -99,6 +100,11 @@ def kept(pool: NodePool, _world: World) -> Value[int]:
         return pool.size.autoscaled
     own = pool.size.min_nodes if known(pool.size.autoscaled) else pool.size.max_nodes
     return own if isinstance(own, Unknown) else computed(pool, number(own, 0))
+
+
+def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
+    """What the nodes cost in a day that it has whether anything runs or not."""
+    return mapped(kept(pool, world), lambda nodes: money.cost([(pool, nodes)], world, money.DAY))
 
 
 def gpu_workloads(pool: NodePool, world: World) -> list[Workload] | Unknown:

@@ -133,11 +133,15 @@ def test_generated_name_is_told(check: Callable[..., Result]) -> None:
     )
 
 
-@pytest.mark.parametrize(("nodes", "severity"), [(0, "info"), (1000, "warning"), (20, "info")])
-def test_gangs_matter_by_the_size_of_the_cluster(
-    nodes: int, severity: str | None, check: Callable[..., Result]
+@pytest.mark.parametrize(
+    ("gpus", "nodes", "severity"),
+    [(8, 0, "warning"), (1, 0, "info"), (1, 1000, "warning"), (1, 20, "info"), (4, 20, "warning")],
+)
+def test_gangs_matter_by_the_gpus_of_the_job(
+    gpus: int, nodes: int, severity: str, check: Callable[..., Result]
 ) -> None:
-    result = check({"job.yaml": NVIDIA}, Config(nodes={"": nodes} if nodes else {}))
+    job = NVIDIA.replace("nvidia.com/gpu: 8", f"nvidia.com/gpu: {gpus}")
+    result = check({"job.yaml": job}, Config(nodes={"": nodes} if nodes else {}))
     assert found(result).get("gang-missing") == severity
 
 

@@ -229,6 +229,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
                fabrics.spread_job, nullable=True),
         made("spread_nodes", "int", "nodes that this job fills; 0 without one", fabrics.spread_nodes, "nodes"),
         made("kept", "int", "nodes that it has whether anything runs or not: its minimum, or its fixed size", pools.kept, "nodes"),
+        record("daily_cost", "cost", "what these cost in a day", pools.daily_cost),
         records("gpu_workloads", "workload", "the workloads with GPUs of its cluster that may land on its nodes", pools.gpu_workloads),
         records("turned_away", "workload", "the workloads with GPUs of its cluster that cannot land on its nodes", pools.turned_away),
         made("nvme", "int", "size of the local NVMe disks of its smallest machine (EKS)", pools.nvme, "GB"),

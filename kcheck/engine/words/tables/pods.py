@@ -28,6 +28,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _SCALE,
         simple("gpus", "int", "GPUs of one pod: the most that any of its pods has", "GPUs", nullable=False),
         made("all_gpus", "int", "GPUs of all its pods", jobs.all_gpus, "GPUs"),
+        made("gpu_scale", "int", "GPUs that it may have: those of its pods, or of as many pods as its scale has nodes", jobs.gpu_scale, "GPUs"),
         made("cards", "string", "the noun for its accelerators: GPUs, TPUs, accelerators", jobs.cards),
         made("gpu_pods", "int", "its pods with GPUs; all its pods where none has any", jobs.gpu_pods, "pods"),
         simple("pull_secrets", "bool", "whether it names pull secrets", nullable=False),
