@@ -116,7 +116,7 @@ def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Spread]] | Un
             if isinstance(found, Unknown):
                 return found
             for pool, _ in found:
-                nodes = _fewest(workload, pool)
+                nodes = _fewest(workload, pool, world)
                 if nodes > 1:
                     result.setdefault(pool.id, []).append(Spread(workload, nodes))
     return result
@@ -129,9 +129,9 @@ def _distributed(workload: Workload, template: PodTemplate) -> bool:
     return bool(known(workload.rigid)) or any(_NODES.search(one.text) for one in template.containers)
 
 
-def _fewest(workload: Workload, pool: NodePool) -> int:
+def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
     """The fewest nodes of a pool that the pods of a workload with GPUs fill together; 0 if that is not known."""
-    found, gpus = [filled(template, pool) for template in workload.templates], 0
+    found, gpus = [filled(template, pool, world) for template in workload.templates], 0
     for template in workload.templates:
         gpus += number(template.count, 0) * number(template.gpus, 0)
     of_node = number(pool.machine.gpus, 0)
@@ -146,7 +146,7 @@ def of_pods(template: PodTemplate, world: World) -> Value[PoolFabric]:
     pools, workload = _pools(template, world), world.deployed.workload(template)
     if isinstance(pools, Unknown):
         return pools
-    found = [of_pool(pool, world) for pool in pools if _fewest(workload, pool) > 1]
+    found = [of_pool(pool, world) for pool in pools if _fewest(workload, pool, world) > 1]
     if not found or len(found) < len(pools):
         return computed(template, None)
     missing = next((one for one in found if not isinstance(one, Known)), None)
@@ -170,7 +170,7 @@ def nodes(template: PodTemplate, world: World) -> Value[int]:
     pools, workload = _pools(template, world), world.deployed.workload(template)
     if isinstance(pools, Unknown):
         return pools
-    return computed(template, max((_fewest(workload, pool) for pool in pools), default=0))
+    return computed(template, max((_fewest(workload, pool, world) for pool in pools), default=0))
 
 
 def domains(template: PodTemplate, world: World) -> Value[int]:

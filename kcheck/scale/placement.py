@@ -70,23 +70,28 @@ class Share(Struct, frozen=True):
         return True if self.asked <= self.left.low else None
 
 
-def fit(template: PodTemplate, pool: NodePool, taken: Taken | None = None) -> Fit:
-    """Whether pods can land on nodes of a pool, of which DaemonSets may take some."""
-    parts = requirements(template, pool, taken)
+def fit(template: PodTemplate, pool: NodePool, taken: Taken | None = None, slots: Interval | None = None) -> Fit:
+    """Whether pods can land on nodes of a pool, of which DaemonSets may take some; `slots` as for `requirements`."""
+    parts = requirements(template, pool, taken, slots)
     return obstacles[0] if (obstacles := [one for one in parts if one.fits is False]) else _open(parts)
 
 
-def requirements(template: PodTemplate, pool: NodePool, taken: Taken | None = None) -> list[Fit]:
-    """Whether nodes of a pool meet each thing that pods ask for: labels, GPUs, CPU and memory, taints."""
+def requirements(
+    template: PodTemplate, pool: NodePool, taken: Taken | None = None, slots: Interval | None = None
+) -> list[Fit]:
+    """Whether nodes of a pool meet each thing that pods ask for: labels, GPUs, CPU and memory, taints.
+
+    `slots` are the GPUs that a node offers where cards are shared: by time slicing or MPS, each is several.
+    """
     from kcheck.scale.allocatable import NOTHING_TAKEN
 
     size = _size(template, pool, NOTHING_TAKEN if taken is None else taken)
-    return [_labels(template, pool), _cards(template, pool), size, _taints(template, pool)]
+    return [_labels(template, pool), _cards(template, pool, slots), size, _taints(template, pool)]
 
 
-def chooses(template: PodTemplate, pool: NodePool) -> Fit:
+def chooses(template: PodTemplate, pool: NodePool, slots: Interval | None = None) -> Fit:
     """Whether pods can land on nodes of a pool, however large they are."""
-    parts = [_labels(template, pool), _cards(template, pool), _taints(template, pool)]
+    parts = [_labels(template, pool), _cards(template, pool, slots), _taints(template, pool)]
     return next((one for one in parts if one.fits is False), None) or _open(parts)
 
 
@@ -106,14 +111,16 @@ def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | Non
     return max(found, key=lambda one: one.left.high or 0, default=None)
 
 
-def per_node(template: PodTemplate, pool: NodePool, taken: Taken, *, ports: bool = True) -> Interval | None:
+def per_node(
+    template: PodTemplate, pool: NodePool, taken: Taken, slots: Interval | None, *, ports: bool = True
+) -> Interval | None:
     """Pods per node of the smallest machine, by GPUs, CPU, memory and `ports`; at least one where one may fit."""
     counts = []
-    cards, of_node = known(template.gpus), known(pool.machine.gpus)
+    cards, offered = known(template.gpus), _offered(pool, slots)
     if cards:
-        if of_node is None:
+        if offered is None:
             return None
-        counts.append(Interval(of_node // cards, of_node // cards))
+        counts.append(Interval(offered.low // cards, None if offered.high is None else offered.high // cards))
     for share in (one for room in _rooms(pool) for one in _shares(template, room, taken)):
         most = None if share.left.high is None else share.left.high // share.asked
         counts.append(Interval(share.left.low // share.asked, most))
@@ -281,7 +288,13 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
     return None if key.partition("/")[0].endswith(given) else set()
 
 
-def _cards(template: PodTemplate, pool: NodePool) -> Fit:
+def _offered(pool: NodePool, slots: Interval | None) -> Interval | None:
+    """The GPUs that a node offers; None if unknown."""
+    gpus = known(pool.machine.gpus)
+    return None if gpus is None else slots or Interval(gpus, gpus)
+
+
+def _cards(template: PodTemplate, pool: NodePool, slots: Interval | None) -> Fit:
     wanted = number(template.gpus, 0)
     if template.all_cards:
         return _FITS if known(pool.machine.gpu) else Fit(known(pool.machine.gpu), "gpus", "GPUs")
@@ -293,10 +306,12 @@ def _cards(template: PodTemplate, pool: NodePool) -> Fit:
     for label, mode in (known(pool.scheduling.labels) or {}).items():
         if label in sharing and mode != "default":  # parts of cards, and no whole ones
             return Fit(None if mode == "disabled" else False, "gpus", f"whole GPUs beside {label}={mode}")
-    gpus = pool.machine.gpus
-    if isinstance(gpus, Known) and (gpus.value or not known(pool.machine.gpu)):  # 0 stands for unknown cards
-        fits = gpus.value >= wanted
-        return _FITS if fits else Fit(fits, "gpus", f"{counted(wanted, 'GPU')} on one node" if gpus.value else "GPUs")
+    offered = _offered(pool, slots)
+    if offered is not None and (offered.low or not known(pool.machine.gpu)):  # 0 stands for unknown cards
+        if offered.low >= wanted:
+            return _FITS
+        why = f"{counted(wanted, 'GPU')} on one node" if offered.low else "GPUs"
+        return Fit(False if offered.high is not None and offered.high < wanted else None, "gpus", why)
     return Fit(False if known(pool.machine.gpu) is False else None, "gpus", "GPUs")
 
 

@@ -54,7 +54,7 @@ def _find_biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | No
         return None
     found: list[tuple[Workload, int]] = []
     for workload in world.deployed.on(cluster).workloads:
-        need = None if workload.per_node else _fills(workload, pool)
+        need = None if workload.per_node else _fills(workload, pool, world)
         if need is None:
             continue
         own = Fraction(number(pool.size.max_nodes, 0), need)
@@ -64,16 +64,16 @@ def _find_biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | No
     return max(found, key=operator.itemgetter(1), default=None)
 
 
-def _fills(workload: Workload, pool: NodePool) -> int | None:
+def _fills(workload: Workload, pool: NodePool, world: World) -> int | None:
     """How many nodes of a pool a GPU workload fills; None if its pods do not fit or something is not known."""
-    found = [filled(template, pool) for template in workload.templates]
+    found = [filled(template, pool, world) for template in workload.templates]
     return None if None in found else sum(one or 0 for one in found) or None
 
 
-def filled(template: PodTemplate, pool: NodePool) -> int | None:
+def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
     """How many nodes of a pool pods fill by their GPUs; None if they do not fit or something is not known."""
     pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
-    if pods is None or gpus > of_node:
+    if pods is None or gpus > of_node or world.pools.fit(template, pool).fits is False:
         return None
     return -(-int(pods) // (of_node // gpus)) if gpus else 0
 
@@ -84,13 +84,13 @@ def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction
     return world.remember(
         "room of all pools",
         (workload.id, cluster.id),
-        lambda: sum((_room(workload, pool) for pool in pools), Fraction(0)),
+        lambda: sum((_room(workload, pool, world) for pool in pools), Fraction(0)),
     )
 
 
-def _room(workload: Workload, pool: NodePool) -> Fraction:
+def _room(workload: Workload, pool: NodePool, world: World) -> Fraction:
     """Which part of a GPU workload a pool has room for."""
-    need = _fills(workload, pool)
+    need = _fills(workload, pool, world)
     return Fraction(number(pool.size.max_nodes, 0), need) if need else Fraction(0)
 
 

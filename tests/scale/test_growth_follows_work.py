@@ -112,3 +112,25 @@ def test_a_run_that_no_pool_takes_is_refused(write: Write) -> None:
     assert found == (
         "aws_eks_cluster.main cannot run Job train: pool system lacks GPUs; pool gpu lacks 16 GPUs on one node"
     )
+
+
+SHARED = """\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plugin}
+data:
+  any: |
+    version: v1
+    sharing:
+      timeSlicing:
+        resources: [{name: nvidia.com/gpu, replicas: 4}]
+"""
+
+
+@pytest.mark.parametrize(("gpus", "fits"), [(8, True), (9, None), (32, None), (33, False)])
+def test_shared_cards_are_several_slots(gpus: int, fits: bool | None, write: Write) -> None:
+    """A configuration of the cluster may be that of other nodes, so between both nothing is certain."""
+    world, _ = read(write, GPU, job(f"{{nvidia.com/gpu: {gpus}}}") + SHARED)
+    (template,) = world.inventory.workloads[0].templates
+    assert world.pools.fit(template, world.inventory.pools[0]).fits is fits

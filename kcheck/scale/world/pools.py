@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
+from kcheck.text.interval import Interval
 from kcheck.text.reasons import following
 from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from kcheck.scale.allocatable import Taken
     from kcheck.scale.daemons import Daemons
     from kcheck.scale.world.relations import Autoscaling, Deployments
-    from kcheck.text.interval import Interval
 
 
 def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[NodePool]]:
@@ -135,12 +135,12 @@ class Pools:
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
         """Whether pods can land on nodes of a pool, beside its DaemonSets."""
         if (template, pool) not in self._fits:
-            self._fits[template, pool] = placement.fit(template, pool, self._taken(template, pool))
+            self._fits[template, pool] = placement.fit(template, pool, self._taken(template, pool), self._slots(pool))
         return self._fits[template, pool]
 
     def obstacles(self, template: PodTemplate, pool: NodePool) -> list[placement.Fit]:
         """What keeps pods from a pool for sure, in the order labels, GPUs, size, taints."""
-        found = placement.requirements(template, pool, self._taken(template, pool))
+        found = placement.requirements(template, pool, self._taken(template, pool), self._slots(pool))
         return [one for one in found if one.fits is False]
 
     def taking(self, cluster: Cluster) -> list[NodePool]:
@@ -167,7 +167,7 @@ class Pools:
 
     def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
         """Whether pods may land on nodes of a pool, if these are large enough."""
-        return placement.chooses(template, pool).fits is not False
+        return placement.chooses(template, pool, self._slots(pool)).fits is not False
 
     def shortage(self, template: PodTemplate, pool: NodePool) -> placement.Share | None:
         """What no node of a pool leaves to a pod; None where one fits, or may."""
@@ -175,7 +175,7 @@ class Pools:
 
     def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Interval | None:
         """Pods per node beside its DaemonSets; None if unknown."""
-        return placement.per_node(template, pool, self._taken(template, pool), ports=ports)
+        return placement.per_node(template, pool, self._taken(template, pool), self._slots(pool), ports=ports)
 
     def nodes_for(self, template: PodTemplate, pool: NodePool) -> int:
         """Nodes that pods surely fit on; as many as pods where it is not known how many share one."""
@@ -189,6 +189,25 @@ class Pools:
         own = self._daemons.taken(pool).cpu
         left = [allocatable.less(room.cpu_left, own) for room in allocatable.rooms(pool)]
         return min(left).exact if left else None
+
+    def _slots(self, pool: NodePool) -> Interval | None:
+        """The GPUs that a node offers where something shares cards; None where nothing does.
+
+        What the pool itself says is certain; a configuration of the cluster's device plugin may be for other nodes.
+        """
+        cards = known(pool.machine.gpus)
+        cluster = known(pool.cluster)
+        if not cards or not self._inventory.sharings or cluster is None:
+            return None
+        own = [one for one in self._inventory.sharings if one.pool is pool]
+        others = [one for one in self._inventory.sharings if self._inventory.cluster_of.get(one) in (cluster, None)]
+        found = own or [one for one in others if one.pool is None]
+        copies = [copies for one in found for copies in (*one.slices, *one.mps)]
+        if not copies:
+            return None
+        most = max(number(one, 0) for one in copies) if all(map(known, copies)) else None
+        low = cards * min(number(one, 1) for one in copies) if own else cards
+        return Interval(low, None if most is None else cards * max(1, most))
 
     def _taken(self, template: PodTemplate, pool: NodePool) -> Taken:
         return self._daemons.taken(pool, self._deployed.workload(template))
