@@ -41,11 +41,16 @@ def excess(job: Workload, world: World) -> Value[Excess]:
         return computed(job, None)
     queue = admitting_queue(job, world)
     if queue is not None and not job.shrinks:
-        if isinstance(queue.quotas, Unknown):
-            return queue.quotas
-        found = _first(_least(job, queue), known(queue.quotas) or {}, queue.kind, known(queue.name) or "")
-        if found is not None:
-            return computed(job, found)
+        pods, name = _least(job, queue), known(queue.name) or ""
+        own = queue.guaranteed if queue.kind == "ClusterQueue" else queue.quotas
+        if isinstance(own, Unknown):
+            return own
+        if _first(pods, known(own) or {}, queue.kind, name) is not None:
+            if isinstance(queue.quotas, Unknown):
+                return queue.quotas
+            found = _first(pods, known(queue.quotas) or {}, queue.kind, name)
+            if found is not None:
+                return computed(job, found)
     return computed(job, _beyond_namespace(job, world) if known(job.rigid) else None)
 
 

@@ -11,6 +11,7 @@ from kcheck.engine import linter
 from kcheck.scale import walls
 from kcheck.scale.simulate.scenario import Scenario, build_scenario
 from kcheck.text.files.tree import Tree
+from kcheck.text.values import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -134,3 +135,26 @@ def test_shared_cards_are_several_slots(gpus: int, fits: bool | None, write: Wri
     world, _ = read(write, GPU, job(f"{{nvidia.com/gpu: {gpus}}}") + SHARED)
     (template,) = world.inventory.workloads[0].templates
     assert world.pools.fit(template, world.inventory.pools[0]).fits is fits
+
+
+NODEPOOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  {limits}
+  template:
+    spec:
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: [p5.48xlarge]
+"""
+
+
+@pytest.mark.parametrize(("limits", "most"), [("limits: {nvidia.com/gpu: 80}", 16), ("weight: 1", None)])
+def test_limits_of_karpenter_are_maxima(limits: str, most: int | None, write: Write) -> None:
+    world, cluster = read(write, SYSTEM, NODEPOOL.format(limits=limits))
+    target = world.sizes.target(cluster)
+    assert (target.value if isinstance(target, Known) else None) == most

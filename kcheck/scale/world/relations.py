@@ -90,8 +90,15 @@ class Autoscaling:
         return next((one for one in self._inventory.autoscalers if known(one.cluster) is cluster), None)
 
     def beyond_pools(self, cluster: Cluster) -> bool:
-        """Whether something adds nodes beside the pools: the cloud, or Karpenter."""
-        return bool(known(cluster.provisioned)) or known(self.tool(cluster)) == "karpenter"
+        """Whether something adds nodes beside the pools: the cloud, or Karpenter without limits."""
+        if known(cluster.provisioned):
+            return True
+        return known(self.tool(cluster)) == "karpenter" and not self._is_limited(cluster)
+
+    def _is_limited(self, cluster: Cluster) -> bool:
+        """Whether all NodePools of Karpenter on a cluster are in the code, with limits that end them."""
+        own = [one for one in self._inventory.pools if known(one.cluster) is cluster and equals(one.mode, "Karpenter")]
+        return bool(own) and all(isinstance(one.size.max_nodes, Known) for one in own)
 
     def tool(self, cluster: Cluster) -> Value[str]:
         """The autoscaler of a cluster: the cloud's, or an installed one; unset if none is found."""
