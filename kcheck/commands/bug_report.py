@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcheck import __version__
 from kcheck.commands import printing
-from kcheck.text.bugs import description
+from kcheck.text.errors import description
 
 ISSUES = "the project's issue tracker"
 

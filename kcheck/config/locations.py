@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.text.files import system
 from kcheck.text.files.boundary import around
 from kcheck.text.files.disk import MAX_BYTES
-from kcheck.text.syntax.toml_scan import find_table
+from kcheck.text.syntax.scan import toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,7 @@ def find_file(paths: Iterable[str], disk: Disk, top: str | None = None) -> str |
         if (
             _is_inside(project)
             and disk.is_file(project)
-            and find_table(disk.head(project, MAX_BYTES), TABLE) is not None
+            and toml_table(disk.head(project, MAX_BYTES), TABLE) is not None
         ):
             return os.path.relpath(project)
         above = os.path.dirname(folder)

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from kcheck.inventory.deployed import Described
     from kcheck.inventory.reader import Reading
     from kcheck.text.files.tree import Tree
-    from kcheck.text.syntax.problem import Problem
-    from kcheck.text.text import Source
+    from kcheck.text.text import Problem, Source
 
 
 class OfFile(NamedTuple):

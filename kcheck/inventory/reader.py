@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.variables import Variables
     from kcheck.text.files.tree import Tree
     from kcheck.text.findings import Skipped
-    from kcheck.text.syntax.problem import Problem
-    from kcheck.text.text import Source
+    from kcheck.text.text import Problem, Source
 
 
 class Reading(Struct):
@@ -150,7 +149,7 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
     if not tree.plans:
         return
     from kcheck.terraform import plan
-    from kcheck.text.syntax.problem import Problem
+    from kcheck.text.text import Problem
 
     references = [one for cloud in registry.every() for one in cloud.references]
     targets: dict[str, tuple[str, ...]] = {}

@@ -19,7 +19,7 @@ from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch,
 from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
 from kcheck.text.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.text.syntax import texts, yaml
-from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Problem
 
 if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Kinds, Object

@@ -12,7 +12,7 @@ from kcheck.text import scalars
 from kcheck.text.data_types import STRING
 from kcheck.text.files.patterns import PatternError, compiled
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Problem
 from kcheck.text.values import Datum, Known, Origin, Piece, Unknown
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.loader_interface import Host, Inputs
-    from kcheck.text.syntax.problem import Problem
-    from kcheck.text.text import Span
+    from kcheck.text.text import Problem, Span
 
 
 class Module:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.filesystem import filled
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Problem
 from kcheck.text.values import Datum, Known, Origin, Unknown, Unrendered, pieces_of
 
 if TYPE_CHECKING:

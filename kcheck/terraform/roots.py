@@ -22,7 +22,7 @@ from kcheck.text.findings import Skipped
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
 from kcheck.text.syntax.hcl.parse import parse, parse_template
-from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Problem
 from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:

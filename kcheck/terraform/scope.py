@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.terraform.budget import Budget
-from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Problem
 from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from kcheck.terraform.workspaces import OF_NONE
 from kcheck.text.files import system
 from kcheck.text.files.tree import display_path
 from kcheck.text.syntax.hcl.parse import parse_expression
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.text import Source
+from kcheck.text.text import Problem, Source
 from kcheck.text.values import Datum, Known, Origin
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Source files as bytes: spans, positions and edits. The unit everywhere is the byte."""
+"""Source files as bytes: spans, positions, problems and edits. The unit everywhere is the byte."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from io import BytesIO
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
 
 BOM = b"\xef\xbb\xbf"
 
@@ -150,6 +153,13 @@ class Span(NamedTuple):
         """The whole value of an attribute of the block or map that begins here, as it is written."""
         outline = OUTLINES.get(self.source.syntax)
         return outline.member(self, name) if outline is not None else None
+
+
+class Problem(Struct, frozen=True):
+    """A part of a file that could not be read: kcheck's own words and the place."""
+
+    message: str
+    span: Span
 
 
 class Outline(NamedTuple):

@@ -14,7 +14,7 @@ from kcheck.text.text import Source
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kcheck.text.syntax.problem import Problem
+    from kcheck.text.text import Problem
 
 
 class StandIn(NamedTuple):

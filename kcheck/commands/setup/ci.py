@@ -12,8 +12,8 @@ from kcheck.fix.gate.relevance import NAMES, SUFFIXES
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.members import edits_to_add_last
+from kcheck.text.syntax.scan import has_word
 from kcheck.text.syntax.style import PLAIN
-from kcheck.text.syntax.yaml_scan import has_word
 
 if TYPE_CHECKING:
     from kcheck.text.text import Source

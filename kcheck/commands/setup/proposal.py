@@ -22,7 +22,7 @@ from kcheck.text.files.boundary import around, contains_path
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.save import File
 from kcheck.text.files.tree import Tree, display_path
-from kcheck.text.syntax.yaml_scan import has_word
+from kcheck.text.syntax.scan import has_word
 from kcheck.text.text import Source
 from kcheck.text.values import Known
 

@@ -14,7 +14,7 @@ from kcheck.text.files.tree import display_path
 from kcheck.text.syntax import edit, yaml
 from kcheck.text.syntax.insertion import Insertion
 from kcheck.text.syntax.members import edits_to_add, edits_to_add_last
-from kcheck.text.syntax.toml_scan import key_line
+from kcheck.text.syntax.scan import toml_key_line
 from kcheck.text.text import Source
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _in_yaml(source: Source, entry: dict[str, str]) -> bytes:
 
 
 def _in_toml(source: Source, entry: dict[str, str]) -> bytes:
-    line = key_line(source, TABLE, _KEY, 0)
+    line = toml_key_line(source, TABLE, _KEY, 0)
     if line is not None and not line.text.lstrip().startswith("[["):
         raise ConfigError(f"{source.path}:{line.begin.line}: kcheck cannot add to a list in brackets")
     gap = source.newline * (1 if source.data.endswith(b"\n") else 2)

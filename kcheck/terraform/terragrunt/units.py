@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.filesystem import Files
     from kcheck.terraform.variables import Variables
     from kcheck.text.files.tree import Tree
-    from kcheck.text.syntax.problem import Problem
-    from kcheck.text.text import Source
+    from kcheck.text.text import Problem, Source
 
 _REGISTRY = regex(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
 _SCHEME = regex(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")

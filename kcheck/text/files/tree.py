@@ -6,8 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.text import placeholders
 from kcheck.text.errors import Error
-from kcheck.text.files import configurations, encrypted, folders, system
+from kcheck.text.files import configurations, folders, system
 from kcheck.text.files.boundary import REASON, around, contains_path, remedy, repository
 from kcheck.text.files.disk import Disk, TooLargeError
 from kcheck.text.files.patterns import matches
@@ -192,13 +193,13 @@ class Tree:
             data = self.disk.read(path, real)
         except TooLargeError:
             why = "too large"
-        if data is not None and encrypted.is_whole(data):
-            why, data = encrypted.REASON, None
+        if data is not None and placeholders.is_encrypted_file(data):
+            why, data = placeholders.ENCRYPTED, None
         if why:
             from kcheck.text.findings import Skipped
 
             self._sources[real] = None
-            how = encrypted.REMEDY if why == encrypted.REASON else ""
+            how = placeholders.DECRYPT if why == placeholders.ENCRYPTED else ""
             self.skipped.append(Skipped(self._shown(path, real), why, remedy=how))
         if data is None:
             return None
@@ -217,10 +218,10 @@ class Tree:
 
     def note_encrypted(self, source: Source) -> None:
         """Say of a file that is read that its values are encrypted, if they are."""
-        if encrypted.hides_values(source.data):
+        if placeholders.hides_values(source.data):
             from kcheck.text.findings import Skipped
 
-            self.skipped.append(Skipped(source.path, encrypted.REASON, remedy=encrypted.REMEDY))
+            self.skipped.append(Skipped(source.path, placeholders.ENCRYPTED, remedy=placeholders.DECRYPT))
 
     def _shown(self, path: str, real: str) -> str:
         """A path as findings print it; a link within the repository has the path that git has."""
@@ -307,7 +308,7 @@ class Tree:
                     self._add_manifest(where)
                 elif name.endswith(VARIABLES):
                     self.variables.append(where)
-                    if encrypted.is_whole(self.disk.head(where, encrypted.HEAD)):
+                    if placeholders.is_encrypted_file(self.disk.head(where, placeholders.ENCRYPTED_HEAD)):
                         self.source(where)
                 elif name in (UNIT, STACK):
                     self.units.append(where)
