@@ -187,7 +187,7 @@ def _head(path: str) -> Iterator[Block]:
 
 def _flags() -> str:
     """Return the chapter of docs/limits.md about the flags of the cluster autoscaler."""
-    entries = [entry for name in flags.flags() if (entry := flags.entry(name))]
+    entries = [entry for name in flags.flags() if (entry := profiles.flag_entry(name))]
     rows = []
     for entry in entries:
         flag = entry.key.removeprefix("--")
