@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, options, printing, progress
+from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.options import NOTHING
 from kcheck.report.formats import FORMATS, Report, render
 from kcheck.text.files import system
@@ -88,7 +88,7 @@ def command(
 
     project = Project(paths, config)
     project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
-    with progress.show_progress(quiet=quiet) as tell:
+    with printing.show_progress(quiet=quiet) as tell:
         result = whole = options.with_usage_errors(lambda: project.check(jobs=jobs, tell=tell).result)
         if comparison is not None:
             tell("comparing")

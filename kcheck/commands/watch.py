@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kcheck.commands import comparison_options, options, printing, progress
+from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.comparison_options import Wanted
 from kcheck.text.files import system
 
@@ -188,7 +188,7 @@ class _Watch:
         from kcheck.config.config import ConfigError
 
         try:
-            with progress.show_progress():
+            with printing.show_progress():
                 self._last = self._state()
         except ConfigError as error:
             printing.line(f"{head}: the settings cannot be used" if head else "The settings cannot be used")
