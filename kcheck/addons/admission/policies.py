@@ -1,4 +1,4 @@
-"""Rules as policies: which can be one, their condition and headline over its variables, and what the API server takes."""
+"""Rules as policies: which can be one, their condition and headline, and what the API server takes."""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from kcheck.addons.editor.buffers import Buffers
-from kcheck.addons.editor.snapshot import Snapshot
+from kcheck.addons.editor.snapshot import Buffers, Snapshot
 from kcheck.engine.incremental import Earlier
 from kcheck.engine.linter import Linter
 from kcheck.inventory.incremental import Kept
