@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from kcheck.config import settings
 from kcheck.config.numbers.profiles import limits
-from kcheck.generate import dashboard, intent_file, manifests, ranges, readme, recommended, render
-from kcheck.generate.intent import Intent, resized
+from kcheck.generate import manifests, monitoring, ranges, readme, recommended, render
+from kcheck.generate.intent import Intent, meanings, resized
 from kcheck.generate.pools import Pool, split, system_nodes, system_parallel
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
 from kcheck.inventory import reader
@@ -97,7 +97,7 @@ def generate(intent: Intent) -> Output:
     result, top = check_files(files), os.path.relpath(folder())
     facts = readme.facts(result.world, intent, top, requests)
     context |= {name: getattr(facts, name) for name in facts._fields}
-    context["dashboard"] = dashboard.dashboard(intent, context)
+    context["dashboard"] = monitoring.dashboard(intent, context)
     late = {path: render.text(template, context).encode() for path, template in _LATE.items()}
     return Output(files | late, result, top, facts)
 
@@ -158,7 +158,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
         "system_nodes": system, "system_parallel": system_parallel(intent),
         "sources_of": {key: entry.sources for key, entry in recommended.entries(intent.cloud).items()},
     }  # fmt: skip
-    context |= {"about": intent_file.meanings()}
+    context |= {"about": meanings()}
     context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
     files = render.files(intent.cloud, context)

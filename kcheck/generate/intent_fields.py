@@ -9,7 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from kcheck.generate import own_machines, recommended, training_pools
-from kcheck.generate.system_nodes import non_training_nodes
+from kcheck.generate.recommended import non_training_nodes
 from kcheck.generate.training_pools import at
 from kcheck.inventory.clouds.api_access import EVERYONE
 from kcheck.model import KUEUE_PRIORITY

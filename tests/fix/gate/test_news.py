@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.fix.gate.new_findings import News, news
+from kcheck.fix.gate.comparison import News, news
 from kcheck.text.findings import Finding, Severity
 from kcheck.text.text import Source
 

@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.generate import intent
 from kcheck.generate.assembly import generate
-from kcheck.generate.start_price import StartPrice, start_price
+from kcheck.generate.readme import StartPrice, start_price
 
 
 def price(cloud: str, **given: Any) -> StartPrice | None:
