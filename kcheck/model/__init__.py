@@ -13,8 +13,7 @@ from kcheck.model.clusters import (
     Reserved,
     Subnet,
 )
-from kcheck.model.inputs import Input
-from kcheck.model.inventory import NOWHERE, Candidates, Inventory
+from kcheck.model.inventory import NOWHERE, Candidates, Input, Inventory, Manifest, Raw, Resource
 from kcheck.model.pods import (
     LOCAL,
     STAY,
@@ -59,7 +58,6 @@ from kcheck.model.queues import (
     Sharing,
     Watcher,
 )
-from kcheck.model.raw import Manifest, Raw, Resource
 
 __all__ = [
     "CONTROL_PLANE",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.terraform import filesystem
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.functions import FUNCTIONS
+from kcheck.terraform.terragrunt.config import Config, Members
 from kcheck.text import scalars
 from kcheck.text.files.tree import UNIT
 from kcheck.text.scalars import EvaluationError
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.terraform.scope import Scope
-    from kcheck.terraform.terragrunt.config import Config
     from kcheck.text.syntax.hcl import nodes
 
 _Action: TypeAlias = "Callable[[Config, list[str], Datum | None, Origin], Datum | str]"
@@ -134,8 +134,6 @@ def _environment(_config: Config, given: list[str], last: Datum | None, origin: 
 
 def _read_config(config: Config, given: list[str], last: Datum | None, origin: Origin) -> Datum:
     """read_terragrunt_config(): the values of another file, else the fallback."""
-    from kcheck.terraform.terragrunt.config import Members
-
     if not given:
         raise EvaluationError("read_terragrunt_config() needs a path")
     path = os.path.normpath(os.path.join(config.unit, given[0]))
