@@ -11,7 +11,6 @@ import click
 
 from kcheck import __version__
 from kcheck.text.control_characters import visible, visible_lines
-from kcheck.text.errors import description
 
 if TYPE_CHECKING:
     import threading
@@ -72,6 +71,8 @@ _ISSUES = "the project's issue tracker"
 
 def bug(error: BaseException) -> None:
     """Print what to send in."""
+    from kcheck.text.errors import description
+
     note(f"kcheck {__version__} failed: {description(error)}")
     note(f"This is a bug in kcheck. Please report this line in {_ISSUES}.")
 
