@@ -16,7 +16,7 @@ from kcheck.text.values import Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.model import Cluster
     from kcheck.scale.facts.usage import Coverage
     from kcheck.scale.world import World

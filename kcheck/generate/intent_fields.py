@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.generate.training_pools import TrainingPools
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.model import Cluster, PodTemplate, Workload
     from kcheck.scale.world import World
     from kcheck.terraform.module import Module

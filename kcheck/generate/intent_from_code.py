@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from kcheck.generate.intent import Intent
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.model import Cluster
     from kcheck.text.text import Span
 

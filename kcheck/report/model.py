@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcheck.engine.judged import Judged
     from kcheck.engine.linter import Result
     from kcheck.engine.words.tables.field import Field
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Span
 

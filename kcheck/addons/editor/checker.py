@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kcheck.addons.editor.snapshot import Buffers, Snapshot
 from kcheck.engine.incremental import Earlier
 from kcheck.engine.linter import Linter
-from kcheck.inventory.incremental import Kept
+from kcheck.inventory.reading import Kept
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.scale.world import World
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Problem, Span

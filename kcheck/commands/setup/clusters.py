@@ -15,7 +15,7 @@ from kcheck.text.values import Known, known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.model import Cluster, Inventory
     from kcheck.terraform.module import Module
     from kcheck.text.files.tree import Tree

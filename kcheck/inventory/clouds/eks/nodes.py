@@ -1,4 +1,4 @@
-"""Addresses and pods of EKS nodes with the VPC CNI."""
+"""Arithmetic of EKS' nodes: addresses and interfaces of the VPC CNI, and what they keep from pods."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
+from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, exactly, taken
+from kcheck.text.interval import Interval
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.values import known, number
 
@@ -95,3 +97,17 @@ def held(cni: Cni, interfaces: int, addresses: int, pods: int = 1) -> int:
     if warm_ips is None and minimum is None:
         return interface_addresses(interfaces, addresses, pods, number(cni.warm_interfaces, 0))
     return warm_addresses(interfaces, addresses, pods, warm_ips or 0, minimum or 0)
+
+
+def reserved(node: Node) -> Reserved:
+    """By its vCPUs, and by the pods for which its interfaces, or its settings, have addresses."""
+    from kcheck.config.numbers import machines  # the tables of all types
+
+    limits = profiles.limits("eks")
+    cpu = taken(limits["reserved.cpu"].text, node.cpu, 1000)
+    interfaces = machines.interfaces("eks", node.machine)
+    counts = [max_pods(*interfaces)] if interfaces else []
+    counts += [node.pods] if node.pods is not None else []
+    base, each = limits["reserved.memory"].number, limits["reserved.memory_of_pod"].number
+    most = (base + each * max(counts)) * MI if counts else None
+    return Reserved(exactly(cpu), Interval((base + each * min(counts, default=0)) * MI, most), eviction())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.inventory.manifests import Plain
+from kcheck.inventory.manifests import PlainManifests
 from kcheck.kubernetes.objects import Kinds, holds_only
 from kcheck.text.text import Source
 
@@ -41,13 +41,13 @@ def test_a_file_is_known_to_hold_only_some_kinds_without_parsing(text: str, *, o
     assert holds_only(text.encode(), KINDS, ALONE) is only
 
 
-def in_turn(plain: Plain) -> list[Object]:
+def in_turn(plain: PlainManifests) -> list[Object]:
     return [item for _, read in plain.in_turn() for item in read()]
 
 
 def test_what_others_ask_about_is_read_at_once_and_the_rest_in_its_turn() -> None:
     texts = [JOB, SCALER, manifest("Deployment", "web"), "kind: Job\napiVersion: v1\na: [\n"]
-    plain = Plain([Source(f"{number}.yaml", text.encode()) for number, text in enumerate(texts)], KINDS, ALONE)
+    plain = PlainManifests([Source(f"{number}.yaml", text.encode()) for number, text in enumerate(texts)], KINDS, ALONE)
     assert [item.kind for item in plain.manifests.objects] == ["HorizontalPodAutoscaler"]
     assert not plain.manifests.problems
     assert [item.kind for item in in_turn(plain)] == ["Job", "HorizontalPodAutoscaler", "Deployment"]
@@ -56,6 +56,6 @@ def test_what_others_ask_about_is_read_at_once_and_the_rest_in_its_turn() -> Non
 
 def test_problems_have_the_order_of_the_files() -> None:
     broken = [f"{manifest(kind, 'x')}spec: [\n".encode() for kind in ("Job", "HorizontalPodAutoscaler", "Deployment")]
-    plain = Plain([Source(f"{number}.yaml", data) for number, data in enumerate(broken)], KINDS, ALONE)
+    plain = PlainManifests([Source(f"{number}.yaml", data) for number, data in enumerate(broken)], KINDS, ALONE)
     assert not in_turn(plain)
     assert [problem.span.source.path for problem in plain.read().problems] == ["0.yaml", "1.yaml", "2.yaml"]

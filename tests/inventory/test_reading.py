@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.inventory import reader
-from kcheck.inventory.incremental import Kept
+from kcheck.inventory.reading import Kept
 from kcheck.report import model
 from kcheck.text.files.tree import Tree
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
 
     Write = Callable[[Mapping[str, str]], Path]
 

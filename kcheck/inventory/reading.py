@@ -1,20 +1,52 @@
-"""What a run leaves to the next one of nearly the same files: what was made of those that are still the same."""
+"""Everything that was read of a tree, and what of it the next run of nearly the same files need not read again."""
 
 from __future__ import annotations
 
 import os
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
-    from kcheck.inventory.deployed import Described
-    from kcheck.inventory.reader import Reading
+    from kcheck.kubernetes.charts import Chart, Charts
+    from kcheck.model import Inventory, Thing
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.variables import Variables
     from kcheck.text.files.tree import Tree
+    from kcheck.text.findings import Skipped
     from kcheck.text.text import Problem, Source
+
+
+class Reading(Struct):
+    """Everything that was read of a tree.
+
+    `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
+    are all files that were looked into; `variables` knows the tfvars files; `gaps` is what kustomizations do that is
+    not rendered. Terraform has `asked` for some files, such as values of charts, and `filled` some manifests as
+    templates. `charts` are those of the tree; of the `unrendered` ones, with the number of their templates, only the
+    values were read. `roots` are the root modules of Terraform. `skipped` is what was not read.
+    """
+
+    inventory: Inventory
+    problems: list[Problem]
+    templates: dict[str, list[Source]]
+    sources: list[Source]
+    variables: Variables | None = None
+    gaps: list[Problem] = []
+    asked: set[Source] = set()
+    filled: set[Source] = set()
+    charts: Charts | None = None
+    unrendered: list[tuple[Chart, int]] = []
+    roots: list[Module] = []
+    skipped: list[Skipped] = []
+
+
+Described: TypeAlias = "list[tuple[str, Thing]]"
+"""Things, each with the name of the list of the inventory that it belongs to."""
 
 
 class OfFile(NamedTuple):

@@ -1,18 +1,42 @@
-"""What AKS nodes keep from pods.
-
-https://learn.microsoft.com/azure/aks/node-resource-reservations
-"""
+"""Arithmetic of AKS' nodes: addresses and outbound ports that they take, and what they keep from pods."""
 
 from __future__ import annotations
+
+from math import ceil
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.reserved import MI, Node, Reserved, eviction, exactly, taken
 from kcheck.text.interval import Interval
 
+
+def dynamic_addresses(pods: int, batch: int, spare: int) -> int:
+    """Addresses of a node with dynamic allocation, in batches that keep `spare` free.
+
+    https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: 16 at a time, 16 more below 8.
+    """
+    return batch * ceil((pods + spare) / batch)
+
+
+def static_addresses(max_pods: int, block: int) -> int:
+    """Addresses of a node with static blocks: /28s for its maximum pods, and one more.
+
+    https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: least is wasted with 16 x N - 1 pods.
+    """
+    return block * ceil((max_pods + 1) / block)
+
+
+def snat_nodes(ports: int, addresses: int, ports_per_address: int) -> int:
+    """Nodes with outbound ports on Azure's load balancer: addresses x ports / ports per node.
+
+    https://learn.microsoft.com/azure/aks/load-balancer-standard: 1,000 ports with 7 addresses of 64,000 are 448 nodes.
+    """
+    return ports_per_address * addresses // ports
+
+
 _MB, _GB = 10**6, 10**9
 
 
-def of_node(node: Node) -> Reserved:
+def reserved(node: Node) -> Reserved:
     """By its vCPUs, and by its pods or its memory, as its version does."""
     limits, settings = profiles.limits("aks"), profiles.settings("aks")
     steps = limits["reserved.cpu"].text

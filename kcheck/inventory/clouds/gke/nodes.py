@@ -1,7 +1,4 @@
-"""What GKE nodes keep from pods.
-
-https://docs.cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes
-"""
+"""Arithmetic of GKE's nodes: outbound ports that they take, and what they keep from pods."""
 
 from __future__ import annotations
 
@@ -10,7 +7,21 @@ from kcheck.config.numbers.reserved import GI, MI, Node, Reserved, eviction, exa
 from kcheck.text.interval import Interval
 
 
-def of_node(node: Node) -> Reserved:
+def nat_nodes(ports: int, addresses: int, ports_per_address: int) -> int:
+    """Nodes that Google's Cloud NAT has ports for: whole nodes on each address.
+
+    https://docs.cloud.google.com/nat/docs/ports-and-addresses: 64,512 ports at 64 a node are 1,008 nodes an address.
+    """
+    return ports_per_address // ports * addresses
+
+
+def nat_addresses(ports: int, nodes: int, ports_per_address: int) -> int | None:
+    """Public addresses that Cloud NAT needs for a number of nodes; None if one node exceeds an address."""
+    each = ports_per_address // ports
+    return -(-nodes // each) if each else None
+
+
+def reserved(node: Node) -> Reserved:
     """By its vCPUs and its memory; many pods take more, as far as is known."""
     limits, settings = profiles.limits("gke"), profiles.settings("gke")
     cpu = taken(limits["reserved.cpu"].text, node.cpu, 1000)
