@@ -10,7 +10,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Reading
 from kcheck.model import Inventory, Raw
 from kcheck.text.files.configurations import BLUEPRINT, SCRIPT
-from kcheck.text.findings import Skipped
+from kcheck.text.text import Skipped
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config

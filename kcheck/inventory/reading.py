@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.terraform.variables import Variables
     from kcheck.text.files.tree import Tree
-    from kcheck.text.findings import Skipped
-    from kcheck.text.text import Problem, Source
+    from kcheck.text.text import Problem, Skipped, Source
 
 
 class Reading(Struct):

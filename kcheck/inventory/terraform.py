@@ -9,12 +9,13 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import identity
 from kcheck.inventory.embedded import machines
 from kcheck.model import Reservation, Resource
-from kcheck.terraform import missing_modules
+from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.roots import Loader
 from kcheck.text import deadline
 from kcheck.text.files.configurations import BLUEPRINT
 from kcheck.text.regex import regex
 from kcheck.text.text import Problem
+from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.inventory.clouds.cloud import Cloud
     from kcheck.inventory.reading import Reading
-    from kcheck.model import Raw
+    from kcheck.model import Cluster, Raw
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
     from kcheck.text.files.tree import Tree
+    from kcheck.text.values import Datum, Record
 
 
 def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
@@ -128,15 +131,15 @@ def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
 def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
     """Deployments of a root module."""
     from kcheck.inventory import deployed
-    from kcheck.inventory.embedded import objects, providers, releases
+    from kcheck.inventory.embedded import objects, releases
 
     inventory = reading.inventory
     for item, instance in objects.read(root, kinds):
-        cluster = providers.cluster_of(instance, root, inventory.clusters)
+        cluster = _cluster_of(instance, root, inventory.clusters)
         things = deployed.Objects([item], inventory, deployed.charts_of(tree, reading), wanted).add_all([item])
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
     for release, instance in releases.read(root):
-        cluster = providers.cluster_of(instance, root, inventory.clusters)
+        cluster = _cluster_of(instance, root, inventory.clusters)
         things = deployed.add_releases(deployed.charts_of(tree, reading).expanded(release), inventory)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 
@@ -147,9 +150,33 @@ def _deployed_by_others(root: Module, tree: Tree, reading: Reading) -> None:
     if not calls:
         return
     from kcheck.inventory import deployed
-    from kcheck.inventory.embedded import providers, wrappers
+    from kcheck.inventory.embedded import wrappers
 
     for release, instance in wrappers.read(root, calls):
-        cluster = providers.cluster_of(instance, root, reading.inventory.clusters)
+        cluster = _cluster_of(instance, root, reading.inventory.clusters)
         things = deployed.add_releases(deployed.charts_of(tree, reading).expanded(release), reading.inventory)
         reading.inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+
+
+def _cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -> Cluster | None:
+    """The cluster of the same root that a resource's provider connects to; None if unknown."""
+    own = [cluster for cluster in clusters if cluster.root == root.configuration.folder]
+    if len(own) < 2 or not root.configuration.providers:
+        return own[0] if len(own) == 1 else None
+    if instance.block.type == "module":  # its arguments name it, if they do
+        named = [c for c in own if f"{'.'.join(c.address.split('.')[:2])}." in instance.block.span.text]
+        return named[0] if len(named) == 1 else None
+    provider = providers.provider_block(instance, root)
+    host = _host(provider) if provider is not None else None
+    symbol = host.symbol if isinstance(host, Unknown) else None
+    found = [c for c in own if symbol and f"{c.address}.".startswith(f"{symbol.address}.")]
+    return found[0] if len(found) == 1 else None
+
+
+def _host(record: Record) -> Datum | None:
+    """The API server's address in the provider, or in its `kubernetes` block (helm)."""
+    host = record.entry("host")
+    if host is not None:
+        return host
+    nested = record.blocks("kubernetes")
+    return None if isinstance(nested, Unknown) or not nested else nested[0].entry("host")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from kcheck.config.numbers import profiles
+from kcheck.config.numbers import profiles, reserved
 from kcheck.model import Mirror
 from kcheck.text.values import Known, Origin
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.findings import Skipped
     from kcheck.text.interval import Interval
-    from kcheck.text.text import Source
+    from kcheck.text.text import Skipped, Source
     from kcheck.text.values import Value
 
 
@@ -228,6 +227,4 @@ class Cloud(Protocol):
 
     def reserved(self, node: Node) -> Reserved:
         """What a node keeps from pods where its kubelet has no configuration of its own."""
-        from kcheck.config.numbers import reserved
-
         return reserved.by_default()

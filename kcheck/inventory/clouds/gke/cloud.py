@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source
     from kcheck.text.values import Value
 
-ZONE = regex(r"-[a-z]$")
+_ZONE = regex(r"-[a-z]$")
 """What the name of a zone has after that of its region."""
 _SPOT, _PREEMPTIBLE = "cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible"
 
@@ -58,7 +58,7 @@ class Gke(Cloud):
 
     def region(self, location: str) -> str:
         """The region that a zone is in."""
-        return ZONE.sub("", location)
+        return _ZONE.sub("", location)
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""

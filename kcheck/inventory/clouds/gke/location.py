@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.inventory.clouds import accounts
-from kcheck.inventory.clouds.gke.cloud import CLOUD, ZONE
+from kcheck.inventory.clouds import accounts, registry
 from kcheck.terraform import providers
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Value, mapped
@@ -30,7 +29,7 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Val
     projects = [fields.text("project"), *([own.text("project")] if own is not None else ())]
     return {
         "account": accounts.proper(mapped(accounts.first(instance.span, _NO_PROJECT, *projects), _project), _PROJECT),
-        "region": accounts.proper(mapped(location, CLOUD.region), _REGION),
+        "region": accounts.proper(mapped(location, registry.cloud("gke").region), _REGION),
         "group": location,
     }
 
@@ -56,5 +55,5 @@ def of_provider(instance: Instance, root: Module) -> Value[str]:
 def is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:
     """Whether a location is a zone; modules say so if unknown."""
     if isinstance(location, Known):
-        return Known(ZONE.search(location.value) is not None, location.origin)
+        return Known(registry.cloud("gke").region(location.value) != location.value, location.origin)
     return mapped(regional, lambda flag: not flag) if isinstance(regional, Known) else location
