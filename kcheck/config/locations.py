@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kcheck.config.config import ConfigError
 from kcheck.text.files import system
 from kcheck.text.files.boundary import around
 from kcheck.text.files.disk import MAX_BYTES
@@ -52,8 +53,6 @@ def find_file(paths: Iterable[str], disk: Disk, top: str | None = None) -> str |
 def _checked(path: str) -> str:
     shown = os.path.relpath(path)
     if not _is_inside(path):
-        from kcheck.config.config import ConfigError
-
         raise ConfigError(f"{shown}: it leads out of the repository, and is not read")
     return shown
 

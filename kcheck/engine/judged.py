@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster
     from kcheck.scale.facts.usage import Coverage
     from kcheck.scale.world import World
-    from kcheck.text.findings import Skipped, Undecided
-    from kcheck.text.text import Span
+    from kcheck.text.findings import Undecided
+    from kcheck.text.text import Skipped, Span
 
 
 class MissingInput(Struct, frozen=True):

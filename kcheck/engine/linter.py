@@ -19,7 +19,8 @@ from kcheck.inventory.reading import Reading
 from kcheck.model import Input, Inventory
 from kcheck.scale.world import World
 from kcheck.text import deadline
-from kcheck.text.findings import Finding, Severity, Skipped, Undecided
+from kcheck.text.findings import Finding, Severity, Undecided
+from kcheck.text.text import Skipped
 from kcheck.text.values import known
 
 if TYPE_CHECKING:

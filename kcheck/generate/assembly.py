@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kcheck.config import settings
 from kcheck.config.numbers.profiles import limits
+from kcheck.engine import linter
 from kcheck.generate import manifests, monitoring, ranges, readme, recommended, render
 from kcheck.generate.intent import Intent, meanings, resized
 from kcheck.generate.pools import Pool, split, system_nodes, system_parallel
@@ -104,8 +105,6 @@ def generate(intent: Intent) -> Output:
 
 def check_files(files: dict[str, bytes]) -> Result:
     """The findings of `kcheck check` on files that are not written yet."""
-    from kcheck.engine import linter
-
     return linter.run(*as_tree(files))
 
 

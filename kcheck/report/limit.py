@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kcheck.config.numbers import dates, flags, profiles, retirements
+from kcheck.config.numbers import dates, flags, machines, profiles, retirements
 from kcheck.config.numbers.clouds import owners
 from kcheck.config.numbers.dates import TABLE
 from kcheck.engine import rule_words, rules
@@ -250,7 +250,6 @@ def _prices(cloud: str) -> str:
     table = profiles.prices(cloud)
     if table is None:
         return ""
-    from kcheck.config.numbers import machines
 
     links = " ".join(f"[{i}]({url})" for i, url in enumerate(table.sources, 1))
     rows = []

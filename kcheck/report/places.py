@@ -8,6 +8,7 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kcheck.engine import rules
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path, repository
 
@@ -36,8 +37,6 @@ class Repository:
 
 def by_name(world: World) -> dict[str, Rule]:
     """The rules of a run by their names."""
-    from kcheck.engine import rules
-
     return {rule.name: rule for rule in rules.all_rules(world.config.rules)}
 
 

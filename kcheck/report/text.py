@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
     from kcheck.scale.facts.usage import Coverage
-    from kcheck.text.findings import Finding, Related, Skipped, Undecided
-    from kcheck.text.text import Span
+    from kcheck.text.findings import Finding, Related, Undecided
+    from kcheck.text.text import Skipped, Span
 
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}

@@ -12,14 +12,13 @@ from kcheck.text import scalars
 from kcheck.text.data_types import STRING
 from kcheck.text.files.patterns import PatternError, compiled
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.text import Problem
+from kcheck.text.text import Problem, Source
 from kcheck.text.values import Datum, Known, Origin, Piece, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.text import Source
 
 _Action: TypeAlias = "Callable[[Files, str, list[Datum], Origin, Scope], Datum]"
 """A function: of a path, the other arguments, and the place and scope of the call."""
@@ -139,8 +138,6 @@ def _templatefile(files: Files, path: str, rest: list[Datum], _origin: Origin, s
 
 
 def _templatestring(files: Files, text: str, rest: list[Datum], _origin: Origin, scope: Scope) -> Datum:
-    from kcheck.text.text import Source
-
     template = files.template(Source("<template>", text.encode()))
     if isinstance(template, Problem):
         raise EvaluationError(template.message)

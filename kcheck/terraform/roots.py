@@ -18,11 +18,10 @@ from kcheck.terraform.scope import circular, unchosen_workspace
 from kcheck.terraform.variables import Variables
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
-from kcheck.text.findings import Skipped
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
 from kcheck.text.syntax.hcl.parse import parse, parse_template
-from kcheck.text.text import Problem
+from kcheck.text.text import Problem, Skipped
 from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Source files as bytes: spans, positions, problems and edits. The unit everywhere is the byte."""
+"""Source files as bytes: spans, positions, edits, and what could not be read. The unit everywhere is the byte."""
 
 from __future__ import annotations
 
@@ -160,6 +160,20 @@ class Problem(Struct, frozen=True):
 
     message: str
     span: Span
+
+
+class Skipped(Struct, frozen=True):
+    """Something that was not read: a folder, a file, a module call, the output of another tool.
+
+    `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way. What kcheck leaves
+    out `by_choice`, such as the code of others, is no gap.
+    """
+
+    path: str
+    reason: str
+    line: int = 0
+    remedy: str = ""
+    by_choice: bool = False
 
 
 class Outline(NamedTuple):

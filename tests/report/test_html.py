@@ -22,8 +22,7 @@ from kcheck.report.html import check as cards
 from kcheck.report.html import document
 from kcheck.report.html.code import concealed, excerpt, fix_lines
 from kcheck.text.files.tree import Tree
-from kcheck.text.findings import Skipped
-from kcheck.text.text import Source
+from kcheck.text.text import Skipped, Source
 from tests.conftest import indented, manifest
 from tests.places import ROOT
 from tests.report import corpus

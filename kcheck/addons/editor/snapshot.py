@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import HCL, MANIFESTS, VARIABLES, display_path, holds_objects
+from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
 
 if TYPE_CHECKING:
@@ -140,8 +141,6 @@ def _problem_of(text: Source) -> Problem | None:
 
         return next(iter(parse(text).problems), None)
     if text.path.endswith(MANIFESTS) and holds_objects(text.data):
-        from kcheck.text.syntax import yaml
-
         return next((found.problem for found in yaml.documents(text) if found.problem is not None), None)
     return None
 

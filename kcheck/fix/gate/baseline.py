@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config.config import ConfigError
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.config.today import today
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
@@ -227,8 +228,6 @@ def _patterns(clouds: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def _rename_parts(name: str, placed: Callable[[str, str, str, str], str]) -> str:
     """An object by another name, that a function makes of its parts; so is one that is named in it."""
-    from kcheck.config.numbers.clouds import CLOUDS
-
     whole, inner = _patterns("|".join(CLOUDS))
     match = whole.fullmatch(name)
     cloud, place, environment, rest = (part or "" for part in match.groups()) if match else ("", "", "", name)

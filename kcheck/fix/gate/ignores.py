@@ -178,8 +178,6 @@ class _Places:
 @lru_cache(maxsize=4)  # an editor asks of one file again and again
 def _yaml_texts(source: Source) -> list[Span]:
     """The texts of a file of YAML that go over several lines."""
-    from kcheck.text.syntax import yaml
-
     nodes = (node for document in yaml.documents(source) for node in yaml.walk(document.root))
     texts = (node.span for node in nodes if isinstance(node, yaml.Scalar))
     return [span for span in texts if b"\n" in source.data[span.start : span.end]]

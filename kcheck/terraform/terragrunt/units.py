@@ -19,11 +19,10 @@ from kcheck.terraform.terragrunt.config import STACK_FOLDER, Config, stack_confi
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import STACK, UNIT, display_path
-from kcheck.text.findings import Skipped
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes, parse
-from kcheck.text.text import Source
+from kcheck.text.text import Skipped, Source
 from kcheck.text.values import Datum, Known, Origin, Unknown
 
 if TYPE_CHECKING:

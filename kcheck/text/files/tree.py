@@ -13,14 +13,13 @@ from kcheck.text.files.boundary import REASON, around, contains_path, remedy, re
 from kcheck.text.files.disk import Disk, TooLargeError
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
-from kcheck.text.text import Source
+from kcheck.text.text import Skipped, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.text.files.boundary import Boundary
     from kcheck.text.files.disk import DirectoryEntry
-    from kcheck.text.findings import Skipped
 
 TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
@@ -156,8 +155,6 @@ class Tree:
 
     def _refused(self, path: str, real: str) -> None:
         """Note a path that leads out of the boundary."""
-        from kcheck.text.findings import Skipped
-
         self.skipped.append(Skipped(display_path(path), REASON, remedy=remedy(display_path(real))))
 
     def real_path(self, source: Source) -> str:
@@ -196,8 +193,6 @@ class Tree:
         if data is not None and placeholders.is_encrypted_file(data):
             why, data = placeholders.ENCRYPTED, None
         if why:
-            from kcheck.text.findings import Skipped
-
             self._sources[real] = None
             how = placeholders.DECRYPT if why == placeholders.ENCRYPTED else ""
             self.skipped.append(Skipped(self._shown(path, real), why, remedy=how))
@@ -219,8 +214,6 @@ class Tree:
     def note_encrypted(self, source: Source) -> None:
         """Say of a file that is read that its values are encrypted, if they are."""
         if placeholders.hides_values(source.data):
-            from kcheck.text.findings import Skipped
-
             self.skipped.append(Skipped(source.path, placeholders.ENCRYPTED, remedy=placeholders.DECRYPT))
 
     def _shown(self, path: str, real: str) -> str:
