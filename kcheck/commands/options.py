@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 import click
 
 from kcheck.commands import printing
-from kcheck.text.bundled import RULES
 from kcheck.text.files import system
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.text.files.tree import Tree
     from kcheck.text.findings import Finding
-
 
 T = TypeVar("T")
 
@@ -40,6 +38,8 @@ class Failure(click.ClickException):
 
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """Names of groups and rules, for the shell. The names of the files, as reading all rules takes a second."""
+    from kcheck.text.bundled import RULES
+
     groups = [name for name, _ in system.entries(RULES)]
     rules = (name for group in groups for name, _ in system.entries(os.path.join(RULES, group)))
     names = [*groups, *(os.path.splitext(rule)[0] for rule in rules)]

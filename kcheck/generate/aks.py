@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
 
-
 _SPOT_KEY, _SPOT = "kubernetes.azure.com/scalesetpriority", "spot"
 """The taint and the label of AKS' own on spot nodes: https://learn.microsoft.com/azure/aks/spot-node-pool"""
 _REGISTRY = ".azurecr.io"

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
 
-
 _BLOCK = 16
 """The shortest prefix of a block of a VPC, and of a subnet: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"""
 _PUBLIC = 26

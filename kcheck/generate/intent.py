@@ -27,7 +27,6 @@ from kcheck.text.values import plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-
 _RESERVED = regex(r"(kube-.*|.*-system|default|root|shared)")
 """What no team can be called: namespaces that are there, queues of Volcano, and the queue of what no team has.
 

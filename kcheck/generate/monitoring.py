@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
     from kcheck.generate.readme import WallDistance
 
-
 _DAY = 86400
 _CADVISOR = "cadvisor"
 _DCGM = "DCGM exporter"

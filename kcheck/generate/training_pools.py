@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
     from kcheck.text.values import Value
 
-
 _MOST_NAMES = 5
 """How many machine types of a pool are named in a sentence."""
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kcheck.inventory.reading import Kept
     from kcheck.text.files.tree import Tree
 
-
 _HELM_ASKED = "settings of a repository do not run helm"
 _NOTHING_RAW = Raw()
 

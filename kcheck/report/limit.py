@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.report.page import Block, Line
 
-
 INDEX = "docs/limits.md"
 _FOLDER = "docs/limits"
 _KINDS = {

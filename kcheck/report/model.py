@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Span
 
-
 Json: TypeAlias = dict[str, Any]
 """What is printed."""
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kcheck.text.findings import Finding, Related, Undecided
     from kcheck.text.text import Skipped, Span
 
-
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MOST_INPUTS = 3
 _MOST_OTHERS = 3

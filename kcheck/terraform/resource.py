@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
     from kcheck.text.values import Record
 
-
 _NAMES = frozenset({"name", "id", "self_link"})
 """Attributes by which others refer to a resource: never null, so an unknown one still tells which resource is meant."""
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from kcheck.text.values import Datum
 
-
 _FAMILIES = (("list", "tuple", "set"), ("map", "object"))  # from general to special
 _MOST_TYPES = 200  # of different kinds in one collection: far more than fit into one type
 _SINGLE = {"string": STRING, "number": NUMBER, "bool": BOOL, "null": DYNAMIC, "resource": ANYTHING}

@@ -10,7 +10,6 @@ from kcheck.text.regex import regex
 if TYPE_CHECKING:
     from kcheck.text.text import Span
 
-
 _FORMS = regex(
     r"\{\{[^{}]*\}\}"  # Go, Jinja
     r"|\$\{\{?[^{}]*\}\}?|\$[A-Za-z_]\w*"  # envsubst, Flux, shells, workflows

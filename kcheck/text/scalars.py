@@ -12,7 +12,6 @@ from kcheck.text.regex import regex
 if TYPE_CHECKING:
     from kcheck.text.values import Origin
 
-
 _NUMBER = regex(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
 BITS = 512
 """The precision of Terraform's numbers."""

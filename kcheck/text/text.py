@@ -14,7 +14,6 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-
 BOM = b"\xef\xbb\xbf"
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from kcheck.addons.admission.table import Part
 
-
 Path = tuple[str, ...]
 
 _FROM = {"template": ("templates",), "container": ("templates", "containers")}

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from kcheck.addons.calibration.model import Loops, NodeTimes, Pod, Recording
 
-
 _FEWEST = 10
 """Fewer moments than that make no rate."""
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Overlay: TypeAlias = Mapping[str, bytes | None]
     Settings: TypeAlias = Callable[[Overlay], Config]
 
-
 _SHORT = 0.3
 """Seconds: a run that takes no longer shows all at once."""
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.text.findings import Finding
 
-
 APPLY = "kcheck.applyAction"
 GO_TO = "kcheck.goToReason"
 EXPLAIN = "kcheck.explainRule"

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from kcheck.addons.editor.values_at import Place
     from kcheck.text.text import Source, Span
 
-
 _BRACKETS = (b"{", b"}", b"[", b"]")
 _LONG_TITLE = 60
 _LONG_DESCRIPTION = 240

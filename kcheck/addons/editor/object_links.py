@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source, Span
     from kcheck.text.values import Value
 
-
 _BY_KEY: dict[str, tuple[str, ...]] = {
     "priorityClassName": ("PriorityClass",), KUEUE_PRIORITY: ("WorkloadPriorityClass",),
     "kueue.x-k8s.io/queue-name": ("LocalQueue",), "clusterQueue": ("ClusterQueue",), "cohort": ("Cohort",),

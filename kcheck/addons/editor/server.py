@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.text.text import Source
 
-
 _WATCHED = "**/{*.tf,*.tfvars,*.hcl,*.json,*.yaml,*.yml,*.toml,*.conf,Kustomization}"
 _SWITCH = 0.001
 """Seconds after which a thread makes way for another one: what is found goes out while the rest is checked."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Edit = types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit
     DocumentChange = types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile
 
-
 _CONFIRM = "kcheck"
 """The annotation of edits that are to be confirmed."""
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kcheck.scale.usage.recording import Recording
     from kcheck.scale.world import World
 
-
 By = Literal["owner", "team", "namespace", "job", "experiment"]
 BY: tuple[By, ...] = ("owner", "team", "namespace", "job", "experiment")
 Order = Literal["idle", "use", "paid", "gpu-hours"]

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kcheck.scale.usage.metrics import Wait
     from kcheck.scale.usage.recording import Hours, Owner
 
-
 _SCRAPED = 10_000_000
 """Samples that a query about a slice may read; Prometheus refuses more than 50 million, unless told otherwise."""
 

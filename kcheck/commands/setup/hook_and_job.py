@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source
     from kcheck.text.values import Data
 
-
 HOOK_FILE = ".pre-commit-config.yaml"
 _SPECIAL, _ESCAPED = regex(r"[.+*?^$()\[\]{}|\\]"), r"\\\g<0>"
 REPOSITORY = "https://github.com/kcheck/kcheck"

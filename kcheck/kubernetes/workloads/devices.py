@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Claim, Container, PodTemplate
 
-
 _Device = Literal["card", "share", "fabric", "other"]
 """A whole accelerator, a part of one, a network interface, or nothing that counts."""
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import PodTemplate
 
-
 T = TypeVar("T")
 
 _Scaled = tuple[str, str, str, str]

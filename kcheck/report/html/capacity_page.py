@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
 
-
 _ABOUT = "kcheck capacity: the number of nodes at which each limit is hit, lowest first"
 _MOST = 300
 """Limits of a cluster with a number, and without one."""

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
     from kcheck.text.findings import Finding
 
-
 _MOST_ROWS = 200
 """Rows of a table of what was not judged."""
 _MOST_FOLDERS = 60

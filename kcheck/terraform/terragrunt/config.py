@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kcheck.terraform.filesystem import Files
     from kcheck.text.text import Source
 
-
 _HERE = Origin(())
 _NO_STACK = Unknown("values are given by terragrunt.stack.hcl")
 

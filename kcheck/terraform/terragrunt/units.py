@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Problem
 
-
 _REGISTRY = regex(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
 _SCHEME = regex(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")
 """How sources begin that are no folder."""

@@ -12,7 +12,6 @@ from kcheck.text.text import Skipped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-
 FOREIGN = frozenset({"vendor", "testdata"})
 """What somebody else maintains, or is broken on purpose; people put Terraform and manifests there."""
 _FETCHED = ".terraform"

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source, Span
     from kcheck.text.values import Data
 
-
 _YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
 """Files that are read as YAML, templates of it too."""
 _LITERAL = regex(r"[\"]|(?:null|true|false|-?[\d.]+)$")

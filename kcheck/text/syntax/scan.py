@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from kcheck.text.text import Source, Span
 
-
 _FLOW_KIND = regex(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
 # Begins with its literal, and looks back from there: 40 times faster than a pattern that is tried on every line.
 _KIND = regex(rb"kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)")

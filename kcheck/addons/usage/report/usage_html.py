@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     _Rows = Sequence[tuple[str, str, Iterable[str]]]
     """A name, what is written below it, and the cells."""
 
-
 _ABOUT = "kcheck usage: who held which GPUs, what idled, and what it cost"
 _MOST = 200
 """Rows of a page."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.text.values import Value
 
-
 _SIZE = regex(r"-(?:c\d+g\d+|\d+x)$")
 
 

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from kcheck.terraform.resource import Instance
     from kcheck.text.values import Record
 
-
 CLOUD = "ack"
 CLUSTER = "alicloud_cs_managed_kubernetes"
 DEDICATED = "alicloud_cs_kubernetes"

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
     from kcheck.text.values import Datum
 
-
 T = TypeVar("T")
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
 
-
 _REGION = regex(r"[a-z]+-[a-z]+\d+")
 _PROJECT = regex(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 """https://docs.cloud.google.com/resource-manager/docs/creating-managing-projects; older ones begin with a domain."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from kcheck.config.numbers.fields import Fields
 
-
 _CLOUD = "gke"
 
 

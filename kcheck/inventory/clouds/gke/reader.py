@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
     from kcheck.text.values import Record
 
-
 CLOUD = "gke"
 CLUSTER = "google_container_cluster"
 INLINE_POOL = "google_container_cluster.node_pool"

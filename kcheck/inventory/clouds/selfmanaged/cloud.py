@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory
     from kcheck.text.text import Source
 
-
 _API_SERVER = b"kube-apiserver"
 
 

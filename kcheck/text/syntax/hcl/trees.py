@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from kcheck.text.text import Source
 
-
 _LANGUAGE = Language(tree_sitter_hcl.language())
 _EXPONENT = regex(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b")
 
