@@ -231,9 +231,5 @@ def _most_possible_nodes(intent: Intent) -> int:
         high, low = low, low * 3 // 4
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
-        low, high = (middle, high) if _is_possible(intent, middle) else (low, middle)
+        low, high = (middle, high) if not isinstance(_assemble(resized(intent, middle)), str) else (low, middle)
     return low
-
-
-def _is_possible(intent: Intent, nodes: int) -> bool:
-    return not isinstance(_assemble(resized(intent, nodes)), str)

@@ -169,7 +169,7 @@ def _panels(intent: Intent, context: Mapping[str, object]) -> list[Panel]:
     """The graphs of a cluster."""
     own: Monitoring = context["monitoring"]  # type: ignore[assignment]
     walls: list[WallDistance] = context["walls"]  # type: ignore[assignment]
-    rate = f"[{_minutes(own)}m]"
+    rate = f"[{max(5, own.interval * 5 // 60)}m]"  # which holds some samples
     return [
         Panel("Nodes, and the walls", "short", (
             ("count(kube_node_info)", "nodes"),
@@ -203,11 +203,6 @@ def _panels(intent: Intent, context: Mapping[str, object]) -> list[Panel]:
             (f"vector({own.room_for})", "room in its memory"),
         )),
     ]  # fmt: skip
-
-
-def _minutes(own: Monitoring) -> int:
-    """Minutes that hold some samples."""
-    return max(5, own.interval * 5 // 60)
 
 
 def _addresses(context: Mapping[str, object]) -> tuple[tuple[str, str], ...]:

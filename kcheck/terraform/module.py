@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.filesystem import special
-from kcheck.terraform.rendered import rendered
+from kcheck.terraform.filesystem import rendered_data_source, special
 from kcheck.terraform.resource import BlockRecord, Instance, expand, instances_in, map_instances, parts_of
 from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
@@ -202,7 +201,7 @@ class Module:
 
     def _echo(self, instance: Instance, name: str) -> Datum | None:
         if name == "rendered":
-            return rendered(instance.block.labels[0], instance, self.root.host.files(self.root))
+            return rendered_data_source(instance.block.labels[0], instance, self.root.host.files(self.root))
         return instance.entry(name) if name in _ECHOED else None
 
     def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:

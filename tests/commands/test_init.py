@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kcheck import __version__
 from kcheck.commands.cli import cli
 from kcheck.commands.setup import clusters, hook_and_job
-from kcheck.commands.setup.addition import AdditionError
+from kcheck.commands.setup.hook_and_job import AdditionError
 from kcheck.config import settings
 from kcheck.text.text import Source
 from tests.places import ROOT

@@ -1,13 +1,14 @@
-"""The hook of pre-commit and the job of CI: in a new file, or added to one that says the same otherwise."""
+"""The hook of pre-commit and the job of CI: in a new file, or added to one that somebody else looks after."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kcheck import __version__
-from kcheck.commands.setup.addition import AdditionError, apply_checked, root_of
+from kcheck.config import schemas
 from kcheck.fix.gate.relevance import NAMES, SUFFIXES
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -15,10 +16,55 @@ from kcheck.text.syntax.insertion import Insertion
 from kcheck.text.syntax.members import edits_to_add, edits_to_add_last
 from kcheck.text.syntax.scan import has_word
 from kcheck.text.syntax.style import PLAIN
+from kcheck.text.text import Source, apply
+from kcheck.text.values import plain
 
 if TYPE_CHECKING:
-    from kcheck.text.text import Source
+    from collections.abc import Callable
+
+    from kcheck.text.text import Edit
     from kcheck.text.values import Data
+
+
+class AdditionError(Exception):
+    """Why nothing can be added."""
+
+
+def _root_of(source: Source) -> yaml.Mapping:
+    """The map that a file consists of.
+
+    Raises:
+        AdditionError: it is none.
+    """
+    documents = list(yaml.documents(source))
+    problem = next((document.problem for document in documents if document.problem), None)
+    if problem is not None:
+        raise AdditionError(f"line {problem.span.begin.line} cannot be read: {problem.message}")
+    if len(documents) != 1 or not isinstance(documents[0].root, yaml.Mapping):
+        raise AdditionError("it is not one map")
+    return documents[0].root
+
+
+def _apply_checked(
+    source: Source, edits: list[Edit] | None, expected: Callable[[dict[str, Data]], dict[str, Data]]
+) -> bytes:
+    """The bytes after some edits, which read as expected.
+
+    Raises:
+        AdditionError: they do not.
+    """
+    new = Source(source.path, apply(source.data, edits or []))
+    if edits:
+        with suppress(AdditionError):
+            if _value(new) == expected(_value(source)):
+                return new.data
+    raise AdditionError("kcheck cannot add to what stands there")
+
+
+def _value(source: Source) -> dict[str, Data]:
+    found: dict[str, Data] = plain(schemas.datum(_root_of(source)))
+    return found
+
 
 HOOK_FILE = ".pre-commit-config.yaml"
 _SPECIAL, _ESCAPED = regex(r"[.+*?^$()\[\]{}|\\]"), r"\\\g<0>"
@@ -42,7 +88,7 @@ def with_hook(source: Source, below: str) -> bytes | None:
     Raises:
         AdditionError: it is no configuration of pre-commit, or written so that nothing can be added.
     """
-    root = root_of(source)
+    root = _root_of(source)
     entry = root.own("repos")
     if entry is None or isinstance(entry.value, yaml.Alias):
         raise AdditionError("it has no list of `repos`")
@@ -56,7 +102,7 @@ def with_hook(source: Source, below: str) -> bytes | None:
         old = before["repos"]
         return before | {"repos": [*(old if isinstance(old, list) else ()), repo]}
 
-    return apply_checked(source, edits, expected)
+    return _apply_checked(source, edits, expected)
 
 
 def _items(node: yaml.Node | None) -> tuple[yaml.Node, ...]:
@@ -136,11 +182,11 @@ def with_job(source: Source, below: str) -> bytes | None:
     Raises:
         AdditionError: it is no pipeline, or written so that nothing can be added.
     """
-    root = root_of(source)
+    root = _root_of(source)
     if has_word(source.data, "kcheck"):
         return None
     job = _job(below, _stage(yaml.get(root, "stages")))
-    return apply_checked(source, edits_to_add_last(root, {"kcheck": job}), lambda before: before | {"kcheck": job})
+    return _apply_checked(source, edits_to_add_last(root, {"kcheck": job}), lambda before: before | {"kcheck": job})
 
 
 def _stage(stages: yaml.Target | None) -> str | None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.commands.setup import clusters, hook_and_job
-from kcheck.commands.setup.addition import AdditionError
+from kcheck.commands.setup.hook_and_job import AdditionError
 from kcheck.config import locations, settings
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules

@@ -139,7 +139,12 @@ class Baseline:
                 entries.append(BaselineEntry(finding.rule, path, tuple(together), message, severity, day, about=about))
         others = any(not _is_below(entry.path, tops) for entry in self.entries)
         own = self.arguments if others else tuple(arguments)
-        return Baseline(self.path, sorted(entries, key=_sort_key), self.not_ignorable, own)
+        return Baseline(
+            self.path,
+            sorted(entries, key=lambda one: (one.path, one.rule, *one.objects, one.about)),
+            self.not_ignorable,
+            own,
+        )
 
     def dump(self) -> bytes:
         """The file, sorted, so that it merges well."""
@@ -168,10 +173,6 @@ def _home(folder: str) -> str:
     with contextlib.suppress(ValueError):
         here = os.path.relpath(here, system.real_path(folder))
     return here.replace(os.sep, "/")
-
-
-def _sort_key(entry: BaselineEntry) -> tuple[str, ...]:
-    return entry.path, entry.rule, *entry.objects, entry.about
 
 
 def _is_below(path: str, tops: list[str]) -> bool:

@@ -36,7 +36,13 @@ def as_html(world: World) -> str:
         for at, cluster in enumerate(clusters, 1)
     ]
     parts = [(name, f"{title}: {_reach(one, world)}") for one, (title, _, name) in zip(clusters, sections, strict=True)]
-    title = f"Limits of {clusters[0].display_name}" if len(clusters) == 1 else _title(len(clusters))
+    title = (
+        f"Limits of {clusters[0].display_name}"
+        if len(clusters) == 1
+        else f"Limits of {counted(len(clusters), 'cluster')}"
+        if clusters
+        else "No cluster found here"
+    )
     return document.page(Head(title, _ABOUT, document.contents("Clusters", parts)), sections)
 
 
@@ -44,10 +50,6 @@ def _reach(cluster: Cluster, world: World) -> str:
     """How far a cluster gets, in a few words."""
     nodes = capacity.reachable_nodes(cluster, world)
     return "how many it reaches is not known" if nodes is None else f"reaches {nodes:,}"
-
-
-def _title(number: int) -> str:
-    return f"Limits of {counted(number, 'cluster')}" if number else "No cluster found here"
 
 
 def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
@@ -250,7 +252,7 @@ def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
         end = axis.end + 1 if interval.high is None else interval.high
         found.append(
             Rung(
-                kind=_kind(wall),
+                kind="unclear" if wall.short is None else "before" if wall.short else "after",
                 number=number,
                 lines=(lines[0][len(number) :], *lines[1:]),
                 about=f"{wall.what}: {interval} nodes. {wall.arithmetic}",
@@ -275,10 +277,6 @@ def _name(group: list[Wall]) -> str:
     wall = group[0]
     more = f" and {len(group) - 1} more" if len(group) > 1 else ""
     return f"{wall.what}{more}{'' if wall.kind == 'hard' else f' ({wall.kind})'}"
-
-
-def _kind(wall: Wall) -> str:
-    return "unclear" if wall.short is None else "before" if wall.short else "after"
 
 
 _KEYS = {"before": "hit before target", "after": "not before target", "unclear": "maybe before target"}

@@ -228,7 +228,7 @@ class _Ack(Reader):
             addresses=self._addresses(fields, types, known(owner), Origin((instance.span,))),
             market=_market(fields, instance) if inside else fields.record_of(Market),
             scheduling=(
-                Scheduling(_labels(instance), taints_of(instance, "taints"), form)
+                Scheduling(_pairs(instance, "labels", "key", "value"), taints_of(instance, "taints"), form)
                 if inside
                 else Scheduling(taint_form=form)
             ),
@@ -288,11 +288,6 @@ def _market(fields: Fields, record: Record) -> Market:
     return fields.record_of(
         Market, spot=spot, price_caps=_caps(record), reservation=text_reference(own), reservation_id=own
     )
-
-
-def _labels(record: Record) -> Value[dict[str, str]]:
-    """The labels that nested blocks give to the nodes of a pool."""
-    return _pairs(record, "labels", "key", "value")
 
 
 def _caps(record: Record) -> Value[dict[str, str]]:
