@@ -14,6 +14,7 @@ from kcheck.report.formats import Report
 from kcheck.text import deadline
 from kcheck.text.files import system
 from kcheck.text.files.tree import Tree
+from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -150,7 +151,6 @@ class Project:
             kcheck.Error: `select` names no rule.
         """
         from kcheck.fix import fix
-        from kcheck.text.findings import Severity
 
         selected(replace(self.config, select=tuple(select)))
         least = Severity.INFO if info or select else Severity.WARNING

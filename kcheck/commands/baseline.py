@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, options, printing, progress
+from kcheck.commands import comparison_options, options, printing
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -34,7 +34,7 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     from kcheck.text.units import counted
 
     tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
-    with progress.show_progress() as tell:
+    with printing.show_progress() as tell:
         result = options.with_usage_errors(lambda: linter.run(tree, config, tell))
     path = options.with_usage_errors(lambda: comparison_options.baseline_path(config, baseline_file))
     not_ignorable = options.with_usage_errors(lambda: rules.not_ignorable(config))

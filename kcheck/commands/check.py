@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, options, printing, progress
+from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.options import NOTHING
 from kcheck.report.formats import FORMATS, Report, render
 from kcheck.text.files import system
@@ -88,7 +88,7 @@ def command(
 
     project = Project(paths, config)
     project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
-    with progress.show_progress(quiet=quiet) as tell:
+    with printing.show_progress(quiet=quiet) as tell:
         result = whole = options.with_usage_errors(lambda: project.check(jobs=jobs, tell=tell).result)
         if comparison is not None:
             tell("comparing")
@@ -128,15 +128,15 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
     if format_ == "github":
         _summarize(report)
     if format_ == "statistics":
-        from kcheck.report import statistics
+        from kcheck.report.text import statistics
 
-        printing.page(statistics.render(report))
+        printing.page(statistics(report))
     elif format_ != "text":
         printing.report(render(format_, report))
     elif is_relevant:
-        from kcheck.report import terminal
+        from kcheck.report.text import shows_links
 
-        printing.report(render("text", report._replace(links=terminal.shows_links())))
+        printing.report(render("text", report._replace(links=shows_links())))
     if not is_relevant:
         from kcheck.report.text import skipped_text
 
@@ -198,14 +198,14 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     """
     import json
 
-    from kcheck.fix.gate import ignore_comments
+    from kcheck.fix.gate import ignores
     from kcheck.text.files import save
     from kcheck.text.units import counted
 
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("--add-ignores needs a reason, in one line")
-    refused = ignore_comments.not_silenced(config)
-    silenced = ignore_comments.plan_comments(
+    refused = ignores.not_silenced(config)
+    silenced = ignores.plan_comments(
         tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
     )
     try:

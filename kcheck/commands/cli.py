@@ -131,9 +131,9 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
-        from kcheck.commands.bug_report import print_report
+        from kcheck.commands.printing import bug
 
-        print_report(error)
+        bug(error)
         sys.exit(3)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import comparison_options, options, printing, progress
+from kcheck.commands import comparison_options, options, printing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,7 +57,7 @@ def command(
     from kcheck.text.findings import SAFETIES
 
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
-    with progress.show_progress() as tell:
+    with printing.show_progress() as tell:
         outcome = options.with_usage_errors(
             lambda: Project(paths, config).fix(safeties, select, info=info, comparison=comparison, tell=tell)
         )

@@ -11,8 +11,8 @@ import click
 
 from kcheck import __version__
 from kcheck.commands import options, printing
-from kcheck.commands.progress import show_progress
-from kcheck.commands.subcommands import PathsOrSubcommand
+from kcheck.commands.options import PathsOrSubcommand
+from kcheck.commands.printing import show_progress
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:

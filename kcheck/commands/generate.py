@@ -69,9 +69,9 @@ def command(
     for line in intent.assumed:
         printing.note(f"kcheck: assumed: {line}")
     if show_intent:
-        from kcheck.generate import intent_file
+        from kcheck.generate.intent import render_intent
 
-        printing.page(intent_file.render_intent(intent))
+        printing.page(render_intent(intent))
         return
     folder = output or intent.name
     if others:

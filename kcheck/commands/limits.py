@@ -45,11 +45,11 @@ def command(names: tuple[str, ...], cloud: str | None, before: str | None, form:
     With NAMEs, only numbers whose name contains one of them. `kcheck explain NAME` says what uses a number.
     """
     from kcheck.config.numbers import dates
-    from kcheck.report import numbers
+    from kcheck.report import limit
 
     every = [one for one in dates.numbers() if cloud in (None, one.cloud)]
     every = [one for one in every if not names or any(name in one.name for name in names)]
     found = [one for one in every if before is None or one.entry.checked < before]
-    printing.page(numbers.as_json(found) if form == "json" else numbers.as_text(found))
+    printing.page(limit.table_as_json(found) if form == "json" else limit.table(found))
     if before is not None:
         printing.note(f"{len(found)} of {len(every)} numbers were last checked before {before}.")

@@ -25,7 +25,7 @@ def command(paths: tuple[str, ...]) -> None:
     if paths:
         raise click.UsageError("the editor names the folders; leave out PATH")
     try:
-        from kcheck.addons.editor import server
+        from kcheck.addons.editor import requests
     except ModuleNotFoundError as error:
         raise click.UsageError(_MISSING) from error
     run: options.Run = click.get_current_context().obj
@@ -33,4 +33,4 @@ def command(paths: tuple[str, ...]) -> None:
     def settings(folder: str) -> Settings:
         return lambda overlay: run.settings((folder,), overlay=overlay)
 
-    server.make(settings).start_io()
+    requests.make(settings).start_io()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from kcheck.text.files.tree import display_path
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -51,8 +52,6 @@ def command_line(context: click.Context) -> str:
     A report is given to others: a variable may be a secret, and where the repository is on a machine is nobody's
     business.
     """
-    from kcheck.text.files.tree import display_path
-
     words = ["kcheck", context.info_name or ""]
     for word in _given(context, {param.name for param in context.command.params} - _OUTPUT):
         option, equals, value = word.partition("=")

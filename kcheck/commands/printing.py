@@ -1,16 +1,21 @@
-"""All that commands print. What strangers wrote is shown, and acts on no terminal and in no log."""
+"""All that commands print, progress included. What strangers wrote is shown, and acts on no terminal and in no log."""
 
 from __future__ import annotations
 
 import sys
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
+from kcheck import __version__
 from kcheck.text.control_characters import visible, visible_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import threading
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TextIO
 
     from kcheck.text.files.save import File
 
@@ -59,3 +64,56 @@ def show_mistake(mistake: click.ClickException) -> None:
     """Make the message of a mistake in usage visible, before click prints it; those of rules have several lines."""
     lines = getattr(mistake.__cause__, "lines", (mistake.message,))
     vars(mistake)["message"] = "\n".join(map(visible, lines))
+
+
+_ISSUES = "the project's issue tracker"
+
+
+def bug(error: BaseException) -> None:
+    """Print what to send in."""
+    from kcheck.text.errors import description
+
+    note(f"kcheck {__version__} failed: {description(error)}")
+    note(f"This is a bug in kcheck. Please report this line in {_ISSUES}.")
+
+
+_PATIENCE = 1.0
+"""Seconds that nobody minds."""
+_EVERY = 0.2
+_WIDEST = 79
+_CLEAR = "\r\x1b[K"
+
+
+@contextmanager
+def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """Tell on stderr what goes on, if that is a terminal and it takes longer than a second; gone at the end.
+
+    Yields a function that takes what goes on.
+    """
+    screen = sys.stderr
+    if quiet or not screen.isatty():
+        yield lambda _: None
+        return
+    import threading
+
+    stage = ["reading"]
+    done = threading.Event()
+    teller = threading.Thread(target=_tell, args=(screen, stage, done), daemon=True)
+    teller.start()
+    try:
+        yield lambda text: stage.__setitem__(0, text)
+    finally:
+        done.set()
+        teller.join()
+
+
+def _tell(screen: TextIO, stage: list[str], done: threading.Event) -> None:
+    begin = time.monotonic()
+    if done.wait(_PATIENCE):
+        return
+    while not done.wait(_EVERY):
+        seconds = int(time.monotonic() - begin)
+        screen.write(f"{_CLEAR}{visible(f'kcheck: {stage[0]}, {seconds} s')[:_WIDEST]}")
+        screen.flush()
+    screen.write(_CLEAR)
+    screen.flush()

@@ -151,9 +151,8 @@ def recording_of(file: str | None, network: Network, window: str) -> Recording:
 
 def _recorded(network: Network, window: str) -> Recording:
     from kcheck.addons.usage.recorder import Recorder
-    from kcheck.commands import progress
 
-    with progress.show_progress() as show:
+    with printing.show_progress() as show:
         recorder = Recorder.new(client(network), question(network, window))
         recorder.run(show, lambda: None)
     return recorder.recording

@@ -27,15 +27,14 @@ def command(paths: tuple[str, ...], config: Config, undecided: bool, format_: st
     With --undecided: what was checked and what was not, and each input that undecided checks need, with its place and
     how to set it.
     """
-    if undecided:
-        from kcheck.engine import linter
-        from kcheck.report import undecided as inputs
-
-        result = options.with_usage_errors(lambda: linter.run(options.read_tree(paths, config), config))
-        printing.page(inputs.as_json(result) if format_ == "json" else inputs.as_text(result))
-        options.tell_bugs(result)
-        return
     from kcheck.report import model
 
+    if undecided:
+        from kcheck.engine import linter
+
+        result = options.with_usage_errors(lambda: linter.run(options.read_tree(paths, config), config))
+        printing.page(model.undecided_json(result) if format_ == "json" else model.undecided_text(result))
+        options.tell_bugs(result)
+        return
     data = options.with_usage_errors(lambda: model.collect(options.read_tree(paths, config), config))
     printing.page(model.as_json(data) if format_ == "json" else model.as_text(data))

@@ -91,14 +91,14 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
     Raises:
         click.UsageError: a file is no recording, or none of them tells a delay.
     """
-    from kcheck.addons.calibration import measures, read, section
+    from kcheck.addons.calibration import measures, read
     from kcheck.addons.calibration.model import RecordingError
 
     if paths:
         raise click.UsageError("--record reads FILE alone; leave out PATH")
     try:
         recordings = [read.read_file(file) for file in files]
-        return section.as_section(recordings, measures.merged(map(measures.measures, recordings)))
+        return measures.as_section(recordings, measures.merged(map(measures.measures, recordings)))
     except RecordingError as error:
         raise click.UsageError(f"--record {error}") from error
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options, printing
+from kcheck.commands.options import PathsOrSubcommand
 from kcheck.commands.prometheus_options import Network, client, question, recording_of, with_network
-from kcheck.commands.subcommands import PathsOrSubcommand
 from kcheck.text.files import system
 
 if TYPE_CHECKING:
@@ -131,10 +131,9 @@ def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: b
         RecordingError: the part is of something else, or there is no answer.
     """
     from kcheck.addons.usage.recorder import Recorder
-    from kcheck.commands import progress
     from kcheck.scale.usage import recording
 
-    with progress.show_progress() as show:
+    with printing.show_progress() as show:
         show("looking for metrics")
         if not system.is_file(part):
             return Recorder.new(prometheus, asked)
@@ -149,7 +148,6 @@ def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: b
 
 def _run(recorder: Recorder, part: str) -> None:
     """Record to the end; at times, and when it fails, what there is goes into the part."""
-    from kcheck.commands import progress
     from kcheck.scale.usage.recording import RecordingError, as_bytes
     from kcheck.text.files import save
 
@@ -168,7 +166,7 @@ def _run(recorder: Recorder, part: str) -> None:
             keep()
 
     try:
-        with progress.show_progress() as show:
+        with printing.show_progress() as show:
             recorder.run(show, after_slice)
     except (RecordingError, KeyboardInterrupt) as error:
         if recorder.is_consistent and recording.until > at:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kcheck.commands import comparison_options, options, printing, progress
+from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.comparison_options import Wanted
 from kcheck.text.files import system
 
@@ -139,14 +139,14 @@ class _Watch:
 
     def begin(self) -> None:
         """Check for the first time, and print all that is found."""
-        from kcheck.report import terminal
+        from kcheck.report import text
         from kcheck.report.formats import Report, render
 
         result = self._checked("")
         if result is not None:
             self._shown = Report(result, self._info).findings
             if result.relevant or result.findings:
-                printing.report(render("text", Report(result, self._info, links=terminal.shows_links())))
+                printing.report(render("text", Report(result, self._info, links=text.shows_links())))
             else:
                 printing.line(options.NOTHING)
         printing.line("Watching for changes. Ctrl-C ends.")
@@ -158,7 +158,7 @@ class _Watch:
         result = self._checked(head)
         if result is None:
             return
-        from kcheck.fix.gate.new_findings import news
+        from kcheck.fix.gate.comparison import news
         from kcheck.report.formats import Report
         from kcheck.report.text import closing, finding_text
 
@@ -188,7 +188,7 @@ class _Watch:
         from kcheck.config.config import ConfigError
 
         try:
-            with progress.show_progress():
+            with printing.show_progress():
                 self._last = self._state()
         except ConfigError as error:
             printing.line(f"{head}: the settings cannot be used" if head else "The settings cannot be used")

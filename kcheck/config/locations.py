@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kcheck.config.config import ConfigError
 from kcheck.text.files import system
 from kcheck.text.files.boundary import around
 from kcheck.text.files.disk import MAX_BYTES
-from kcheck.text.syntax.toml_scan import find_table
+from kcheck.text.syntax.scan import toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +41,7 @@ def find_file(paths: Iterable[str], disk: Disk, top: str | None = None) -> str |
         if (
             _is_inside(project)
             and disk.is_file(project)
-            and find_table(disk.head(project, MAX_BYTES), TABLE) is not None
+            and toml_table(disk.head(project, MAX_BYTES), TABLE) is not None
         ):
             return os.path.relpath(project)
         above = os.path.dirname(folder)
@@ -52,8 +53,6 @@ def find_file(paths: Iterable[str], disk: Disk, top: str | None = None) -> str |
 def _checked(path: str) -> str:
     shown = os.path.relpath(path)
     if not _is_inside(path):
-        from kcheck.config.config import ConfigError
-
         raise ConfigError(f"{shown}: it leads out of the repository, and is not read")
     return shown
 

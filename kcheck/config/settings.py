@@ -17,7 +17,7 @@ from kcheck.text.files.boundary import REASON, around, remedy
 from kcheck.text.files.disk import Disk, TooLargeError
 from kcheck.text.partly_known import possible, wrap
 from kcheck.text.scalars import to_number
-from kcheck.text.syntax.toml_scan import find_table, key_line
+from kcheck.text.syntax.scan import toml_key_line, toml_table
 from kcheck.text.text import Source
 from kcheck.text.values import Known, Origin, plain
 
@@ -83,7 +83,7 @@ def _toml(source: Source) -> Known[DatumValue]:
         data = tomllib.loads(source.data.decode("utf-8"), parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{source.path}: not TOML: {error}") from error
-    start = find_table(source.data, TABLE) or 0
+    start = toml_table(source.data, TABLE) or 0
     end = source.data.find(b"\n", start)
     table = Origin((source.span(start, end if end >= 0 else len(source.data)),))
     settings = data.get("tool", {}).get("kcheck", {})
@@ -93,7 +93,7 @@ def _toml(source: Source) -> Known[DatumValue]:
     parts = {
         name.replace("-", "_"): wrap(_text_days(value), Origin((line,)) if line else table)
         for name, value in settings.items()
-        for line in (key_line(source, TABLE, name, start),)
+        for line in (toml_key_line(source, TABLE, name, start),)
     }
     return Known(parts, table)
 

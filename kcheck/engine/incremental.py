@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcheck.engine.deciding import Checks, Outcome
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.model import Inventory, Thing
     from kcheck.text.text import Source
 

@@ -16,12 +16,12 @@ from kcheck.text.values import Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.model import Cluster
     from kcheck.scale.usage.requests import Coverage
     from kcheck.scale.world import World
-    from kcheck.text.findings import Skipped, Undecided
-    from kcheck.text.text import Span
+    from kcheck.text.findings import Undecided
+    from kcheck.text.text import Skipped, Span
 
 
 class MissingInput(Struct, frozen=True):

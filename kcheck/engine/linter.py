@@ -15,10 +15,12 @@ from kcheck.engine.deciding import Checks, number_of_processes, pieces
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
 from kcheck.inventory import reader
+from kcheck.inventory.reading import Reading
 from kcheck.model import Input, Inventory
 from kcheck.scale.world import World
 from kcheck.text import deadline
-from kcheck.text.findings import Finding, Severity, Skipped, Undecided
+from kcheck.text.findings import Finding, Severity, Undecided
+from kcheck.text.text import Skipped
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
@@ -28,8 +30,7 @@ if TYPE_CHECKING:
     from kcheck.engine.deciding import Bug, Outcome, Piece
     from kcheck.engine.incremental import Earlier
     from kcheck.engine.rule import Rule
-    from kcheck.inventory.incremental import Kept
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Kept
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Span
 
@@ -188,7 +189,7 @@ def _shared(
 
 def unread(tree: Tree, config: Config) -> Result:
     """What is said of a tree that could not be read in time."""
-    reading = reader.Reading(Inventory(), [], {}, [])
+    reading = Reading(Inventory(), [], {}, [])
     result = Result(World(reading.inventory, config), reading, relevant=True, is_late=True)
     result.judged.skipped = [
         Skipped(tree.given[0], f"{deadline.reason()}; not all files were read, nothing was checked")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.text.findings import SAFETIES, Related
-from kcheck.text.syntax import yaml_scan
+from kcheck.text.syntax import scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -107,7 +107,7 @@ def _entries(group: list[Finding]) -> list[list[Finding]]:
 def _lists(span: Span) -> Iterator[Hashable]:
     """The lists and maps in which a place is an entry, or part of one, the innermost first; of YAML by document."""
     keys, source = span.keys, span.source
-    document = bisect_right(yaml_scan.document_starts(source), span.start) if source.syntax == "yaml" else 0
+    document = bisect_right(scan.document_starts(source), span.start) if source.syntax == "yaml" else 0
     for at in range(len(keys) - 1, 0, -1):
         if at < len(keys) - 1 or keys[at].startswith("[") or source.data[span.start : span.start + 1] == b"{":
             yield document, keys[:at], keys[at + 1 :]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kcheck.engine import linter, rules
 from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.fix.gate.comparison import KnownFindings, without_known
+from kcheck.text.files.patch import diff
 from kcheck.text.files.save import File, save
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES, Severity
@@ -52,8 +53,6 @@ class Fixes(Struct):
 
     def diff(self) -> str:
         """Return the changes as a unified diff for `git apply`."""
-        from kcheck.text.files.patch import diff
-
         return "".join(diff(file).text for file in self.files)
 
     def write(self) -> None:

@@ -1,15 +1,17 @@
-"""Template values for AKS: one node subnet behind a NAT gateway, pools by zone and machine type."""
+"""Template values for AKS: one node subnet behind a NAT gateway, pools by zone and machine type, InfiniBand."""
 
 from __future__ import annotations
 
+import os
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import machines
+from kcheck.config.numbers.clouds import folder
 from kcheck.config.numbers.profiles import limits
 from kcheck.config.numbers.retirements import find
-from kcheck.generate import aks_fabric, jobs, recommended
+from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import letters_of
 from kcheck.generate.manifests import PROVISIONING, dns_replicas
 from kcheck.generate.pools import in_scale_set, system_nodes
@@ -17,7 +19,8 @@ from kcheck.generate.ranges import Layout, Slot
 from kcheck.inventory.clouds.aks import machines as sizes
 from kcheck.scale import deletion
 from kcheck.scale.deletion import sufficient_batch
-from kcheck.text import units
+from kcheck.text import bundled, units
+from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -64,7 +67,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
         Slot("api", "the network", prefix=int(usual["api.prefix"])),
         Slot("services", prefix=int(usual["network.services"]), routed=False),
     ]
-    if aks_fabric.lustre(intent):
+    if lustre(intent):
         found.append(Slot("lustre", "the network", prefix=int(usual["lustre.prefix"])))
     return found if intent.mode == "node-subnet" else [*found, Slot("pods", routed=False, least=16)]
 
@@ -108,8 +111,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "whole": whole,
         "scale_set": limits("aks")["pool.quota"].number,
         "largest": max(pool.nodes for pool in pools),
-        "topology": aks_fabric.topology(intent.machine) if jobs.interfaces(intent).number else None,
-        "lustre": aks_fabric.lustre(intent),
+        "topology": _topology(intent.machine) if jobs.interfaces(intent).number else None,
+        "lustre": lustre(intent),
         "private": private,
         "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
@@ -131,7 +134,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
         "refused": _retired() if intent.mode == "kubenet" else "",
         "accelerated": intent.gpus > 0,
-        "gpus_after": aks_fabric.driver(intent),
+        "gpus_after": _driver(intent),
         "node_local_dns": False,
         "dns_autoscaler": False,
         "dns_ladder": dns_ladder(dns_replicas(intent)),
@@ -231,3 +234,113 @@ def _is_low(intent: Intent) -> bool:
 def _retired() -> str:
     """Why kubenet is refused at any size."""
     return f"kubenet stops being supported on AKS on {find('aks', 'network_plugin', 'kubenet')[0].ends}"
+
+
+_PREFIX = "Standard_"
+
+
+class Pair(NamedTuple):
+    """The PCI domains of a GPU and of the card that is near it."""
+
+    gpu: str
+    card: str
+
+
+class Bridge(NamedTuple):
+    """A PCIe bridge with its pairs; bridges are numbered over all processors, from 1 on."""
+
+    number: int
+    pairs: list[Pair]
+
+
+class Processor(NamedTuple):
+    """A NUMA node: the mask of its processors, and its bridges."""
+
+    affinity: str
+    bridges: list[Bridge]
+
+
+class Topology(NamedTuple):
+    """The topology of a machine as NCCL reads it; `link` is the speed of PCIe."""
+
+    vendor: str
+    family: int
+    model: int
+    link: str
+    processors: list[Processor]
+
+
+class Condition(NamedTuple):
+    """A label that nodes have once something is done, and why others wait for it."""
+
+    label: str
+    value: str
+    reason: str
+
+
+class _Processor(TypedDict):
+    vendor: str
+    family: int
+    model: int
+
+
+class _Cpu(TypedDict):
+    affinity: str
+    bridges: list[list[str]]
+
+
+class _Topology(TypedDict):
+    machines: list[str]
+    processor: _Processor
+    link: str
+    cpus: list[_Cpu]
+
+
+class _File(TypedDict):
+    topologies: list[_Topology]
+
+
+class Lustre(NamedTuple):
+    """A file system: TiB, its MB/s and those that the usual job wants, and its zone."""
+
+    capacity: int
+    speed: int
+    wanted: int
+    zone: str
+
+
+def _topology(machine: str) -> Topology | None:
+    """The topology of a VM size; None where the machine shows it, or none is published."""
+    data: _File = bundled.load(os.path.join(folder("aks"), "topologies.yaml"))
+    name = machine.removeprefix(_PREFIX)
+    found = next((one for one in data["topologies"] if name in one["machines"]), None)
+    if found is None:
+        return None
+    processors, number = [], 0
+    for cpu in found["cpus"]:
+        bridges = []
+        for number, pairs in enumerate(cpu["bridges"], number + 1):  # noqa: B020 - goes on where the last one ended
+            bridges.append(Bridge(number, [Pair(*pair.split(" ")) for pair in pairs]))
+        processors.append(Processor(cpu["affinity"], bridges))
+    of = found["processor"]
+    return Topology(of["vendor"], of["family"], of["model"], found["link"], processors)
+
+
+def _driver(intent: Intent) -> Condition | None:
+    """What the network operator labels nodes with when the driver of their InfiniBand is loaded."""
+    if not jobs.interfaces(intent).number:
+        return None
+    label = recommended.values("aks")["infiniband.loaded"]
+    return Condition(str(label), "false", recommended.reasons("aks")["infiniband.loaded"])
+
+
+def lustre(intent: Intent) -> Lustre | None:
+    """The file system for checkpoints over InfiniBand: fast enough for a job of GPUs, with room for all claims."""
+    if not intent.gpus or not jobs.by_pool(intent):
+        return None
+    usual = recommended.values(intent.cloud)
+    speed, step, most = (int(usual[f"lustre.{key}"]) for key in ("speed", "step", "most"))
+    wanted = intent.job_nodes * int(usual["lustre.write"])
+    claims = ceil(len(intent.teams) * int(usual["storage.size"]) / GIB_IN_TIB)
+    capacity = min(most, step * ceil(max(wanted / speed, claims) / step))
+    return Lustre(capacity, capacity * speed, wanted, intent.zones[0])

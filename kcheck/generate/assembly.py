@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from kcheck.config import settings
 from kcheck.config.numbers.profiles import limits
-from kcheck.generate import dashboard, intent_file, manifests, ranges, readme, recommended, render
-from kcheck.generate.intent import Intent, resized
+from kcheck.engine import linter
+from kcheck.generate import manifests, monitoring, ranges, readme, recommended, render
+from kcheck.generate.intent import Intent, meanings, resized
 from kcheck.generate.pools import Pool, split, system_nodes, system_parallel
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
 from kcheck.inventory import reader
@@ -97,15 +98,13 @@ def generate(intent: Intent) -> Output:
     result, top = check_files(files), os.path.relpath(folder())
     facts = readme.facts(result.world, intent, top, requests)
     context |= {name: getattr(facts, name) for name in facts._fields}
-    context["dashboard"] = dashboard.dashboard(intent, context)
+    context["dashboard"] = monitoring.dashboard(intent, context)
     late = {path: render.text(template, context).encode() for path, template in _LATE.items()}
     return Output(files | late, result, top, facts)
 
 
 def check_files(files: dict[str, bytes]) -> Result:
     """The findings of `kcheck check` on files that are not written yet."""
-    from kcheck.engine import linter
-
     return linter.run(*as_tree(files))
 
 
@@ -158,7 +157,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
         "system_nodes": system, "system_parallel": system_parallel(intent),
         "sources_of": {key: entry.sources for key, entry in recommended.entries(intent.cloud).items()},
     }  # fmt: skip
-    context |= {"about": intent_file.meanings()}
+    context |= {"about": meanings()}
     context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
     files = render.files(intent.cloud, context)
@@ -232,9 +231,5 @@ def _most_possible_nodes(intent: Intent) -> int:
         high, low = low, low * 3 // 4
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
-        low, high = (middle, high) if _is_possible(intent, middle) else (low, middle)
+        low, high = (middle, high) if not isinstance(_assemble(resized(intent, middle)), str) else (low, middle)
     return low
-
-
-def _is_possible(intent: Intent, nodes: int) -> bool:
-    return not isinstance(_assemble(resized(intent, nodes)), str)

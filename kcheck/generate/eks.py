@@ -1,20 +1,22 @@
-"""Template values for EKS: a VPC in blocks of at most /16, subnets by zone, groups by zone."""
+"""Template values for EKS: a VPC in blocks of at most /16, subnets and groups by zone, quotas, Lustre."""
 
 from __future__ import annotations
 
 import re
 from itertools import groupby
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import fabrics, machines
-from kcheck.config.numbers.profiles import limits
-from kcheck.generate import eks_storage_quotas, jobs, ranges, recommended
-from kcheck.generate.eks_lustre import lustre
+from kcheck.config.numbers.profiles import limits, settings
+from kcheck.generate import jobs, monitoring, ranges, recommended
 from kcheck.generate.intent import label
 from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
+from kcheck.generate.readme import QuotaRequest
+from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -77,7 +79,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
         "lustre": files,
-        "storage_requests": eks_storage_quotas.requests(intent, files),
+        "storage_requests": _requests(intent, files),
         "checkpoint_size": files.capacity if files else 0,
         "checkpoint_reason": "the whole file system, which all teams share" if files else "",
         "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
@@ -144,3 +146,69 @@ def _most(intent: Intent) -> dict[str, int]:
     widest = max((one.vcpus or 0 for one in types if one), default=0)
     nodes = intent.nodes + system_nodes(intent)
     return {"most_cores": nodes * widest, "most_memory": nodes * int(usual["autoscaler.memory_each"])}
+
+
+class Lustre(NamedTuple):
+    """A file system in one zone: MB/s that the job needs, the `capacity` in GiB and its step, MB/s that it has.
+
+    `dollars` are a month's.
+    """
+
+    zone: str
+    needed: int
+    capacity: int
+    step: int
+    throughput: int
+    efa: bool
+    price: str
+    dollars: int
+
+    @property
+    def tebibytes(self) -> str:
+        """The capacity in TiB."""
+        return f"{self.capacity / GIB_IN_TIB:.1f}"
+
+
+def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
+    """The file system of an intent; None for machines without EFA, for which EFS is enough.
+
+    Capacity comes in steps: https://docs.aws.amazon.com/fsx/latest/LustreGuide/increase-storage-capacity.html
+    """
+    if not intent.gpus or fabrics.fabric(intent.cloud, intent.machine) is None:
+        return None
+    usual, known = recommended.values(intent.cloud), limits(intent.cloud)
+    needed, each = intent.job_nodes * int(usual["storage.each"]), int(usual["storage.throughput"])
+    efa = needed >= int(usual["storage.efa_from"])
+    step = known["fsx.step_efa" if efa else "fsx.step"].number
+    capacity = ceil(max(needed * GIB_IN_TIB / each, int(usual["storage.size"])) / step) * step
+    mills = int(usual["storage.price"])
+    return Lustre(
+        zone=label(pools[0].zones[0]),
+        needed=needed,
+        capacity=capacity,
+        step=step,
+        throughput=capacity * each // GIB_IN_TIB,
+        efa=efa,
+        price=f"{mills / 1000:.2f}",
+        dollars=capacity * mills // 1000,
+    )
+
+
+def _requests(intent: Intent, files: Lustre | None) -> list[QuotaRequest]:
+    """What to request of FSx and EBS."""
+    needed = {"fsx.capacity": files.capacity if files else 0, "ebs.gp3": ceil(_disks(intent) / GIB_IN_TIB)}
+    known = limits(intent.cloud)
+    return [
+        QuotaRequest(f"{intent.cloud}.{key}", known[key].code, known[f"{key}_name"].text, amount, known[key].unit)
+        for key, amount in needed.items()
+        if amount > known[key].number
+    ]
+
+
+def _disks(intent: Intent) -> int:
+    """GiB of the disks of all nodes and of Prometheus; nodes that boot beside local disks have the image's size."""
+    machine, system = machines.machine(intent.cloud, intent.machine), system_nodes(intent)
+    own = int(str(recommended.values(intent.cloud)["disk.size"]).removesuffix("Gi"))
+    each = settings(intent.cloud)["pool.disk_size"].number if machine and machine.nvme else own
+    prometheus = monitoring.monitoring(intent, intent.nodes + system)
+    return intent.nodes * each + system * own + prometheus.shards * prometheus.disk

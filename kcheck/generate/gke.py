@@ -1,4 +1,4 @@
-"""Template values for GKE: one subnet with ranges for pods and Services, a NAT gateway, pools."""
+"""Template values for GKE: one subnet with ranges for pods and Services, a NAT gateway, pools, GPU networks."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
-from kcheck.config.numbers import machines
+from kcheck.config.numbers import fabrics, machines
 from kcheck.config.numbers.profiles import limits
-from kcheck.generate import gke_networks, jobs, recommended
+from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import label
 from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.inventory.clouds.gke import machines as own_machines
-from kcheck.inventory.clouds.gke import outbound
+from kcheck.inventory.clouds.gke.nodes import nat_addresses
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.text.ip_ranges import is_private
+from kcheck.text.ip_ranges import is_private, sufficient_prefix
 from kcheck.text.units import GIB_IN_TIB
 
 if TYPE_CHECKING:
+    from kcheck.config.numbers.fabrics import Fabric
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
 
@@ -78,9 +79,9 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
         Slot("pods", least=21, most=9),
         Slot("services", prefix=int(usual["network.services"])),
     ]
-    if gke_networks.networks(intent):
+    if _networks(intent):
         nodes = sum(one.nodes for one in _own_pools(intent, pools))
-        found.append(Slot("gpu", prefix=gke_networks.prefix(intent, nodes), routed=False))
+        found.append(Slot("gpu", prefix=_networks_prefix(intent, nodes), routed=False))
     if lustre(intent):
         found.append(Slot("storage", prefix=int(usual["storage.range"]), routed=False))
     return found
@@ -96,7 +97,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     own = _own_pools(intent, pools)
     types = [_machine(name, intent) for name in intent.machines]
     few = limits("any")["gpu_node.pods"].number
-    fabric, checkpoints = gke_networks.fabric_of(intent), lustre(intent)
+    fabric, checkpoints = _fabric_of(intent), lustre(intent)
     host = f"{intent.region}-docker.pkg.dev/{intent.account}/"
     return {
         "training_pools": own, "training_machines": types,
@@ -107,10 +108,10 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "reserved": re.search(str(usual["pools.reserved"]), intent.machine) is not None and intent.spot < 100,
         "parallel_upgrades": limits(intent.cloud)["pool.parallel_upgrades"].number,
         "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
-        "gpu_networks": gke_networks.networks(intent), "gpu_bits": gke_networks.subnet_bits(intent),
-        "some_join": fabric is not None and not gke_networks.of_all(intent),
-        "gpu_cards": gke_networks.of_node(intent), "subnet_reserved": limits(intent.cloud)["subnet.reserved"].number,
-        "vpcs": gke_networks.vpcs(intent), "tested_with": gke_networks.tested_with(intent),
+        "gpu_networks": _networks(intent), "gpu_bits": _subnet_bits(intent),
+        "some_join": fabric is not None and not _all_have_fabric(intent),
+        "gpu_cards": _networks_of_node(intent), "subnet_reserved": limits(intent.cloud)["subnet.reserved"].number,
+        "vpcs": _vpcs(intent), "tested_with": _fabric_version(intent),
         "gpu_fabric": fabric, "sample_zone": _sample_zone(intent, pools),
         "lustre": checkpoints, "checkpoint_size": checkpoints.size if checkpoints else 0,
         "checkpoint_reason": _checkpoint_reason(intent, checkpoints),
@@ -159,7 +160,7 @@ def gateway(nodes: int, cloud: str) -> Gateway:
     """Public addresses for the ports of all nodes, with room to grow."""
     usual, room = recommended.values(cloud), limits(cloud)["snat.ports_per_address"].number
     grown = recommended.with_growth(cloud, nodes)
-    return Gateway(grown, outbound.nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
+    return Gateway(grown, nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
 
 
 def quota(code: str) -> Quota:
@@ -180,13 +181,13 @@ def _own_pools(intent: Intent, pools: list[Pool]) -> list[TrainingPool]:
 
     Spot nodes are then in no more zones than the usual job fits in whole.
     """
-    zonal = any(one.zone for one in gke_networks.networks(intent))
+    zonal = any(one.zone for one in _networks(intent))
     used = max(1, min(len(intent.zones), intent.spot_nodes // intent.job_nodes)) if zonal else 0
     return [
         one
         for pool in pools
         for machine in pool.machines
-        for one in _divided(pool, machine, used if pool.spot and gke_networks.has_fabric(intent, machine) else 0)
+        for one in _divided(pool, machine, used if pool.spot and _has_fabric(intent, machine) else 0)
     ]
 
 
@@ -222,6 +223,98 @@ def _machine(name: str, intent: Intent) -> Machine:
     disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
     size = int(usual["disk.beside" if ssds else "disk.alone"])
     return Machine(
-        name=name, accelerator=accelerator, gpus=count, joins=gke_networks.has_fabric(intent, name), local_ssds=ssds,
+        name=name, accelerator=accelerator, gpus=count, joins=_has_fabric(intent, name), local_ssds=ssds,
         disk_type=disk, disk_size=size,
     )  # fmt: skip
+
+
+_BLUEPRINTS = {
+    "GPUDirect-TCPX": "fabric.tcpx_version",
+    "GPUDirect-TCPXO": "fabric.tcpxo_version",
+    "GPUDirect RDMA": "fabric.gib_version",
+}
+"""The setting that holds the version of GKE in Google's own blueprint of a fabric."""
+
+
+class Network(NamedTuple):
+    """A network of a node beside its first one, as a Network object of the cluster has it.
+
+    `vpc` and `subnet` are what their names have after the name of the cluster. `interface` is that of a pod, empty
+    where pods do not join. `zone` is where it is, empty for all zones.
+    """
+
+    name: str
+    vpc: str
+    subnet: str
+    mode: str
+    interface: str = ""
+    zone: str = ""
+
+
+def _fabric_of(intent: Intent) -> Fabric | None:
+    """The fabric over which the usual job talks: that of its machines; None where it has one node, or does without.
+
+    A job on demand is on the first machine type, one on spot nodes on any of them, so that all must have it.
+    """
+    first = fabrics.fabric(intent.cloud, intent.machine)
+    on_spot = intent.job_nodes > intent.nodes - intent.spot_nodes
+    if first is None or not intent.gpus or intent.job_nodes < 2 or (on_spot and not _all_have_fabric(intent)):
+        return None
+    return first
+
+
+def _has_fabric(intent: Intent, machine: str) -> bool:
+    """Whether a machine type has the fabric of the first one."""
+    first, own = fabrics.fabric(intent.cloud, intent.machine), fabrics.fabric(intent.cloud, machine)
+    return first is not None and own is not None and own.name == first.name
+
+
+def _all_have_fabric(intent: Intent) -> bool:
+    """Whether all machine types have the same fabric."""
+    return all(_has_fabric(intent, machine) for machine in intent.machines)
+
+
+def _networks(intent: Intent) -> list[Network]:
+    """The networks of all nodes beside the ordinary one.
+
+    A network for RDMA is of one zone and has a subnet for each interface; others have a VPC for each interface.
+    """
+    fabric = _fabric_of(intent)
+    if fabric is None:
+        return []
+    if fabric.joins == "region":
+        names = [f"gpu-{i}" for i in range(fabric.interfaces)]
+        return [Network(name, name, name, "NetDevice", f"eth{i}") for i, name in enumerate(names, 1)]
+    zonal = [
+        Network(f"rdma-{zone}-{i}", f"rdma-{zone}", f"rdma-{zone}-{i}", "RDMA", f"eth{i + 2}", zone)
+        for zone in intent.zones
+        for i in range(fabric.interfaces)
+    ]
+    return [Network("gvnic", "gvnic", "gvnic", "NetDevice"), *zonal]
+
+
+def _networks_of_node(intent: Intent) -> int:
+    """How many of these networks a node joins: those of all zones and of its own."""
+    return sum(one.zone in ("", intent.zones[0]) for one in _networks(intent))
+
+
+def _subnet_bits(intent: Intent) -> int:
+    """By how many bits the prefix of a subnet is longer than that of the range for all of them."""
+    return (len({one.subnet for one in _networks(intent)}) - 1).bit_length()
+
+
+def _networks_prefix(intent: Intent, nodes: int) -> int:
+    """The prefix of the range for all subnets, each with an address for that many nodes."""
+    each = recommended.with_growth("any", nodes)
+    return sufficient_prefix(each, limits(intent.cloud)["subnet.reserved"].number) - _subnet_bits(intent)
+
+
+def _vpcs(intent: Intent) -> int:
+    """VPC networks in all, the ordinary one included."""
+    return 1 + len({one.vpc for one in _networks(intent)})
+
+
+def _fabric_version(intent: Intent) -> str:
+    """The version of GKE in Google's blueprint of the fabric; empty without a fabric."""
+    fabric = _fabric_of(intent)
+    return str(recommended.values(intent.cloud)[_BLUEPRINTS[fabric.name]]) if fabric else ""

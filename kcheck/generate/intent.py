@@ -1,4 +1,4 @@
-"""The intent: a short file, with defaults for everything it leaves out."""
+"""The intent: a short file, with defaults for everything it leaves out, and one with all fields and their meaning."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from kcheck.config import schemas
 from kcheck.config.config import ConfigError, nearest
 from kcheck.config.numbers import machines
-from kcheck.generate import recommended
-from kcheck.generate.system_nodes import training_nodes_within
+from kcheck.generate import recommended, render
+from kcheck.generate.recommended import training_nodes_within
 from kcheck.text.control_characters import visible
 from kcheck.text.files.disk import Disk, TooLargeError
 from kcheck.text.ip_ranges import parse_cidr
@@ -331,3 +331,30 @@ def label(zone: str) -> str:
     """The short name of a zone: its last letter; numbers become letters, 1 is a."""
     last = zone[-1]
     return "jabcdefghi"[int(last)] if last.isdigit() else last
+
+
+_TEMPLATE = "any/templates/intent.yaml.j2"
+
+
+def render_intent(intent: Intent) -> str:
+    """An intent file that says the same as an intent."""
+    return render.text(_TEMPLATE, _context(intent))
+
+
+def _context(intent: Intent) -> dict[str, object]:
+    """The template values."""
+    use = {"intent": {name.partition(".")[2]: value for name, value in recommended.values(intent.cloud).items()}}
+    return {"intent": intent, "use": use, "about": meanings()}
+
+
+def meanings() -> dict[str, str]:
+    """The meaning of every field from the schema."""
+    return dict(_about(schemas.load("intent")))
+
+
+def _about(schema: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    found = []
+    for name, field in schema["properties"].items():
+        found.append((f"{prefix}{name}", field["description"]))
+        found += _about(field, f"{name}.") if "properties" in field else []
+    return found

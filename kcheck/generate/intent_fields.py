@@ -9,7 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from kcheck.generate import own_machines, recommended, training_pools
-from kcheck.generate.system_nodes import non_training_nodes
+from kcheck.generate.recommended import non_training_nodes
 from kcheck.generate.training_pools import at
 from kcheck.inventory.clouds.api_access import EVERYONE
 from kcheck.model import KUEUE_PRIORITY
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.generate.training_pools import TrainingPools
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.model import Cluster, PodTemplate, Workload
     from kcheck.scale.world import World
     from kcheck.terraform.module import Module

@@ -12,6 +12,7 @@ from kcheck.config.config import Config, ConfigError
 from kcheck.config.numbers import machines
 from kcheck.generate import intent as intents
 from kcheck.generate import own_machines, recommended
+from kcheck.generate.assembly import as_tree, drafted
 from kcheck.generate.differences import differences, has_ranges
 from kcheck.generate.intent_fields import PROVIDERS, CodeReader
 from kcheck.generate.training_pools import because
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from kcheck.generate.intent import Intent
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.model import Cluster
     from kcheck.text.text import Span
 
@@ -101,8 +102,6 @@ def _remedy(lacking: Mapping[str, str]) -> str:
 
 def _completed(found: Found, given: Mapping[str, object], source: Source) -> Intent:
     """The intent with what is assumed: fields of the code that do not go together are left out, too."""
-    from kcheck.generate.assembly import drafted
-
     fields, unclear = dict(found.fields), dict(found.unclear)
     while True:
         try:
@@ -131,8 +130,6 @@ def _completed(found: Found, given: Mapping[str, object], source: Source) -> Int
 
 def _compare(found: Found, files: dict[str, bytes], source: Source) -> None:
     """Add what of the code the files do not keep."""
-    from kcheck.generate.assembly import as_tree
-
     made = _read_tree(*as_tree(files), source._replace(cluster=""))
     if found.reader is not None and made.reader is not None:
         found.left_out += differences(found.reader, made.reader)
@@ -208,7 +205,6 @@ def _recall(found: Found, source: Source) -> None:
         return
     if recorded is None:
         return
-    from kcheck.generate.assembly import as_tree, drafted
 
     try:
         files = drafted(intents.with_defaults(found.cloud, recorded))

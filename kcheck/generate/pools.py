@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import recommended
 from kcheck.generate.intent import label
-from kcheck.generate.system_nodes import non_training_nodes
+from kcheck.generate.recommended import non_training_nodes
 from kcheck.inventory.clouds.registry import cloud
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers.clouds import folder
+from kcheck.text.syntax import yaml
+from kcheck.text.syntax.hcl import align
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +25,6 @@ _SUFFIX = ".j2"
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    from kcheck.text.syntax import yaml
 
     environment = Environment(
         loader=FunctionLoader(_template), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
@@ -75,8 +75,6 @@ def text(template: str, context: dict[str, object]) -> str:
 
 def files(cloud: str, context: dict[str, object]) -> dict[str, bytes]:
     """The rendered files of a cloud by path, without empty ones."""
-    from kcheck.text.syntax.hcl import align
-
     result = {}
     for path, template in names(cloud):
         made = text(template, context)

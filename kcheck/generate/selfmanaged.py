@@ -12,7 +12,7 @@ from kcheck.generate.manifests import PROVISIONING, autoscaler_chart
 from kcheck.generate.own_machines import BY_CARDS
 from kcheck.generate.pools import evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
-from kcheck.generate.system_nodes import control_nodes
+from kcheck.generate.recommended import control_nodes
 from kcheck.inventory.clouds.registry import cloud
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kcheck.config.numbers import equivalents, machines
-from kcheck.generate.system_nodes import non_training_nodes
+from kcheck.generate.recommended import non_training_nodes
 from kcheck.model import CONTROL_PLANE
 from kcheck.text.units import counted
 from kcheck.text.values import Known, Unknown, Unset, equals, known, number, reason_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
     from kcheck.text.text import Span
     from kcheck.text.values import Value
-
 
 _MOST_NAMES = 5
 """How many machine types of a pool are named in a sentence."""

@@ -12,7 +12,7 @@ from kcheck.kubernetes import flags as arguments
 from kcheck.kubernetes.workloads.jobs import containers, pod_spec
 from kcheck.kubernetes.workloads.scalars import scalar, written
 from kcheck.model import NOTHING, Autoscaler, Flag
-from kcheck.text.path_steps import Item
+from kcheck.text.keys import Item
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, quantity, seconds, whole_number

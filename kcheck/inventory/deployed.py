@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from kcheck.inventory import autoscalers
-from kcheck.inventory.incremental import OfFile
+from kcheck.inventory.reading import OfFile
 from kcheck.kubernetes import images, releases, syncs
+from kcheck.kubernetes.charts import Charts
 from kcheck.kubernetes.objects import objects_in
 from kcheck.kubernetes.workloads import jobs, prometheus, queues, sharings
 from kcheck.model import Addon, Manifest
@@ -17,15 +18,12 @@ from kcheck.text.values import Known, Origin, mapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kcheck.inventory.incremental import Kept
-    from kcheck.kubernetes.charts import Charts
+    from kcheck.inventory.reading import Described, Kept, Reading
     from kcheck.kubernetes.objects import Manifests, Object
     from kcheck.kubernetes.releases import Release
     from kcheck.model import Inventory, Raw, Thing
+    from kcheck.text.files.tree import Tree
     from kcheck.text.text import Source
-
-Described: TypeAlias = "list[tuple[str, Thing]]"
-"""Things, each with the name of the list of the inventory that it belongs to."""
 
 
 def add(described: Described, inventory: Inventory) -> list[Thing]:
@@ -52,6 +50,13 @@ def _of_release(release: Release) -> Described:
         *(("sharings", sharing) for sharing in sharings.of_release(release)),
         *((queues.LISTS[type(one)], one) for one in (*queues.of_release(release), *prometheus.of_release(release))),
     ]
+
+
+def charts_of(tree: Tree, reading: Reading) -> Charts:
+    """The charts of the tree, found when the first release or chart asks for them."""
+    if reading.charts is None:
+        reading.charts = Charts(tree)
+    return reading.charts
 
 
 class Objects:

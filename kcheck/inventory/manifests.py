@@ -1,20 +1,30 @@
-"""The objects of plain manifests, file by file."""
+"""Manifests: plain ones file by file, and those that kustomizations and charts render, into an inventory."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes import objects
+from kcheck.inventory.clouds import registry
+from kcheck.inventory.deployed import Objects, add_releases, charts_of
+from kcheck.kubernetes import objects, releases, syncs
+from kcheck.kubernetes.workloads import jobs, queues, unknown_kinds
+from kcheck.model import Inventory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from kcheck.config.config import Config
+    from kcheck.inventory.reading import Kept, Reading
+    from kcheck.kubernetes.charts import Charts
+    from kcheck.kubernetes.kustomize import Rendering as Kustomized
     from kcheck.kubernetes.objects import Kinds, Manifests, Object
+    from kcheck.model import Raw, Thing
+    from kcheck.text.files.tree import Tree
     from kcheck.text.text import Source
 
 
-class Plain:
+class PlainManifests:
     """Manifests that no tool renders.
 
     Files with objects of the kinds in `alone` only, which no other object asks about, are read when their turn comes:
@@ -54,3 +64,114 @@ class Plain:
         self.manifests.problems.sort(key=lambda problem: order[problem.span.source])
         self.manifests.templates.sort(key=order.__getitem__)
         return self.manifests
+
+
+def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept: Kept | None) -> None:
+    """Add what manifests, kustomizations and `rendered` charts describe."""
+    charts = charts_of(tree, reading)
+    clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
+    more = ("NodePool", "Provisioner", "Service", *(one.node_class for one in registry.every() if one.node_class))
+    names = frozenset(
+        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more)
+    )
+    kinds = objects.Kinds(names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER).with_kinds(wanted.kinds)
+    kustomized = _kustomized(tree, kinds, charts, reading) if tree.kustomizations else None
+    elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
+    sources = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
+    plain = PlainManifests(sources, kinds, jobs.ALONE - clusters.keys())
+    manifests, made = plain.manifests, list(rendered)
+    if kustomized is not None:
+        made += kustomized.manifests.objects
+        kustomized.manifests.objects = []
+    substituted: Callable[[Iterable[Object]], Iterable[Object]] = list
+    if any(item.kind == "Kustomization" for item in (*manifests.objects, *made)):
+        from kcheck.kubernetes import substitutions
+
+        substituted = substitutions.of((*manifests.objects, *made), charts.top, charts.named)
+        manifests.objects, made = list(substituted(manifests.objects)), list(substituted(made))
+    every = [*manifests.objects, *made]
+    registry.read_objects(every, reading.inventory, tree.kernel)
+    if any(item.kind == "Cluster" for item in every):
+        from kcheck.inventory.clouds import cluster_api
+
+        cluster_api.read(every, reading.inventory)
+    # what Terraform deploys from a file of the tree is already there
+    there = reading.inventory
+    labels = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
+
+    def missing(objects: Iterable[Object]) -> list[Object]:
+        return [
+            item
+            for item in objects
+            if item.span.source not in reading.asked
+            or labels.isdisjoint(map(_label, Objects([item], Inventory(), charts, wanted).add_all([item])))
+        ]
+
+    manifests.objects, made = missing(manifests.objects), missing(made)
+    every = [*manifests.objects, *made]
+    if kept is not None:
+        among = {item.span.source for item in every}, set(kustomized.sources if kustomized is not None else ())
+        kept.begin((kinds, wanted.kinds, *among))
+    reader = Objects(every, there, charts, wanted)
+    for source, read_objects in plain.in_turn():
+        if plain.is_alone(source):
+            own = kept if substituted is list and source not in reading.asked else None
+            reader.add_file(source, lambda: missing(substituted(read_objects())), manifests, own)  # noqa: B023 - at once
+        else:
+            reader.add_each(read_objects())
+    reader.add_each(_dropping(made))
+    reader.add_watchers()
+    if kept is not None:
+        kept.end()
+    found = plain.read() if kustomized is None else plain.read().merged_with(kustomized.manifests)
+    reading.problems += found.problems
+    reading.templates = found.template_folders()
+    reading.sources += tree.manifests
+
+
+def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> Kustomized:
+    """What kustomizations render; releases of charts are added."""
+    from kcheck.kubernetes import kustomize
+
+    result = kustomize.read(tree, kinds)
+    reading.gaps = result.gaps
+    reading.sources += result.sources
+    for release in result.releases:
+        add_releases(charts.expanded(release), reading.inventory)
+    return result
+
+
+def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
+    """Render charts with helm; charts that fail are a problem, and read without it."""
+    from kcheck.kubernetes.render import Rendering, program
+
+    helm, charts, found = program(config.helm_values), charts_of(tree, reading), []
+    for chart in charts.all:
+        if not chart.library:
+            rendering = Rendering(helm, chart, charts, config.helm_values, traced=config.traced)
+            reading.problems += rendering.problems
+            if not rendering.problems:
+                charts.rendered.add(chart.folder)
+                found += rendering.objects
+    return found
+
+
+def read_charts(tree: Tree, reading: Reading) -> None:
+    """Charts that nothing in the tree deploys, with their own values, and a note on skipped templates."""
+    charts = charts_of(tree, reading)
+    reading.unrendered = list(charts.templates(reading.templates).values())
+    for chart in charts.all:
+        if chart.folder not in charts.used | charts.rendered and not chart.library:
+            add_releases(chart.expanded(chart.release()), reading.inventory)
+
+
+def _dropping(objects: list[Object]) -> Iterator[Object]:
+    """The objects of a list, which is emptied."""
+    objects.reverse()
+    while objects:
+        yield objects.pop()
+
+
+def _label(thing: Thing) -> str:
+    """The label of an object within its cluster: its id without the file."""
+    return thing.id.rpartition(":")[2]

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.text.files.tree import Tree
-    from kcheck.text.syntax.problem import Problem
-    from kcheck.text.text import Source
+    from kcheck.text.text import Problem, Source
 
 VALUES = ("values.yaml", "values.yml")
 

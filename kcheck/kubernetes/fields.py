@@ -12,7 +12,7 @@ from kcheck.kubernetes.patches import text
 from kcheck.text.files.boundary import REASON
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

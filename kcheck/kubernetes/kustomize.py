@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes import transforms
+from kcheck.kubernetes import releases, transforms
 from kcheck.kubernetes.fields import Fields, UnreadableError
 from kcheck.kubernetes.objects import Manifests, may_hold, read_one
 from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at, text
 from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
 from kcheck.text.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.text.syntax import texts, yaml
-from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Problem
 
 if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Kinds, Object
@@ -207,8 +207,6 @@ class _Renderer:
 
     def charts(self, own: Fields) -> None:
         """Note the charts of a kustomization; their templates are not rendered."""
-        from kcheck.kubernetes import releases
-
         if own.key not in self.inflated:
             self.inflated.add(own.key)
             folder = display_path(own.folder)

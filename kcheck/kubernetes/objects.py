@@ -11,14 +11,13 @@ from msgspec.structs import replace
 from kcheck.text import placeholders
 from kcheck.text.files.tree import holds_objects
 from kcheck.text.syntax import texts, yaml
-from kcheck.text.syntax.yaml_scan import every_kind, kinds_named
+from kcheck.text.syntax.scan import every_kind, kinds_named
 from kcheck.text.values import Known, Origin, Piece, Unknown, Unset, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from kcheck.text.syntax.problem import Problem
-    from kcheck.text.text import Source, Span
+    from kcheck.text.text import Problem, Source, Span
     from kcheck.text.values import DatumValue, Value
 
 

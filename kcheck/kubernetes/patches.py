@@ -46,7 +46,11 @@ def set_path(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -
     old = entries.get(path[0])
     if len(path) > 1:
         inner = yaml.resolve(old.value) if old else None
-        value = set_path(inner if isinstance(inner, yaml.Mapping) else _empty(value.span), path[1:], value)
+        value = set_path(
+            inner if isinstance(inner, yaml.Mapping) else yaml.Mapping(*value.span, None, (), flow=True),
+            path[1:],
+            value,
+        )
     entries[path[0]] = yaml.Pair(old.key if old else new_key(path[0], value.span), value)
     return _with(mapping, entries)
 
@@ -54,10 +58,6 @@ def set_path(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -
 def new_key(name: str, span: Span) -> yaml.Scalar:
     """The key of something that is written at a place without it."""
     return yaml.Scalar(*span, None, name, "double", None)
-
-
-def _empty(span: Span) -> yaml.Mapping:
-    return yaml.Mapping(*span, None, (), flow=True)
 
 
 def _with(mapping: yaml.Mapping, entries: dict[str, yaml.Pair]) -> yaml.Mapping:

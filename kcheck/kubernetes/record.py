@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import value_of
-from kcheck.text.path_steps import Item
+from kcheck.text.keys import Item
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Datum, Known, Missing, Origin, Unknown, Unset
 

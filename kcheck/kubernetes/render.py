@@ -23,7 +23,7 @@ from kcheck.text.files.disk import TooLargeError
 from kcheck.text.files.tree import display_path, holds_objects
 from kcheck.text.regex import regex
 from kcheck.text.syntax import texts, yaml
-from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Problem
 from kcheck.text.values import Known, Origin, Piece, known
 
 if TYPE_CHECKING:

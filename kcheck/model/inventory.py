@@ -1,4 +1,4 @@
-"""The inventory: everything that was read."""
+"""The inventory: everything that was read, raw manifests and remarks about the files included."""
 
 from __future__ import annotations
 
@@ -8,27 +8,60 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.model.base import Thing
 from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator, Sequence
 
-    from kcheck.model.base import Thing
     from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
     from kcheck.model.pods import Addon, Mirror, Monitor, Service, Workload
     from kcheck.model.pools import KarpenterPool, NodePool, Reservation
-    from kcheck.model.queues import (
-        Admission,
-        Namespace,
-        PriorityClass,
-        Queue,
-        Quota,
-        Scheduler,
-        Sharing,
-        Watcher,
-    )
-    from kcheck.model.raw import Manifest, Resource
+    from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
+    from kcheck.text.values import Record
+    from kcheck.text.yaml_nodes import Mapping
+
+
+class Manifest(Thing, frozen=True):
+    """A Kubernetes object as it is written."""
+
+    kind: str
+    api_version: str
+    tree: Mapping
+
+
+class Resource(Thing, frozen=True, eq=False):
+    """An instance of a Terraform resource; `module` is the address of its module."""
+
+    type: str
+    address: str
+    module: str
+    record: Record
+
+
+class Raw(Struct, frozen=True):
+    """Kinds of objects and types of resources that raw rules need; None stands for all."""
+
+    kinds: frozenset[str] | None = frozenset()
+    types: frozenset[str] | None = frozenset()
+
+
+class Input(Thing, frozen=True):
+    """Something about the files themselves: unreadable, templates, or a suppression that is off.
+
+    `kind` says what, of the file or folder `path`. `name` is the rule that a suppression names, or the chart; `reason`
+    why something cannot be read or rendered, or why a finding was accepted until the day `expires`; `count` how many
+    templates there are. `about` tells several of one kind and file apart where the id does not.
+    """
+
+    kind: str
+    path: str
+    about: str = ""
+    name: str = ""
+    reason: str = ""
+    expires: str = ""
+    count: int = 0
 
 
 class Candidates(Struct, frozen=True):

@@ -62,6 +62,11 @@ def markdown(text: str) -> str:
     return _CALL.sub(rf"\g<0>{_BREAK}", _SPECIAL.sub(r"\\\g<0>", visible(text)))
 
 
+def markdown_row(cells: Iterable[str]) -> str:
+    """A row of a table of Markdown."""
+    return "| " + " | ".join(" ".join(cell.split()) for cell in cells) + " |"
+
+
 def markdown_code(text: str) -> str:
     """Text as code; as plain text where it holds a bar, which would end the cell of a table."""
     text = visible(text)

@@ -1,4 +1,4 @@
-"""The formats of a report. Each is a module of its name, or a package, imported when it is asked for."""
+"""The formats of a report. Each is a module of its name, imported when it is asked for; of HTML the page of a check."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ class Report(NamedTuple):
 
 def render(name: str, report: Report) -> str:
     """A report in a format."""
-    text: str = import_module(f"kcheck.report.{name}").render(report)
+    text: str = import_module(f"kcheck.report.{'html.check' if name == 'html' else name}").render(report)
     return text

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.report.escape import json_text
-from kcheck.report.fingerprint import fingerprints
-from kcheck.report.places import Repository
+from kcheck.report.places import Repository, fingerprints
 from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:

@@ -1,21 +1,23 @@
-"""A number of the profiles as a page: its value, where it comes from, and what uses it."""
+"""A number of the profiles as a page: its value, where it comes from, and what uses it; many as a table."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kcheck.config.numbers import dates, flags, profiles, retirements
+from kcheck.config.numbers import dates, flags, machines, profiles, retirements
 from kcheck.config.numbers.clouds import owners
+from kcheck.config.numbers.dates import TABLE
 from kcheck.engine import rule_words, rules
 from kcheck.report import page
-from kcheck.report.numbers import value
+from kcheck.report.escape import json_text
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
 from kcheck.text.units import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from kcheck.config.numbers.dates import Dated
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.engine.rule import Rule
     from kcheck.report.page import Block, Line
@@ -83,7 +85,7 @@ def meant(text: str) -> dict[str, ProfileValue]:
 
 def point(name: str, entry: ProfileValue) -> Point:
     """A number in the list of those that a rule rests on."""
-    told = f" = {value(entry)} ({entry.kind}, checked {entry.checked}, confidence {entry.confidence})"
+    told = f" = {_value(entry)} ({entry.kind}, checked {entry.checked}, confidence {entry.confidence})"
     return Point((link(name), told), (*entry.sources, *([entry.note] if entry.note else [])))
 
 
@@ -93,7 +95,7 @@ def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]
     yield Title(text) if level == 1 else Part(text if level < 2 else entry.key, level)
     quota = _quota(name)
     rows: list[tuple[str, Line]] = [("code", (Name(quota["code"]),)), ("name", (quota["name"],))] if quota else []
-    rows += [("value", (value(entry),)), ("kind", (_KINDS[entry.kind],))]
+    rows += [("value", (_value(entry),)), ("kind", (_KINDS[entry.kind],))]
     rows += [("scope", (entry.scope,))] if entry.scope else []
     rows += [("checked", (f"{entry.checked}, confidence {entry.confidence}",))]
     yield Facts(tuple(rows))
@@ -187,7 +189,7 @@ def _head(path: str) -> Iterator[Block]:
 
 def _flags() -> str:
     """Return the chapter of docs/limits.md about the flags of the cluster autoscaler."""
-    entries = [entry for name in flags.flags() if (entry := flags.entry(name))]
+    entries = [entry for name in flags.flags() if (entry := profiles.flag_entry(name))]
     rows = []
     for entry in entries:
         flag = entry.key.removeprefix("--")
@@ -232,7 +234,7 @@ def index(place: Callable[[str], str] = file_path) -> str:
         for name, entry in every.items():
             if name.split(".")[1] == cloud:
                 quota = _quota(name)
-                amount = page.escaped(value(entry)) + (f" (`{quota['code']}`)" if quota else "")
+                amount = page.escaped(_value(entry)) + (f" (`{quota['code']}`)" if quota else "")
                 sources = " ".join(f"[{number}]({source})" for number, source in enumerate(entry.sources, 1))
                 dated = (entry.kind, entry.checked, entry.confidence, sources)
                 rows.append([_marked(name, place), amount, *dated, _links(_users().get(name, ()))])
@@ -247,7 +249,6 @@ def _prices(cloud: str) -> str:
     table = profiles.prices(cloud)
     if table is None:
         return ""
-    from kcheck.config.numbers import machines
 
     links = " ".join(f"[{i}]({url})" for i, url in enumerate(table.sources, 1))
     rows = []
@@ -272,3 +273,47 @@ def _prices(cloud: str) -> str:
         "`--price` and `price:` in kcheck.yaml go first.\n\n"
         f"{page.table(('accelerators', 'machine types'), rows)}\nThe others are in `profiles/{cloud}/prices.yaml`.\n"
     )
+
+
+_WIDEST = 40
+"""Characters of a value; a longer one ends with three dots."""
+
+
+def _value(entry: ProfileValue) -> str:
+    """A value with its unit, in words."""
+    if entry.value is None:
+        return "differs by account"
+    if isinstance(entry.value, bool) or not isinstance(entry.value, int):
+        return shown(entry.value) or "nothing"
+    return f"{shown(entry.value, 'mills')} per hour" if entry.unit == "mills" else f"{shown(entry.value)} {entry.unit}"
+
+
+def table(found: Sequence[Dated]) -> str:
+    """One line a number: name, value, kind, the day it was checked, its first source."""
+    rows = [(one.name, _short(one.entry), one.entry.kind, one.entry.checked, _source(one.entry)) for one in found]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
+    padded = [[cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)] for row in rows]
+    return "".join(f"{'  '.join(row)}\n" for row in padded)
+
+
+def _short(entry: ProfileValue) -> str:
+    text = "-" if entry.kind == TABLE else _value(entry)
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+
+
+def _source(entry: ProfileValue) -> str:
+    more = len(entry.sources) - 1
+    return entry.sources[0] + (f" (+{more})" if more else "")
+
+
+def table_as_json(found: Sequence[Dated]) -> str:
+    """The same with all sources; a table, and a quota that differs by account, has no value."""
+    entries = [
+        {
+            "name": one.name, "cloud": one.cloud, "value": one.entry.value, "unit": one.entry.unit,
+            "kind": one.entry.kind, "checked": one.entry.checked, "confidence": one.entry.confidence,
+            "sources": list(one.entry.sources),
+        }
+        for one in found
+    ]  # fmt: skip
+    return json_text({"version": 1, "numbers": entries}, indent=1)

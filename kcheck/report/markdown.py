@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.report.escape import markdown, markdown_code, markdown_link
+from kcheck.report.escape import markdown, markdown_code, markdown_link, markdown_row
 from kcheck.report.places import Repository, by_name
 from kcheck.report.rule import url
 from kcheck.report.text import closing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kcheck.engine.rule import Rule
     from kcheck.report.formats import Report
     from kcheck.text.findings import Finding
@@ -52,12 +50,8 @@ def _row(finding: Finding, rule: Rule, repository: Repository) -> str:
     mend = "; ".join(filter(None, (fix, *finding.help.splitlines())))
     place = f"{repository.path(finding.span.source.path)}:{finding.span.begin.line}"
     what = "<br>".join(map(markdown, (finding.message, *finding.details)))
-    return _cells((mark, markdown_code(place), f"{name}: {what}", markdown(mend)))
+    return markdown_row((mark, markdown_code(place), f"{name}: {what}", markdown(mend)))
 
 
 def _size(line: str) -> int:
     return len(line.encode("utf-8", "replace")) + 1
-
-
-def _cells(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(" ".join(cell.split()) for cell in cells) + " |"

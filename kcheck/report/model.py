@@ -1,4 +1,4 @@
-"""The model as text or JSON: what kcheck read, value by value."""
+"""Everything that kcheck read, value by value, and the inputs that are not known: as text or JSON."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from kcheck.engine.words.subjects import SUBJECTS, things
 from kcheck.inventory import reader
 from kcheck.model import Thing
 from kcheck.report.escape import json_text
+from kcheck.report.json import undecided_data
+from kcheck.report.text import judged_lines, line_text, place_text, skipped_text
 from kcheck.scale.world import World
 from kcheck.text.control_characters import visible
-from kcheck.text.units import data_text, shown
+from kcheck.text.units import counted, data_text, shown
 from kcheck.text.values import Known, Unknown, Unset, known
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.config.config import Config
+    from kcheck.engine.judged import Judged
+    from kcheck.engine.linter import Result
     from kcheck.engine.words.tables.field import Field
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.text.files.tree import Tree
     from kcheck.text.text import Span
 
@@ -128,3 +134,40 @@ def _line(subject: str, name: str, field: Json) -> str:
         return f"  {name} {mark} {value}  (default)"
     places = " <- ".join(field.get("from", ()))
     return f"  {name} {mark} {value}" + (f"  ({places})" if places else "")
+
+
+_MOST_RULES = 8
+
+
+def undecided_text(result: Result) -> str:
+    """What was judged, then each input with the rules that wait for it, then what was not read."""
+    return "".join(f"{visible(line)}\n" for line in _undecided_lines(result))
+
+
+def undecided_json(result: Result) -> str:
+    """The same as JSON: `inputs` and `judged` of the report of `check`."""
+    return json_text(undecided_data(result), indent=2)
+
+
+def _undecided_lines(result: Result) -> Iterator[str]:
+    judged = result.judged
+    yield from judged_lines(result, listed=False)
+    yield from _inputs(judged)
+    if judged.skipped:
+        yield ""
+        yield "not read:"
+        yield from (f"  {skipped_text(skipped)}" for skipped in judged.skipped)
+
+
+def _inputs(judged: Judged) -> Iterator[str]:
+    for missing in judged.inputs:
+        yield ""
+        yield f"{counted(missing.checks, 'check')}: {missing.reason}"
+        if missing.place is not None:
+            yield f"  {place_text(missing.place)}  {line_text(missing.place)}"
+        if missing.remedy:
+            yield f"  {missing.remedy}"
+        rules = sorted(missing.rules.items(), key=lambda item: (-item[1], item[0]))
+        names = [f"{name} {number}" if number > 1 else name for name, number in rules[:_MOST_RULES]]
+        more = f" and {len(rules) - _MOST_RULES} more rules" if len(rules) > _MOST_RULES else ""
+        yield f"  {', '.join(names)}{more}"

@@ -1,17 +1,23 @@
-"""Places as the programs of a forge want them: paths from the top of the repository, by the address of a rule."""
+"""Places, rules and fingerprints of findings, as the programs of a forge want them."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kcheck.engine import rules
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path, repository
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from kcheck.engine.rule import Rule
     from kcheck.scale.world import World
+    from kcheck.text.findings import Finding
 
 
 class Repository:
@@ -31,6 +37,15 @@ class Repository:
 
 def by_name(world: World) -> dict[str, Rule]:
     """The rules of a run by their names."""
-    from kcheck.engine import rules
-
     return {rule.name: rule for rule in rules.all_rules(world.config.rules)}
+
+
+def fingerprints(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
+    """Each finding with its own 32 hexadecimal digits, which survive moved lines and changed numbers."""
+    seen: Counter[str] = Counter()
+    for finding in findings:
+        key = hashlib.sha256("\0".join(min(finding.identities)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        seen[key] += 1
+        if seen[key] > 1:
+            key = hashlib.sha256(f"{key}{seen[key]}".encode()).hexdigest()[:32]
+        yield finding, key

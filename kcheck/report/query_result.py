@@ -8,11 +8,11 @@ import io
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.report.escape import defused, json_text, markdown, short
+from kcheck.report.escape import defused, json_text, markdown, markdown_row, short
 from kcheck.text.control_characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 Value = str | int | float | bool | datetime.datetime | list[str] | None
 
@@ -66,14 +66,10 @@ def page(answer: Answer) -> str:
     head = [markdown(name.replace("_", " ")) for name in answer.columns]
     rule = ["---:" if number else "---" for number in _numeric(answer)]
     body = ([markdown(_shown(value)) for value in row] for row in answer.rows)
-    return "".join(map(_line, (head, rule, *body)))
+    return "".join(f"{markdown_row(row)}\n" for row in (head, rule, *body))
 
 
 FORMATS = {"text": text, "csv": table, "json": json, "markdown": page}
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(" ".join(cell.split()) for cell in cells) + " |\n"
 
 
 def _numeric(answer: Answer) -> list[bool]:

@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 from kcheck import __version__
 from kcheck.report.escape import json_text, sarif_text
-from kcheck.report.fingerprint import fingerprints
-from kcheck.report.places import Repository, by_name
+from kcheck.report.places import Repository, by_name, fingerprints
 from kcheck.report.rule import url
 from kcheck.report.text import input_text, sentence, skipped_text
 from kcheck.text.findings import Severity

@@ -1,12 +1,13 @@
-"""Findings for a terminal."""
+"""Findings for a terminal: each with its place and fix, or counted by rule, and the closing lines."""
 
 from __future__ import annotations
 
-from collections import Counter
+import sys
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from kcheck.report.terminal import linked
 from kcheck.text.control_characters import escaped, visible
+from kcheck.text.files.system import variable
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.units import counted
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
     from kcheck.scale.usage.requests import Coverage
-    from kcheck.text.findings import Finding, Related, Skipped, Undecided
-    from kcheck.text.text import Span
+    from kcheck.text.findings import Finding, Related, Undecided
+    from kcheck.text.text import Skipped, Span
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MOST_INPUTS = 3
@@ -57,7 +58,7 @@ def finding_text(finding: Finding, address: str = "") -> str:
     waste = " (waste)" if finding.waste else ""
     path = visible(f"{finding.span.source.path}:{place.line}:{place.column}")
     name = click.style(finding.rule, bold=True)
-    lines = [f"{path} {head}{waste} {linked(name, address) if address else name}: {visible(finding.message)}"]
+    lines = [f"{path} {head}{waste} {_linked(name, address) if address else name}: {visible(finding.message)}"]
     lines += excerpt(finding.span)
     margin = " " * (2 + (1 if finding.span.source.private else len(str(place.line))))
     lines += [f"{margin}= {visible(line)}" for line in _notes(finding)]
@@ -282,3 +283,53 @@ def skipped_text(skipped: Skipped) -> str:
 def place_text(span: Span) -> str:
     """Where something is, as `path:line`."""
     return f"{span.source.path}:{span.begin.line}"
+
+
+_PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "terminology", "vscode", "zed"})
+_TERMS = frozenset({"alacritty", "alacritty-direct", "foot", "foot-extra", "xterm-ghostty", "xterm-kitty"})
+_MARKS = ("DOMTERM", "KONSOLE_VERSION", "WT_SESSION")
+"""Variables that only terminals with links set."""
+_FIRST_VTE = 5000
+"""VTE 0.50 and later have links: GNOME Terminal, Tilix, Xfce's."""
+
+
+def shows_links() -> bool:
+    """Whether stdout is a terminal that shows hyperlinks; FORCE_HYPERLINK=1 or 0 decides for unknown ones."""
+    term = variable("TERM")
+    if not sys.stdout.isatty() or term == "dumb" or variable("NO_COLOR") or variable("CI"):
+        return False
+    forced = (variable("FORCE_HYPERLINK") or "").strip()
+    if forced:
+        return forced != "0"
+    vte = variable("VTE_VERSION") or ""
+    return (
+        (vte.isdecimal() and int(vte) >= _FIRST_VTE)
+        or variable("TERM_PROGRAM") in _PROGRAMS
+        or term in _TERMS
+        or any(variable(name) is not None for name in _MARKS)
+    )
+
+
+def _linked(text: str, address: str) -> str:
+    """Text as a hyperlink (OSC 8)."""
+    return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+def statistics(report: Report) -> str:
+    """A line for each rule, the most frequent first: findings, rule, worst severity, those with a fix."""
+    by_rule: dict[str, list[Finding]] = defaultdict(list)
+    for finding in report.findings:
+        by_rule[finding.rule].append(finding)
+    ordered = sorted(by_rule.items(), key=lambda item: (-len(item[1]), item[0]))
+    wide = max(map(len, by_rule), default=0)
+    lines = [_statistics_line(name, own, wide) for name, own in ordered]
+    if not report.quiet:
+        lines += [*([""] if lines else []), *closing(report)]
+    return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def _statistics_line(name: str, findings: list[Finding], wide: int) -> str:
+    worst = max(finding.severity for finding in findings).word
+    fixable = [finding.fix.safety for finding in findings if finding.fix is not None]
+    fixes = f"  {len(fixable):,} fixable ({', '.join(dict.fromkeys(fixable))})" if fixable else ""
+    return f"{len(findings):7,}  {name:{wide}}  {worst:7}{fixes}".rstrip()

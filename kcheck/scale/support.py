@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.numbers import retirements
-from kcheck.config.numbers.versions import versions
+from kcheck.config.numbers.retirements import versions
 from kcheck.config.today import days_since, has_come
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale import control_plane

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from kcheck.text.findings import Skipped
+from kcheck.text.text import Skipped
 from kcheck.text.values import Either, Joined, Known, Origin, Partial, Unknown
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.syntax.problem import Problem
+    from kcheck.text.text import Problem
     from kcheck.text.values import Datum
 
 Key = tuple[str, str]

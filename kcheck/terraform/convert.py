@@ -7,10 +7,9 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 from kcheck.terraform import type_rules
-from kcheck.terraform.decimals import floating
 from kcheck.text import placeholders, scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, MapData, Null, SetData, Type
-from kcheck.text.scalars import EvaluationError, kind, to_string
+from kcheck.text.scalars import EvaluationError, floating, kind, to_string
 from kcheck.text.values import Datum, Known, Origin, Unknown
 
 if TYPE_CHECKING:

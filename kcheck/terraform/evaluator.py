@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kcheck.terraform import attempts, convert, functions, static_types
+from kcheck.terraform import attempts, convert, functions, type_rules
 from kcheck.terraform.access import attribute, each_branch, index, spliced
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.operators import alike, common_symbol, first_reason, negated, operate
@@ -241,7 +241,7 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
         if types
         else DYNAMIC
         if found
-        else static_types.of_step(node.each, element_type(value, value.element))
+        else type_rules.of_step(node.each, element_type(value, value.element))
     )
     return scope.budget.hold(Known(ListData.of(found, element), _here(node)))
 
@@ -308,7 +308,7 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
         value = value_of(chosen, scope)
         if isinstance(value, Known) and isinstance(chosen, nodes.Literal) and nodes.is_choice(node.condition):
             value = Known(value.value, _here(node))  # what is meant for one environment is for a person to change
-        beside = static_types.despite(other, partial(evaluate, scope=scope.strictly()))
+        beside = type_rules.despite(other, partial(evaluate, scope=scope.strictly()))
         if isinstance(value, Known) and isinstance(value.value, tuple):
             scope.budget.compare(value, value)
         return alike(value, beside)

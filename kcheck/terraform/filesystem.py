@@ -1,4 +1,4 @@
-"""Functions that read files of the repository: file, fileexists, fileset, templatefile, and digests of files."""
+"""Functions and data sources that read files of the repository, fill templates, or make digests of them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import os
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kcheck.terraform import convert, functions
+from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.evaluator import rendered, value_of
 from kcheck.terraform.scope import Scope
 from kcheck.text import scalars
 from kcheck.text.data_types import STRING
 from kcheck.text.files.patterns import PatternError, compiled
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.values import Datum, Known, Origin, Piece, Unknown
+from kcheck.text.text import Problem, Source
+from kcheck.text.values import Datum, Known, Origin, Piece, Unknown, Unrendered, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcheck.terraform.resource import BlockRecord
     from kcheck.text.syntax.hcl import nodes
-    from kcheck.text.text import Source
+
 
 _Action: TypeAlias = "Callable[[Files, str, list[Datum], Origin, Scope], Datum]"
 """A function: of a path, the other arguments, and the place and scope of the call."""
@@ -139,8 +141,6 @@ def _templatefile(files: Files, path: str, rest: list[Datum], _origin: Origin, s
 
 
 def _templatestring(files: Files, text: str, rest: list[Datum], _origin: Origin, scope: Scope) -> Datum:
-    from kcheck.text.text import Source
-
     template = files.template(Source("<template>", text.encode()))
     if isinstance(template, Problem):
         raise EvaluationError(template.message)
@@ -196,3 +196,52 @@ _TABLE: dict[str, _Action] = {
     "abspath": _clean,
     "pathexpand": _expanded,
 } | {f"file{name}": _digest(name) for name in ("md5", "sha1", "sha256", "sha512", "base64sha256", "base64sha512")}
+
+
+_ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})
+
+
+def rendered_data_source(kind: str, record: BlockRecord, files: Files) -> Datum | None:
+    """The `rendered` attribute of a data source; None if it asks the cloud.
+
+    Of an archive for cloud-init, and of Ignition, only the texts in it are known, not what is made of them.
+    """
+    if kind == "template_file":
+        return _template_file(record, files)
+    if kind in _ARCHIVES:
+        return _archive(record)
+    return _unrendered([record.entry("content")], record) if kind == "ct_config" else None
+
+
+def _template_file(record: BlockRecord, files: Files) -> Datum | None:
+    """A template with its `vars`, as before Terraform had templatefile()."""
+    text = record.entry("template")
+    if text is None or isinstance(text, Unknown):
+        return text
+    pieces = pieces_of(text)
+    if len(pieces) != 1 or pieces[0].span.text != text.value:  # put together: its places are lost
+        return None
+    template = files.template(pieces[0].span.source)
+    if isinstance(template, Problem):
+        return Unknown(f"{template.span.source.path}: {template.message}", Origin((template.span,)))
+    variables = record.entry("vars") or Known({}, Origin((record.span,)))
+    try:
+        return filled(template, [variables], record.scope)
+    except EvaluationError as error:
+        return Unknown(str(error), Origin((record.span,)))
+    except BudgetError as error:
+        return record.scope.budget.refuse(error, Origin((record.span,)))
+
+
+def _archive(record: BlockRecord) -> Datum | None:
+    """The texts of the parts of an archive."""
+    parts = record.blocks("part")
+    if isinstance(parts, Unknown):
+        return parts
+    return _unrendered([part.entry("content") for part in parts], record)
+
+
+def _unrendered(contents: list[Datum | None], record: BlockRecord) -> Datum:
+    pieces = [piece for content in contents if content is not None for piece in pieces_of(content)]
+    reason = "the user data is only known after apply"
+    return Unrendered(reason, Origin((record.span,)), pieces=tuple(pieces))

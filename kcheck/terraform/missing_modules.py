@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
+from kcheck.terraform import registry
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.copies import parse_address
-from kcheck.text.findings import Skipped
 from kcheck.text.partly_known import wrap
 from kcheck.text.regex import regex
+from kcheck.text.text import Skipped
 from kcheck.text.values import Origin
 
 if TYPE_CHECKING:
@@ -88,8 +89,6 @@ def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration |
         if other or not words & set(entry["words"]) or not all(found & set(one) for one in entry["needs"]):
             continue
         if words & set(entry["cloud"]) or _providers(module) == {entry["provider"]}:
-            from kcheck.terraform import registry  # parses HCL, which nobody else who asks here needs
-
             skeleton = registry.load(entry["file"])
             told = wrap(sorted(found), Origin((block.header,)))
             why = why_unread(block, source)

@@ -4,31 +4,45 @@ from __future__ import annotations
 
 import os
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, Protocol
 
 from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.filesystem import special
-from kcheck.terraform.names import Names
-from kcheck.terraform.rendered import rendered
-from kcheck.terraform.resource import BlockRecord, Instance, expand
-from kcheck.terraform.scope import Scope
+from kcheck.terraform.filesystem import rendered_data_source, special
+from kcheck.terraform.resource import BlockRecord, Instance, expand, instances_in, map_instances, parts_of
+from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
-from kcheck.terraform.workspaces import unchosen
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.terraform.configuration import Configuration
-    from kcheck.terraform.loader_interface import Host, Inputs
-    from kcheck.text.syntax.problem import Problem
-    from kcheck.text.text import Span
+    from kcheck.terraform.filesystem import Files
+    from kcheck.text.text import Problem, Span
+
+
+class Inputs(Protocol):
+    """The values that the variables of a module get from outside."""
+
+    def get(self, name: str, /) -> Datum | None:
+        """The value of a variable; None if not set."""
+
+
+class Host(Protocol):
+    """Who loads folders and files for modules."""
+
+    def child(self, module: Module, block: nodes.Block) -> Configuration | str:
+        """The configuration of a called module, or why it is unknown."""
+
+    def files(self, root: Module) -> Files:
+        """The files that the functions of a root module may read."""
+
+    def locked(self, root: Module) -> dict[str, str]:
+        """The versions of providers that a root module has locked."""
 
 
 class Module:
@@ -162,7 +176,7 @@ class Module:
             address = self.prefixed(f"data.{kind}.{name}")
             asker = f"{self.address} reads its {kind} from the cloud" if self.configuration.skeleton else ""
             answer = partial(self._answer, asker or f"{address} is read from the cloud")
-            return _map_instances(expand(block, address, self.scope), answer)
+            return map_instances(expand(block, address, self.scope), answer)
 
         place = Origin(())
         return Known(Names(find, lambda name: f"data.{kind}.{name}"), place)
@@ -187,7 +201,7 @@ class Module:
 
     def _echo(self, instance: Instance, name: str) -> Datum | None:
         if name == "rendered":
-            return rendered(instance.block.labels[0], instance, self.root.host.files(self.root))
+            return rendered_data_source(instance.block.labels[0], instance, self.root.host.files(self.root))
         return instance.entry(name) if name in _ECHOED else None
 
     def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
@@ -239,7 +253,7 @@ class Module:
             module = Module(found, inputs, self.host, address=address, caller=self, block=block, doubt=instance.doubt)
             return Known(_Outputs(module), origin)
 
-        return _map_instances(expand(block, address, self.scope), build)
+        return map_instances(expand(block, address, self.scope), build)
 
     def output(self, name: str) -> Datum | None:
         """The value of an output."""
@@ -260,7 +274,7 @@ class Module:
             for name, block in module.configuration.calls.items():
                 value = module.call(name)
                 if isinstance(value, Unknown) and not isinstance(value, Partial):
-                    if any(_parts(expand(block, name, module.scope))):
+                    if any(parts_of(expand(block, name, module.scope))):
                         yield module, block, False
                 elif any(one.configuration.unread for one in module.children(name)):
                     yield module, block, True
@@ -308,47 +322,10 @@ class _Outputs(Names):
         self.module = module
 
 
-def instances_in(value: Datum) -> Iterator[Instance]:
-    """The instances that an expanded block has."""
-    for part in _parts(value):
-        if isinstance(part, Instance):
-            yield part
-
-
 def _modules(value: Datum) -> Iterator[Module]:
-    for part in _parts(value):
+    for part in parts_of(value):
         if isinstance(part, _Outputs):
             yield part.module
-
-
-def _parts(value: Datum) -> Iterator[object]:
-    items: Iterable[Datum] = value.elements() if isinstance(value, Partial) else ()
-    if isinstance(value, Known):
-        inner = value.value
-        items = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else (value,)
-    for item in items:
-        if isinstance(item, Known):
-            yield item.value
-
-
-def _map_instances(value: Datum, build: Callable[[Instance], Datum]) -> Datum:
-    """Replace each instance of an expanded block."""
-    if isinstance(value, Partial):
-        return replace(value, part=_replaced(value.part, build), rest=_replaced(value.rest, build))
-    if isinstance(value, Unknown):
-        return value
-    inner = value.value
-    if isinstance(inner, dict | tuple):
-        return Known(_replaced(inner, build), value.origin)
-    return build(inner) if isinstance(inner, Instance) else value
-
-
-def _replaced(
-    instances: tuple[Datum, ...] | dict[str, Datum], build: Callable[[Instance], Datum]
-) -> tuple[Datum, ...] | dict[str, Datum]:
-    if isinstance(instances, dict):
-        return {key: _map_instances(item, build) for key, item in instances.items()}
-    return tuple(_map_instances(item, build) for item in instances)
 
 
 _ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
@@ -422,7 +399,7 @@ class _ModuleScope(Scope):
         return None
 
     def _terraform(self, name: str) -> Datum | None:
-        return self.module.root.workspace or unchosen() if name == "workspace" else None
+        return self.module.root.workspace or unchosen_workspace() if name == "workspace" else None
 
     def report(self, problem: Problem) -> None:
         if not self.module.configuration.published and problem not in self.module.problems:

@@ -158,7 +158,7 @@ def _of_branches(collection: Either) -> Iterator[Entry]:
         if room < 0:
             yield from entries_of(_why(collection))
             return
-        names = (_name(entry, keyed=keyed) for entry in entries)
+        names = (convert.identity(entry.key if keyed else entry.item) for entry in entries)
         found.append(dict(zip(names, entries, strict=True)))
     why = _why(collection)
     for name in dict.fromkeys(name for entries in found for name in entries):
@@ -166,10 +166,6 @@ def _of_branches(collection: Either) -> Iterator[Entry]:
         item = either(collection.reason, collection.origin, [entry.item for entry in same])
         sure = len(same) == len(found) and all(entry.sure for entry in same)
         yield Entry(same[0].key if keyed else why, item, sure)
-
-
-def _name(entry: Entry, *, keyed: bool) -> str:
-    return convert.identity(entry.key if keyed else entry.item)
 
 
 class Gathering:

@@ -12,8 +12,7 @@ from kcheck.terraform.module import Module
 from kcheck.terraform.plan_links import Json, Links, argument, part, without_indexes
 from kcheck.terraform.resource import Instance, ObjectRecord
 from kcheck.text.syntax import json
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.text import BOM
+from kcheck.text.text import BOM, Problem
 from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, concealed
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ import re
 from _thread import get_ident  # threading takes 3 ms to import
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.config.numbers import names
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.evaluator import evaluate
@@ -16,17 +18,16 @@ from kcheck.text.data_types import SetData
 from kcheck.text.keys import Reference
 from kcheck.text.partly_known import distinct
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Datum, Either, Known, Missing, Origin, Symbol, Unknown, encoded, known
+from kcheck.text.values import Datum, Either, Known, Missing, Origin, Partial, Symbol, Unknown, encoded, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from fractions import Fraction
 
     from kcheck.terraform.partial_collections import Entry
     from kcheck.text.syntax.hcl import nodes
     from kcheck.text.text import Span
     from kcheck.text.values import Record
-
 
 _NAMES = frozenset({"name", "id", "self_link"})
 """Attributes by which others refer to a resource: never null, so an unknown one still tells which resource is meant."""
@@ -362,3 +363,41 @@ def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unkn
         BlockRecord(content, scope.with_names(**{iterator: Known({"key": key, "value": item}, origin)}))
         for key, item in pairs
     ]
+
+
+def instances_in(value: Datum) -> Iterator[Instance]:
+    """The instances that an expanded block has."""
+    for part in parts_of(value):
+        if isinstance(part, Instance):
+            yield part
+
+
+def parts_of(value: Datum) -> Iterator[object]:
+    """The values of an expanded block that are known, one for each instance."""
+    items: Iterable[Datum] = value.elements() if isinstance(value, Partial) else ()
+    if isinstance(value, Known):
+        inner = value.value
+        items = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else (value,)
+    for item in items:
+        if isinstance(item, Known):
+            yield item.value
+
+
+def map_instances(value: Datum, build: Callable[[Instance], Datum]) -> Datum:
+    """Replace each instance of an expanded block."""
+    if isinstance(value, Partial):
+        return replace(value, part=_replaced(value.part, build), rest=_replaced(value.rest, build))
+    if isinstance(value, Unknown):
+        return value
+    inner = value.value
+    if isinstance(inner, dict | tuple):
+        return Known(_replaced(inner, build), value.origin)
+    return build(inner) if isinstance(inner, Instance) else value
+
+
+def _replaced(
+    instances: tuple[Datum, ...] | dict[str, Datum], build: Callable[[Instance], Datum]
+) -> tuple[Datum, ...] | dict[str, Datum]:
+    if isinstance(instances, dict):
+        return {key: map_instances(item, build) for key, item in instances.items()}
+    return tuple(map_instances(item, build) for item in instances)

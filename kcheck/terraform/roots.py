@@ -14,15 +14,14 @@ from kcheck.terraform.configuration import Configuration, is_override
 from kcheck.terraform.copies import Copies, is_call_of
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Module
-from kcheck.terraform.scope import circular
+from kcheck.terraform.scope import circular, unchosen_workspace
 from kcheck.terraform.variables import Variables
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
-from kcheck.text.findings import Skipped
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
 from kcheck.text.syntax.hcl.parse import parse, parse_template
-from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Problem, Skipped
 from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ class Loader:
             chosen = environment.name if environment.name in names else ""
         if chosen:
             files = [*self.variables.of_workspace(configuration, chosen), *files]
-        workspace = Known(chosen, Origin(())) if chosen else workspaces.unchosen(names or ())
+        workspace = Known(chosen, Origin(())) if chosen else unchosen_workspace(names or ())
         inputs = self.variables.values_for(configuration, files)
         return Module(configuration, inputs, self, environment=environment.name, workspace=workspace)
 

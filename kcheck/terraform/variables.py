@@ -13,8 +13,7 @@ from kcheck.terraform.workspaces import OF_NONE
 from kcheck.text.files import system
 from kcheck.text.files.tree import display_path
 from kcheck.text.syntax.hcl.parse import parse_expression
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.text import Source
+from kcheck.text.text import Problem, Source
 from kcheck.text.values import Datum, Known, Origin
 
 if TYPE_CHECKING:
@@ -43,7 +42,10 @@ class Variables:
         self.problems: list[Problem] = []
         self._parse = parse
         self._files = [self.file(path) for path in config.var_files]
-        self._flags = {name: _flag(name, text) for name, text in config.variables.items()}
+        self._flags = {
+            name: Source(f"--var {name}", text.encode("utf-8", "replace"), derived=True)
+            for name, text in config.variables.items()
+        }
         self._environment = dict(_environment()) if config.env_vars else {}
 
     def file(self, path: str) -> Source:
@@ -170,10 +172,6 @@ def _labels(path: str) -> list[str]:
     parts = os.path.basename(path).removesuffix(".json").removesuffix(".tfvars").removesuffix(".auto").split(".")
     names = [part for part in parts if part != "terraform"]
     return [*names, os.path.basename(os.path.dirname(path))]
-
-
-def _flag(name: str, text: str) -> Source:
-    return Source(f"--var {name}", text.encode("utf-8", "replace"), derived=True)
 
 
 def _environment() -> Iterator[tuple[str, Source]]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import OutsideError
+from kcheck.terraform.scope import WORKSPACE
 from kcheck.text.keys import Reference
 from kcheck.text.partly_known import possible
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.values import Datum, Known, Symbol, Unknown
+from kcheck.text.values import Datum, Known, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +30,6 @@ OF_NONE = frozenset({
     "common", "shared", "global", "globals", "base", "defaults", "example", "sample", "template", "all",
 })  # fmt: skip
 """Names that are those of no workspace."""
-_SYMBOL = Symbol("terraform", "workspace")
 _MARK = b"terraform.workspace"
 _NAME = regex(r"[A-Za-z0-9][\w.-]*")
 _MAY_CHOOSE = regex(r"\[\s*[^\s\]*]|\b(?:lookup|contains|\w*file\w*)\(|[!=]=")
@@ -38,14 +38,6 @@ _LABELS = frozenset({"tags", "tags_all", "labels", "default_tags", "description"
 """Attributes that change nothing of what is judged."""
 _OPEN_FILE = frozenset({"file", "fileexists", "templatefile"})
 _FALLBACK = frozenset({"try", "can", "fileexists"})
-
-
-def unchosen(names: Iterable[str] = ()) -> Unknown:
-    """`terraform.workspace` without a value; `names` are those in the code."""
-    known = ", ".join(names)
-    return Unknown(
-        f"terraform.workspace has no value; set --workspace NAME{f' ({known})' if known else ''}", None, _SYMBOL
-    )
 
 
 def mentions(texts: Iterable[bytes]) -> bool:
@@ -183,7 +175,7 @@ def _is_workspace(node: nodes.Expression, scope: Scope) -> bool:
 
 
 def _may_be_workspace(value: Datum) -> bool:
-    return any(isinstance(one, Unknown) and one.symbol == _SYMBOL for one in possible(value))
+    return any(isinstance(one, Unknown) and one.symbol == WORKSPACE for one in possible(value))
 
 
 def _keys(value: Datum) -> set[str]:

@@ -1,7 +1,16 @@
-"""The base of all errors that users see."""
+"""The base of all errors that users see, and the description of those that nobody expected."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
     """Wrong use, or a file that cannot be written: the error and its remedy."""
+
+
+def description(error: BaseException) -> str:
+    """The error, and the last lines of the stack: these name places in kcheck, nothing of the user's files."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    places = " < ".join(f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in reversed(frames))
+    return f"{type(error).__name__}: {error} ({places})"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.text.path_steps import Item
+from kcheck.text.keys import Item
 from kcheck.text.reasons import cause_of
 from kcheck.text.regex import regex
 from kcheck.text.units import data_text
@@ -232,17 +232,3 @@ class Undecided(Struct, frozen=True):
     object: str
     span: Span
     missing: tuple[str, ...]
-
-
-class Skipped(Struct, frozen=True):
-    """Something that was not read: a folder, a file, a module call, the output of another tool.
-
-    `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way. What kcheck leaves
-    out `by_choice`, such as the code of others, is no gap.
-    """
-
-    path: str
-    reason: str
-    line: int = 0
-    remedy: str = ""
-    by_choice: bool = False

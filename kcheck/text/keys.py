@@ -1,4 +1,4 @@
-"""Unknown keys of maps, and the stand-ins for them."""
+"""Keys that are no plain text: steps of paths at which a fix writes, and stand-ins for unknown keys of maps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kcheck.text.values import Unknown
+
+
+class Json(str):
+    """An attribute whose value is JSON text, written with `jsonencode`."""
+
+    __slots__ = ()
+
+
+class MapName(str):
+    """An attribute whose value is an object, where others with members are nested blocks."""
+
+    __slots__ = ()
+
+
+class Item(str):
+    """A step to the item of a list that has this text as its `name`."""
+
+    __slots__ = ()
 
 
 class Reference(str):

@@ -1,7 +1,8 @@
-"""Placeholders: parts of a text that envsubst, Flux, a template or a person fills in later."""
+"""Texts without their value: placeholders that something or somebody fills in later, and encrypted values and files."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kcheck.text.regex import regex
@@ -56,3 +57,30 @@ def encrypted(place: Span) -> str:
 def masked(text: str) -> str:
     """The text with a mark in the place of each placeholder."""
     return _FORMS.sub(MARK, text)
+
+
+ENCRYPTED = "encrypted, values unknown"
+DECRYPT = "decrypt it to have it read"
+ENCRYPTED_HEAD = 200
+"""So many bytes tell whether nothing of a file can be read."""
+_ENCRYPTED_FILES = (
+    b"\0GITCRYPT\0", b"$ANSIBLE_VAULT;", b"age-encryption.org/", b"-----BEGIN AGE ENCRYPTED FILE-----",
+    b"-----BEGIN PGP MESSAGE-----", b"U2FsdGVkX1",
+)  # fmt: skip
+"""How such files begin: git-crypt, ansible-vault, age, PGP, transcrypt."""
+_SEALED = regex(rb"\s*\{\s*\"data\":\s*\"ENC\[")
+_SOPS = regex(rb"^[ \t]*\"?sops\"?[ \t]*:", re.MULTILINE)
+_KIND = regex(rb"^\"?kind\"?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
+
+
+def is_encrypted_file(data: bytes) -> bool:
+    """Whether a file is encrypted as a whole; sops does so with files that are not YAML, JSON or dotenv."""
+    return data.startswith(_ENCRYPTED_FILES) or (b"ENC[" in data[:ENCRYPTED_HEAD] and _SEALED.match(data) is not None)
+
+
+def hides_values(data: bytes) -> bool:
+    """Whether sops encrypted values of a file; Secrets, which no rule needs, do not count."""
+    if b"ENC[" not in data or not _SOPS.search(data):
+        return False
+    kinds = set(_KIND.findall(data))
+    return not kinds or bool(kinds - {b"Secret"})

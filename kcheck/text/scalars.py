@@ -208,3 +208,39 @@ def decimal(number: int | Fraction, bits: int = BITS) -> str:
     if point >= len(text):
         return sign + text + "0" * (point - len(text))
     return f"{sign}{text[:point]}.{text[point:]}"
+
+
+def floating(verb: str, number: int | Fraction, precision: int | None) -> str:
+    """The verbs that Go has for floats, for exact numbers: %g without a precision writes all digits."""
+    sign, size = ("-" if is_negative(number) else ""), abs(Fraction(number))
+    if verb == "f":
+        places = 6 if precision is None else precision
+        whole, rest = divmod(round(size * 10**places), 10**places)
+        return sign + to_string(whole) + (f".{rest:0{places}d}" if places else "")
+    exact = digits(size) if size else ("0", 1)
+    if verb in "eE":
+        places = 6 if precision is None else precision
+        return sign + _scientific(*_rounded(size, exact, places + 1), places, verb)
+    if precision is None:
+        figures, point, limit = *exact, 6
+    else:
+        figures, point = _rounded(size, exact, max(precision, 1))
+        figures = figures.rstrip("0") or "0"
+        limit = max(precision, 1)
+        limit = len(figures) if limit > len(figures) >= point else limit
+    if not -4 <= point - 1 < limit:
+        return sign + _scientific(figures, point, len(figures) - 1, "e" if verb == "g" else "E")
+    return sign + decimal(Fraction(int(figures)) * Fraction(10) ** (point - len(figures)))
+
+
+def _rounded(size: Fraction, exact: tuple[str, int], count: int) -> tuple[str, int]:
+    """`count` digits of a number, and the place of the point."""
+    point = exact[1]
+    figures = str(round(size / Fraction(10) ** (point - count))).rjust(count, "0")
+    return figures[:count], point + len(figures) - count
+
+
+def _scientific(figures: str, point: int, places: int, letter: str) -> str:
+    exponent = point - 1 if figures.strip("0") else 0
+    fraction = f".{figures[1 : places + 1]}" if places else ""
+    return f"{figures[0]}{fraction}{letter}{'-' if exponent < 0 else '+'}{abs(exponent):02d}"

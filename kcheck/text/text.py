@@ -1,4 +1,4 @@
-"""Source files as bytes: spans, positions and edits. The unit everywhere is the byte."""
+"""Source files as bytes: spans, positions, edits, and what could not be read. The unit everywhere is the byte."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from functools import cached_property
 from io import BytesIO
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -150,6 +152,27 @@ class Span(NamedTuple):
         """The whole value of an attribute of the block or map that begins here, as it is written."""
         outline = OUTLINES.get(self.source.syntax)
         return outline.member(self, name) if outline is not None else None
+
+
+class Problem(Struct, frozen=True):
+    """A part of a file that could not be read: kcheck's own words and the place."""
+
+    message: str
+    span: Span
+
+
+class Skipped(Struct, frozen=True):
+    """Something that was not read: a folder, a file, a module call, the output of another tool.
+
+    `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way. What kcheck leaves
+    out `by_choice`, such as the code of others, is no gap.
+    """
+
+    path: str
+    reason: str
+    line: int = 0
+    remedy: str = ""
+    by_choice: bool = False
 
 
 class Outline(NamedTuple):

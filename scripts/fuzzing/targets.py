@@ -25,8 +25,7 @@ from kcheck.text.files.disk import Disk
 from kcheck.text.findings import SAFETIES
 from kcheck.text.syntax import cel, json, yaml
 from kcheck.text.syntax.hcl.parse import parse
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.text import Source
+from kcheck.text.text import Problem, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

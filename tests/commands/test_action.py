@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from kcheck import __version__
-from kcheck.commands.setup import ci
+from kcheck.commands.setup import hook_and_job
 from tests.places import ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -153,7 +153,9 @@ def test_expressions_name_what_there_is() -> None:
         assert set(re.findall(r"(?:inputs|steps)\.[\w.-]+", text)) <= known
 
 
-@pytest.mark.parametrize("text", [(ROOT / "action.yml").read_text(), ci.workflow("")], ids=["action", "workflow"])
+@pytest.mark.parametrize(
+    "text", [(ROOT / "action.yml").read_text(), hook_and_job.workflow("")], ids=["action", "workflow"]
+)
 def test_actions_are_pinned(text: str) -> None:
     used = re.findall(r"uses: (\S+)(.*)", text)
     assert used
@@ -263,7 +265,7 @@ def test_working_directory(echo: Path, workspace: Path) -> None:
 # --- GitLab
 
 GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text())
-JOBS = {"init": yaml.safe_load(ci.pipeline(""))["kcheck"], "ci/gitlab.yml": GITLAB["kcheck"]}
+JOBS = {"init": yaml.safe_load(hook_and_job.pipeline(""))["kcheck"], "ci/gitlab.yml": GITLAB["kcheck"]}
 
 
 def commit(folder: Path, text: str) -> str:

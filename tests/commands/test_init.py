@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from kcheck import __version__
 from kcheck.commands.cli import cli
-from kcheck.commands.setup import ci, clusters, hook
-from kcheck.commands.setup.addition import AdditionError
+from kcheck.commands.setup import clusters, hook_and_job
+from kcheck.commands.setup.hook_and_job import AdditionError
 from kcheck.config import settings
 from kcheck.text.text import Source
 from tests.places import ROOT
@@ -380,7 +380,7 @@ def test_nothing_is_written_if_one_file_cannot_be(write: Write) -> None:
     ],
 )
 def test_hook_is_added_in_the_style_of_the_file(old: str, new: str) -> None:
-    assert hook.with_hook(Source(hook.NAME, old.encode()), "") == new.encode()
+    assert hook_and_job.with_hook(Source(hook_and_job.HOOK_FILE, old.encode()), "") == new.encode()
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def test_hook_is_added_in_the_style_of_the_file(old: str, new: str) -> None:
     ],
 )
 def test_hook_that_is_there_stays(text: str) -> None:
-    assert hook.with_hook(Source(hook.NAME, text.encode()), "") is None
+    assert hook_and_job.with_hook(Source(hook_and_job.HOOK_FILE, text.encode()), "") is None
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_hook_that_is_there_stays(text: str) -> None:
 )
 def test_what_cannot_be_added_to_is_left_alone(text: str, why: str, write: Write) -> None:
     with pytest.raises(AdditionError, match=why):
-        hook.with_hook(Source(hook.NAME, text.encode()), "")
+        hook_and_job.with_hook(Source(hook_and_job.HOOK_FILE, text.encode()), "")
     write({"main.tf": CLUSTER, ".pre-commit-config.yaml": text})
     result = init("--write")
     assert result.exit_code == 0
@@ -432,7 +432,7 @@ def test_any_list_of_hooks_keeps_its_bytes(data: st.DataObject) -> None:
         )
     tail = data.draw(st.sampled_from(["", "\n# end\n", "\nfiles: ^x/\n"]))
     old = f"repos:\n{gap.join(texts)}{tail}".replace("\n", end)
-    new = hook.with_hook(Source(hook.NAME, old.encode()), "")
+    new = hook_and_job.with_hook(Source(hook_and_job.HOOK_FILE, old.encode()), "")
     assert new is not None
     text = new.decode()
     start = next(i for i, (a, b) in enumerate(zip(old + "\0", text, strict=False)) if a != b)
@@ -446,7 +446,7 @@ def test_any_list_of_hooks_keeps_its_bytes(data: st.DataObject) -> None:
 
 def test_workflow_is_one_that_github_takes(write: Write) -> None:
     """The keys that GitHub knows, actions by their commit, and no expression in a script."""
-    data = yaml.safe_load(ci.workflow(""))
+    data = yaml.safe_load(hook_and_job.workflow(""))
     assert set(data) == {"name", True, "permissions", "jobs"}  # `on` is true in YAML 1.1
     assert data["permissions"] == {"contents": "read", "security-events": "write"}
     assert {"**/*.tf", "**/*.tfvars", "**/*.yaml"} <= set(data[True]["pull_request"]["paths"])
@@ -462,9 +462,9 @@ def test_workflow_is_one_that_github_takes(write: Write) -> None:
 
 def test_the_name_of_a_folder_adds_no_step() -> None:
     name = 'a"\n    run: owned\n#'
-    for text in (ci.workflow(name), ci.pipeline(name)):
+    for text in (hook_and_job.workflow(name), hook_and_job.pipeline(name)):
         assert "\n    run: owned" not in text
-    data = yaml.safe_load(ci.workflow(name))
+    data = yaml.safe_load(hook_and_job.workflow(name))
     assert data[True] == {"pull_request": {"paths": [f"{name}/**"]}}
     assert data["jobs"]["kcheck"]["steps"][1]["with"]["paths"] == name
 
@@ -501,14 +501,14 @@ def test_a_folder_with_the_name_of_a_workflow(write: Write) -> None:
 
 def test_a_job_is_appended_to_a_pipeline() -> None:
     old = "# ours\nstages:\n- build\n- lint\n\nbuild:\n  stage: build\n  script:\n  - make\n\n.hidden:\n  tags: [a]\n"
-    new = ci.with_job(Source(ci.GITLAB, old.encode()), "infra")
+    new = hook_and_job.with_job(Source(hook_and_job.GITLAB, old.encode()), "infra")
     assert new is not None
     assert new.startswith(old.encode() + b"\nkcheck:\n  stage: lint\n  image: python:3.12\n  rules:\n  - if: ")
     data = yaml.safe_load(new)
     assert {name: data[name] for name in ("stages", "build", ".hidden")} == yaml.safe_load(old)
     assert data["kcheck"]["rules"][0]["changes"] == ["infra/**/*"]
     assert data["kcheck"]["script"][0].endswith(" -- infra")
-    assert ci.with_job(Source(ci.GITLAB, new), "infra") is None
+    assert hook_and_job.with_job(Source(hook_and_job.GITLAB, new), "infra") is None
 
 
 @pytest.mark.parametrize(
@@ -516,19 +516,19 @@ def test_a_job_is_appended_to_a_pipeline() -> None:
     [("", None), ("stages: [build, test]\n", None), ("stages: [build, static-checks]\n", "static-checks"), ("stages: [a, b]\n", "a")],
 )  # fmt: skip
 def test_stage_of_the_job(stages: str, stage: str | None) -> None:
-    new = ci.with_job(Source(ci.GITLAB, f"{stages}a:\n  script: [b]\n".encode()), "")
+    new = hook_and_job.with_job(Source(hook_and_job.GITLAB, f"{stages}a:\n  script: [b]\n".encode()), "")
     assert new is not None
     assert yaml.safe_load(new)["kcheck"].get("stage") == stage
 
 
 def test_a_pipeline_with_tags_of_gitlab_keeps_them() -> None:
     old = b"a:\n  script:\n    - !reference [.b, script]\n"
-    new = ci.with_job(Source(ci.GITLAB, old), "")
+    new = hook_and_job.with_job(Source(hook_and_job.GITLAB, old), "")
     assert new is not None
     assert new.startswith(old.rstrip() + b"\nkcheck:\n")
 
 
 def test_a_new_pipeline() -> None:
-    data = yaml.safe_load(ci.pipeline(""))
+    data = yaml.safe_load(hook_and_job.pipeline(""))
     assert set(data) == {"kcheck"}
     assert data["kcheck"]["artifacts"]["when"] == "always"

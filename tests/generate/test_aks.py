@@ -15,7 +15,7 @@ import yaml
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import fabrics
-from kcheck.generate import aks_fabric, intent, pools, recommended
+from kcheck.generate import aks, intent, pools, recommended
 from kcheck.generate.assembly import generate
 from kcheck.text import bundled
 
@@ -177,7 +177,7 @@ def test_comments_of_spot_pools_alone_tell_of_no_others() -> None:
     [(2, 12, 1250), (64, 80, 40_000), (100, 128, 62_500), (128, 128, 80_000)],  # claims of two teams; the largest
 )
 def test_lustre_is_as_fast_as_the_job(job: int, capacity: int, wants: int) -> None:
-    found = aks_fabric.lustre(wanted(nodes=900, job={"nodes": job}))
+    found = aks.lustre(wanted(nodes=900, job={"nodes": job}))
     assert found is not None
     assert (found.capacity, found.wanted) == (capacity, wants)
     assert found.speed == capacity * 500

@@ -12,7 +12,7 @@ from kcheck.engine import linter
 from kcheck.generate import eks, intent, selfmanaged
 from kcheck.generate.assembly import generate
 from kcheck.generate.pools import split
-from kcheck.generate.system_nodes import non_training_nodes
+from kcheck.generate.recommended import non_training_nodes
 from kcheck.scale import walls
 from kcheck.text.files.tree import Tree
 

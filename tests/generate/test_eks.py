@@ -13,7 +13,7 @@ from kcheck.config.numbers import machines
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import intent
 from kcheck.generate.assembly import generate
-from kcheck.generate.eks_lustre import Lustre, lustre
+from kcheck.generate.eks import Lustre, lustre
 from kcheck.generate.pools import split
 
 

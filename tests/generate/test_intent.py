@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kcheck.commands.cli import cli
 from kcheck.config.config import ConfigError
-from kcheck.generate import aks, intent, intent_file, ranges, recommended
+from kcheck.generate import aks, intent, ranges, recommended
 from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.intent import label
 from kcheck.generate.pools import Pool, evenly, split
@@ -41,14 +41,14 @@ def written(tmp_path: Path, text: str) -> str:
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_shown_intent_says_the_same(cloud: str, tmp_path: Path) -> None:
     wanted = intent.with_defaults(cloud, {"nodes": 450})
-    path = written(tmp_path, intent_file.render_intent(wanted))
+    path = written(tmp_path, intent.render_intent(wanted))
     assert intent.with_defaults(cloud, intent.load(path)) == wanted
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_shown_intent_explains_every_field(cloud: str) -> None:
-    text = intent_file.render_intent(intent.with_defaults(cloud, {}))
-    for name, description in intent_file.meanings().items():
+    text = intent.render_intent(intent.with_defaults(cloud, {}))
+    for name, description in intent.meanings().items():
         of_machines = name in {"installer", "network.fabric", "network.cards"}  # of one's own
         if name == "assumed" or (of_machines and cloud != "selfmanaged"):
             continue

@@ -18,12 +18,11 @@ from kcheck.engine import linter
 from kcheck.engine.deciding import Bug
 from kcheck.fix import fix
 from kcheck.report.formats import Report, render
-from kcheck.report.html import colors, document
-from kcheck.report.html import findings as cards
+from kcheck.report.html import check as cards
+from kcheck.report.html import document
 from kcheck.report.html.code import concealed, excerpt, fix_lines
 from kcheck.text.files.tree import Tree
-from kcheck.text.findings import Skipped
-from kcheck.text.text import Source
+from kcheck.text.text import Skipped, Source
 from tests.conftest import indented, manifest
 from tests.places import ROOT
 from tests.report import corpus
@@ -383,8 +382,8 @@ def test_pages_are_written_to_files(write: Write) -> None:
 
 def test_text_can_be_told_from_what_it_stands_on() -> None:
     grounds = ("page", "soft")
-    for own in (colors.LIGHT, colors.DARK):
-        assert own.keys() == colors.LIGHT.keys()
+    for own in (document.LIGHT, document.DARK):
+        assert own.keys() == document.LIGHT.keys()
         for text in ("text", "ink", "link", "error", "warning", "info", "good"):
             assert [ground for ground in grounds if contrast(own[text], own[ground]) < 4.5] == []
         for ground in ("mark", "added", "removed", "error-soft", "warning-soft", "info-soft", "good-soft"):

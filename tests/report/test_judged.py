@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
 from kcheck.text.files.tree import Tree
-from kcheck.text.findings import Skipped, unknown_input
+from kcheck.text.findings import unknown_input
 from kcheck.text.reasons import following
+from kcheck.text.text import Skipped
 from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.inventory import reader
 from kcheck.report.html import document
-from kcheck.report.html.ladder import Axis, ladder
+from kcheck.report.html.capacity_page import Axis, draw_ladder
 from kcheck.scale import walls
 from kcheck.scale.world import World
 from kcheck.text.files.tree import Tree
@@ -32,7 +32,7 @@ def drawn(config: Config | None = None) -> tuple[World, Element]:
     """The ladder of the first cluster here as a file of its own."""
     own = config or Config()
     world = World(reader.read(Tree(["."]), own).inventory, own)
-    picture = ladder(world.inventory.clusters[0], world)
+    picture = draw_ladder(world.inventory.clusters[0], world)
     assert picture is not None
     return world, ElementTree.fromstring(document.picture(picture, "heading"))  # noqa: S314 - our own
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
-from kcheck.report import terminal
+from kcheck.report import text
 from kcheck.report.text import finding_text
 from kcheck.text.findings import Finding, Related, Severity
 from kcheck.text.text import Source
@@ -145,14 +145,14 @@ def test_capacity_speaks_of_one_node(write: Write) -> None:
 def test_terminals_that_show_links(environment: dict[str, str], links: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", environment)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert terminal.shows_links() == links
+    assert text.shows_links() == links
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
-    assert not terminal.shows_links()
+    assert not text.shows_links()
 
 
 def test_rules_link_to_their_pages(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in check()
-    monkeypatch.setattr(terminal, "shows_links", lambda: True)
+    monkeypatch.setattr(text, "shows_links", lambda: True)
     output = CliRunner().invoke(cli, ["check", "--output-file", "text=out.txt"], color=True).stdout
     assert (
         "\x1b]8;;https://github.com/kcheck/kcheck/blob/main/rules/control-plane/free-control-plane.yaml\x1b\\" in output

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.config.numbers import machines
-from kcheck.inventory.clouds.ack import addresses as ack
-from kcheck.inventory.clouds.aks import addresses as aks
-from kcheck.inventory.clouds.aks import outbound as aks_outbound
-from kcheck.inventory.clouds.eks import addresses as eks
-from kcheck.inventory.clouds.gke import outbound as gke_outbound
+from kcheck.inventory.clouds.ack import nodes as ack
+from kcheck.inventory.clouds.aks import nodes as aks
+from kcheck.inventory.clouds.eks import nodes as eks
+from kcheck.inventory.clouds.gke import nodes as gke
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Surge
 from kcheck.scale import deletion, egress
@@ -266,14 +265,14 @@ def test_three_nodes_with_two_pods_of_coredns() -> None:
     ("ports", "addresses", "nodes"), [(1000, 2, 128), (1000, 7, 448), (4000, 7, 112), (1024, 16, 1000)]
 )
 def test_nodes_with_outbound_ports_on_azure(ports: int, addresses: int, nodes: int) -> None:
-    assert aks_outbound.snat_nodes(ports, addresses, 64_000) == nodes
+    assert aks.snat_nodes(ports, addresses, 64_000) == nodes
 
 
 def test_nodes_with_ports_on_cloud_nat() -> None:
-    assert gke_outbound.nat_nodes(64, 1, 64_512) == 1008
-    assert gke_outbound.nat_nodes(1000, 3, 64_512) == 192  # whole nodes on each address
-    assert gke_outbound.nat_addresses(1000, 192, 64_512) == 3
-    assert gke_outbound.nat_addresses(65_000, 1, 64_512) is None
+    assert gke.nat_nodes(64, 1, 64_512) == 1008
+    assert gke.nat_nodes(1000, 3, 64_512) == 192  # whole nodes on each address
+    assert gke.nat_addresses(1000, 192, 64_512) == 3
+    assert gke.nat_addresses(65_000, 1, 64_512) is None
 
 
 def test_nodes_behind_a_service() -> None:

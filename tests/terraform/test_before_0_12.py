@@ -9,7 +9,7 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.inventory import reader
 from kcheck.terraform.console import evaluate
-from kcheck.terraform.pins import pinned_versions
+from kcheck.terraform.providers import pinned_versions
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax.hcl.hcl1 import is_old, modern
 from kcheck.text.syntax.hcl.parse import parse

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
 
 pytestmark = pytest.mark.medium
 

@@ -13,7 +13,7 @@ from kcheck.inventory import reader
 from kcheck.report import model
 from kcheck.terraform import registry
 from kcheck.text.files.tree import Tree
-from kcheck.text.findings import Skipped
+from kcheck.text.text import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -208,7 +208,7 @@ UNSEEN = {
     "commands.cli": "mistakes are not stored",
     **dict.fromkeys(
         ("text.bundled", "config.schemas", "engine.rule", "terraform.registry", "kubernetes.images", "config.numbers.profiles",
-         "config.numbers.machines", "config.numbers.retirements", "config.numbers.versions", "config.numbers.dates", "config.numbers.fabrics"),
+         "config.numbers.machines", "config.numbers.retirements", "config.numbers.dates", "config.numbers.fabrics"),
         "files of kcheck and its libraries: a result is of one version of them",
     ),
     **dict.fromkeys(
@@ -321,7 +321,6 @@ def test_calls_with_many_arguments_name_them() -> None:
 PRINTERS = {
     "commands.cli",
     "commands.printing",
-    "commands.progress",
 }
 """What makes text of strangers visible, and what prints a report of a format."""
 PRINTS = re.compile(r"\bclick\.s?echo\(|(?<![\w.])print\(|sys\.std(?:out|err)\.(?:buffer|write)\b")

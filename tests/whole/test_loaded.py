@@ -59,9 +59,7 @@ OPTIONS = {
     "kcheck.commands.options",
     "kcheck.commands.printing",
     "kcheck.commands.comparison_options",
-    "kcheck.commands.progress",
     "kcheck.commands.prometheus_options",
-    "kcheck.commands.subcommands",
     "kcheck.text.files",
     "kcheck.text.files.system",
 }

@@ -10,7 +10,7 @@ import time
 import pytest
 from click.testing import CliRunner
 
-from kcheck.commands import progress
+from kcheck.commands import printing
 from kcheck.commands.cli import cli
 
 
@@ -27,11 +27,11 @@ def wait_for(screen: io.StringIO, text: str) -> None:
 
 
 def test_progress_comes_late_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE", 0.01)
-    monkeypatch.setattr(progress, "_EVERY", 0.01)
+    monkeypatch.setattr(printing, "_PATIENCE", 0.01)
+    monkeypatch.setattr(printing, "_EVERY", 0.01)
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with progress.show_progress() as tell:
+    with printing.show_progress() as tell:
         tell("reading 7 files")
         wait_for(screen, "\r\x1b[Kkcheck: reading 7 files, 0 s")
         tell("x" * 200)
@@ -43,17 +43,17 @@ def test_progress_comes_late_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_quick_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with progress.show_progress() as tell:
+    with printing.show_progress() as tell:
         tell("reading")
     assert screen.getvalue() == ""
 
 
 @pytest.mark.parametrize("quiet", [True, False])
 def test_files_and_pipes_are_told_nothing(quiet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(printing, "_PATIENCE", 0)
     screen = Terminal() if quiet else io.StringIO()
     monkeypatch.setattr(sys, "stderr", screen)
-    with progress.show_progress(quiet=quiet):
+    with printing.show_progress(quiet=quiet):
         time.sleep(0.05)
     assert screen.getvalue() == ""
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import yaml
 from msgspec.structs import replace
 
-from kcheck.addons.admission import manifests, parameters, policies, table
+from kcheck import __version__
+from kcheck.addons.admission import parameters, policies, table
+from kcheck.addons.admission.kinds import literal
+from kcheck.addons.admission.words import PARAMETER, Variable
 from kcheck.engine import rules
+from kcheck.engine.annotations import IGNORE, ignoring
 from kcheck.inventory import reader
 from kcheck.scale.world import World
+from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from kcheck.addons.admission.parameters import Parameters
     from kcheck.addons.admission.policies import Policy, Refusal
     from kcheck.config.config import Config
@@ -59,11 +67,182 @@ def manifests_of(selection: Selection, action: str, form: str, namespace: str) -
     """The policies as documents, after the ConfigMap with the values that they take."""
     known = selection.parameters.values if selection.parameters is not None else {}
     used = {name: known[name] for one in selection.policies for name in sorted(one.parameters)}
-    found: list[manifests.Manifest] = []
+    found: list[Manifest] = []
     if used and form != "kyverno":
-        found.append(manifests.config_map({name: used[name] for name in sorted(used)}, namespace))
+        found.append(_config_map({name: used[name] for name in sorted(used)}, namespace))
     for one in selection.policies:
-        found += (
-            [manifests.kyverno(one, action, known)] if form == "kyverno" else manifests.policy(one, action, namespace)
-        )
-    return manifests.as_yaml(found) if found else ""
+        found += [kyverno(one, action, known)] if form == "kyverno" else policy(one, action, namespace)
+    return _as_yaml(found) if found else ""
+
+
+Manifest: TypeAlias = dict[str, object]
+
+_ACTIONS = ("Warn", "Audit", "Deny")
+_API = "admissionregistration.k8s.io/v1"
+
+_FOUND = {
+    "template": "variables.templates.filter(template, {condition}).map(template, {message})",
+    "container": "variables.templates.map(template, template.containers.filter(container, {condition})"
+    '.map(container, {message}).join("; ")).filter(text, text != "")',
+}
+_FOUND["image"] = _FOUND["container"].replace("{condition}", "container.image != null && {condition}")
+"""Subject -> what is said of each part of an object that has the problem."""
+
+
+_CONFIG_MAP = "kcheck-admission"
+"""The name of the ConfigMap with what the code says."""
+
+
+def _config_map(values: Mapping[str, str], namespace: str) -> Manifest:
+    """The values that policies take of the code."""
+    labels = {"app.kubernetes.io/managed-by": "kcheck", "kcheck.dev/version": __version__}
+    metadata = {"name": _CONFIG_MAP, "namespace": namespace, "labels": labels}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(values)}
+
+
+def policy(one: Policy, action: str, namespace: str) -> list[Manifest]:
+    """A ValidatingAdmissionPolicy and its binding."""
+    metadata = _metadata(one)
+    spec: Manifest = {"failurePolicy": "Ignore"}
+    binding: Manifest = {"policyName": metadata["name"]}
+    if one.parameters:
+        spec["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
+        binding["paramRef"] = {"name": _CONFIG_MAP, "namespace": namespace, "parameterNotFoundAction": "Allow"}
+    binding["validationActions"] = [action]
+    return [
+        {"apiVersion": _API, "kind": "ValidatingAdmissionPolicy", "metadata": metadata, "spec": {**spec, **_spec(one)}},
+        {"apiVersion": _API, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata, "spec": binding},
+    ]
+
+
+def kyverno(one: Policy, action: str, values: Mapping[str, str]) -> Manifest:
+    """A ValidatingPolicy of Kyverno, which has no parameters: they are variables."""
+    filled = [
+        variable._replace(expression=PARAMETER.sub(lambda match: literal(values[match[1]]), variable.expression))
+        for variable in one.variables
+    ]
+    spec = _spec(one._replace(variables=tuple(filled)))
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": _metadata(one),
+        "spec": {"validationActions": [action], "failurePolicy": "Ignore", **spec},
+    }
+
+
+def _metadata(one: Policy) -> Manifest:
+    labels = {
+        "app.kubernetes.io/managed-by": "kcheck",
+        "kcheck.dev/group": one.rule.group,
+        "kcheck.dev/rule": one.rule.name,
+        "kcheck.dev/version": __version__,
+    }
+    return {"name": f"kcheck-{one.rule.name}", "labels": labels}
+
+
+def _spec(one: Policy) -> Manifest:
+    variables = list(one.variables)
+    expression, message = f"!(\n{_indented(one.condition)}\n)", one.message
+    form = _FOUND.get(one.rule.subject)
+    if form is not None:
+        found = form.format(condition=f"\n{_indented(one.condition)}\n", message=one.message)
+        variables.append(Variable("found", found))
+        expression, message = "size(variables.found) == 0", 'variables.found.join("; ")'
+    validation = {
+        "expression": _wrapped(expression),
+        "messageExpression": _wrapped(message),
+        "message": one.rule.summary,
+    }
+    return {
+        "matchConstraints": {"resourceRules": _resources(one)},
+        "matchConditions": _conditions(one),
+        "variables": [{"name": own.name, "expression": _wrapped(own.expression)} for own in variables],
+        "validations": [validation],
+    }
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def _resources(one: Policy) -> list[Manifest]:
+    """The kinds, by API group; of custom resources in any version, whose fields are not checked beforehand."""
+    groups: dict[str, list[str]] = {}
+    for kind in one.kinds:
+        groups.setdefault(kind.rpartition("/")[0], []).append(table.resource(one.rule.subject, kind))
+    return [
+        {
+            "apiGroups": [group],
+            "apiVersions": ["*" if _is_custom(group) else "v1"],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": found,
+        }
+        for group, found in groups.items()
+    ]
+
+
+def _is_custom(group: str) -> bool:
+    return "." in group and group not in _OWN_GROUPS
+
+
+_OWN_GROUPS = frozenset({"scheduling.k8s.io"})
+"""Groups with a dot in their names that are not of custom resources."""
+
+
+def _conditions(one: Policy) -> list[Manifest]:
+    """Which objects are judged: those that are written by somebody, and changed, and do not have the rule ignored."""
+    pattern = ignoring(one.rule.name, one.rule.group)
+    found = {
+        "not-ignored": f'!object.metadata.?annotations[?{literal(IGNORE)}].orValue("").matches({literal(pattern)})',
+        "not-being-deleted": "!has(object.metadata.deletionTimestamp)",
+        "changed": 'request.operation == "CREATE" || dyn(object).?spec != dyn(oldObject).?spec || '
+        "object.metadata.?labels != oldObject.metadata.?labels",
+    }
+    if table.object_subject(one.rule.subject) == "workload":
+        owners = "object.metadata.?ownerReferences.orValue([])"
+        found["not-made-by-another"] = f"!{owners}.exists(owner, owner.?controller.orValue(false))"
+    return [{"name": name, "expression": text} for name, text in found.items()]
+
+
+def _wrapped(text: str) -> str:
+    """An expression in lines of readable length."""
+    if len(text) <= _WIDTH:
+        return text
+    result = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        current = ""
+        for word in _WORD.findall(line.strip()):
+            if current and len(current) + len(word) > _WIDTH:
+                result.append(f"{indent}{current.rstrip()}")
+                current = ""
+                indent = line[: len(line) - len(line.lstrip())] + "  "
+            current += word
+        result.append(f"{indent}{current.rstrip()}")
+    return "\n".join(result)
+
+
+_WIDTH = 110
+_WORD = regex(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S)+\s*""")
+"""What is not broken: texts may have spaces in them."""
+
+
+_Dumper: type[yaml.SafeDumper] = type(
+    "_Dumper",
+    (getattr(yaml, "CSafeDumper", yaml.SafeDumper),),
+    {"ignore_aliases": lambda _self, _data: True},
+)
+"""Writes texts of several lines as blocks, and everything out."""
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+    style = "|" if "\n" in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _as_yaml(manifests: Iterable[Manifest]) -> str:
+    """Manifests as documents."""
+    return yaml.dump_all(manifests, Dumper=_Dumper, sort_keys=False, width=1_000_000, explicit_start=True)

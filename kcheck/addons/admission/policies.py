@@ -1,18 +1,24 @@
-"""Rules as policies: which can be one, and what the API server takes."""
+"""Rules as policies: which can be one, their condition and headline, and what the API server takes."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.addons.admission import expressions, kinds, table
+from kcheck.addons.admission import kinds, table
 from kcheck.addons.admission.kinds import literal
-from kcheck.addons.admission.words import Variable, Words, route
+from kcheck.addons.admission.words import RESERVED, Variable, Words, route
 from kcheck.config.numbers import profiles
+from kcheck.engine import rule_words
 from kcheck.text.syntax import cel
+from kcheck.text.units import singular
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.engine.expression_types import Type
     from kcheck.engine.rule import Rule
+    from kcheck.text.syntax.cel_tree import Node
 
 
 class Policy(NamedTuple):
@@ -55,8 +61,8 @@ def of_rule(rule: Rule, known: frozenset[str] = frozenset(), *, info: bool = Fal
     variables = words.variables()
     if limits:
         variables.insert(0, Variable("kcheck_limits", _limits(limits)))
-    condition = expressions.joined([expressions.rewritten(text, rule.subject) for text in conditions])
-    found = expressions.message(rule.message, rule.subject)
+    condition = _joined([_rewritten(text, rule.subject) for text in conditions])
+    found = _message(rule.message, rule.subject)
     return Policy(rule, own_kinds, tuple(variables), tuple(words.parameters), condition, found)
 
 
@@ -110,10 +116,121 @@ def _can_be_about(rule: Rule, kind: str) -> bool:
     for name in _WAYS.get(rule.subject, ()):
         data = {name: data}
     activation = cel.activation({rule.subject: data}, names)
-    parts = [part for text in (rule.when, rule.problem) if text for part in expressions.split(text)]
+    parts = [part for text in (rule.when, rule.problem) if text for part in _split(text)]
     compiled = [cel.compile(part, names) for part in parts]
     return not any(cel.condition(one, activation) is False for one in compiled if not cel.usage(one).presence)
 
 
 _WAYS = {"template": ("workload",), "container": ("workload", "template"), "image": ("workload",)}
 """Subject -> the words by which it has the object, the last one first."""
+
+
+_REWRITTEN = {
+    "template": {"template.workload": "variables"},
+    "container": {"container.template.workload": "variables", "container.template": "template"},
+    "image": {
+        "image.workload": "variables",
+        "image.container.template": "template",
+        "image.container": "container",
+        "image": "container.image",
+    },
+}
+"""Subject -> what stands in a policy for the ways that its rules go: the object is behind the variables."""
+
+
+def _rewritten(text: str, subject: str) -> str:
+    """An expression of a rule over the variables of a policy."""
+    names = (subject, "limits")
+    changes = dict(_REWRITTEN.get(subject, {subject: "variables"}))
+    ways = [old for old, new in changes.items() if new == "variables"]
+    changes |= {f"{way}.{word}": f"variables.{name}" for way in ways for word, name in RESERVED.items()}
+    same = {path: f"variables.{name}" for path, name in table.table()["same"].items()}
+    changes = {**changes, **same, "limits": "variables.kcheck_limits"}
+    tree = cel.tree(cel.compile(text, names))
+    for at in sorted({node.at for node in _roots(tree, frozenset()) if node.name in names}, reverse=True):
+        for old in sorted(changes, key=len, reverse=True):
+            if text.startswith(old, at) and not text[at + len(old) : at + len(old) + 1].isidentifier():
+                text = text[:at] + changes[old] + text[at + len(old) :]
+                break
+    return " ".join(text.split())
+
+
+def _roots(node: Node, bound: frozenset[str]) -> Iterator[Node]:
+    """The names at the beginning of what an expression reads, those of its own loops aside."""
+    if node.kind == "ident":
+        if node.name not in bound:
+            yield node
+        return
+    if node.kind == "loop":
+        bound |= {node.name, str(node.value)}
+    for part in node.parts:
+        yield from _roots(part, bound)
+
+
+def _joined(conditions: list[str]) -> str:
+    """Conditions that must all hold, a line each."""
+    parts = [part for text in conditions for part in _split(text)]
+    return " &&\n".join(parts) if len(parts) > 1 else parts[0]
+
+
+def _split(text: str) -> list[str]:
+    """The parts of a conjunction, each in brackets where it needs them."""
+    masked = cel.masked(text)
+    if "||" in masked or "?" in masked:
+        return [f"({text})"]
+    parts, begin = [], 0
+    while (end := masked.find("&&", begin)) >= 0:
+        parts.append(text[begin:end].strip())
+        begin = end + 2
+    return [*parts, text[begin:].strip()]
+
+
+# --- messages
+
+
+def _message(text: str, subject: str) -> str:
+    """A text with holes as an expression that gives it, filled in as kcheck fills it in."""
+    parts: list[str] = []
+    number = ""
+    for part in cel.holes(text):
+        if isinstance(part, str):
+            one = singular(part)
+            parts.append(
+                f"({number} == 1 ? {literal(one)} : {literal(part)})" if number and one != part else literal(part)
+            )
+            number = number if part == " " else ""
+            continue
+        kind = rule_words.result_type(part.text, subject)
+        value = _rewritten(part.text, subject)
+        value = value if _is_word(value) else f"({value})"
+        parts.append(_shown(value, kind, number))
+        number = value if kind.kind == "int" else ""
+    return " + ".join(parts)
+
+
+def _is_word(text: str) -> bool:
+    return text.replace(".", "").isidentifier()
+
+
+def _shown(value: str, kind: Type, number: str) -> str:
+    """A value as a text; of a noun behind the number 1 the singular."""
+    if kind.kind == "int" and "seconds" in kind.unit:
+        text = _time(value)
+    elif kind.kind == "int":
+        rest = f"string(1000 + {value} % 1000).substring(1)"
+        text = f'({value} < 1000 ? string({value}) : string({value} / 1000) + "," + {rest})'
+    elif kind.kind == "list":
+        text = f'{value}.join(", ")'
+    elif number:
+        text = f"({number} == 1 ? {value}.substring(0, size({value}) - 1) : {value})"
+    else:
+        text = value if kind.kind == "string" else f"string({value})"
+    return f'({value} == null ? "not set" : {text})' if kind.nullable else text
+
+
+def _time(value: str) -> str:
+    """Seconds as people say them."""
+    return (
+        f'({value} >= 7200 && {value} % 3600 == 0 ? string({value} / 3600) + " h" : '
+        f'{value} % 60 == 0 && {value} > 0 ? string({value} / 60) + " min" : string({value}) + " s")'
+    )

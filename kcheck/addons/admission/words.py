@@ -1,4 +1,4 @@
-"""The words that a rule wants, and those that they need in turn, as variables of a policy."""
+"""The words that a rule wants, and those that they need in turn, as variables and constants of a policy."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.addons.admission import constants, kinds
+from kcheck.addons.admission import kinds
 from kcheck.addons.admission.kinds import literal
 from kcheck.addons.admission.table import PARTS, facts, table
+from kcheck.config.numbers import names, profiles, tags
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.engine.words.subjects import SUBJECTS
+from kcheck.inventory.clouds import karpenter_pools, registry
+from kcheck.kubernetes.workloads import gangs, pods
+from kcheck.model import KUEUE_PRIORITY, image_names
+from kcheck.scale import jobs, placement, queues
 from kcheck.text.regex import regex
 from kcheck.text.syntax import cel, cel_kubernetes
 
@@ -125,7 +131,7 @@ class Words:
     @staticmethod
     def _filled(text: str) -> str:
         """A text of the table with its constants."""
-        return _CONSTANT.sub(lambda match: literal(constants.value(match[1])), " ".join(text.split()))
+        return _CONSTANT.sub(lambda match: literal(_constant(match[1])), " ".join(text.split()))
 
     def _computed(self, subject: str, name: str) -> str | None:
         """What the tables of kinds say of a word; None if they say nothing."""
@@ -262,3 +268,45 @@ def route(subject: str, path: str) -> Path:
     _, *rest = path.split(".")
     own = ("templates", "containers", "image") if subject == "image" else _FROM.get(subject, ())
     return (*own, *rest)
+
+
+@cache
+def _constants() -> dict[str, object]:
+    clouds = list(registry.every())
+    patterns = (profiles.settings(cloud).get("pool.gpu_types") for cloud in CLOUDS)
+    machines = "|".join(dict.fromkeys(f"({one.text})" for one in patterns if one is not None))
+    return {
+        "cards": list(names.cards()),
+        "docker_hub": sorted(image_names.HUB_HOSTS),
+        "endless": jobs.ENDLESS,
+        "gang_marks": list(gangs.MARKS),
+        "gpu_families": f"^({'|'.join(karpenter_pools.GPU_FAMILIES)})$|{machines}",
+        "gpu_keys": f"{queues.gpu_pattern().pattern}|^(limits[.])?({'|'.join(map(re.escape, names.cards()))})$",
+        "gpu_machines": machines,
+        "job_retries": profiles.settings("any")["job.retries"].value,
+        "moving_tags": sorted(tags.moving()),
+        "commit": f"^{tags.COMMIT}$",
+        "numbered": f"^({tags.NUMBERED})$",
+        "priority_label": KUEUE_PRIORITY,
+        "queue_label": gangs.KUEUE,
+        "rdma": f"(?i){pods.RDMA.pattern}",
+        "shares": f"^({names.pattern('shares').pattern})",
+        "spot_keys": sorted({key for cloud in clouds for key in cloud.spot_labels}),
+        "spot_labels": [
+            f"{key}={value}"
+            for key in sorted(
+                {cloud.spot_label.key for cloud in clouds if cloud.spot_label}
+                | {key for cloud in clouds for key in cloud.spot_labels}
+                | {karpenter_pools.CAPACITY}
+            )
+            for value in sorted(placement.SPOT_VALUES)
+        ],
+        "starters": pods.STARTERS.pattern,
+        "stores": f"(?i){names.pattern('stores').pattern}",
+        "volcano_queues": list(gangs.VOLCANO),
+    }
+
+
+def _constant(name: str) -> object:
+    """A list, a pattern or a table."""
+    return _constants()[name]

@@ -1,19 +1,20 @@
-"""The delays of a recording, each with how it was found, or why it was not."""
+"""The delays of a recording, each with how it was found or why it was not, and their section of kcheck.yaml."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from statistics import median
+from statistics import fmean, median
+from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.addons.calibration.deletions import delete_calls
+from kcheck.addons.calibration.model import RecordingError
 from kcheck.scale.simulate.parameters import FIELDS, shown_seconds
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.addons.calibration.model import Loops, Pod, Recording
+    from kcheck.addons.calibration.model import Loops, NodeTimes, Pod, Recording
 
 _FEWEST = 10
 """Fewer moments than that make no rate."""
@@ -250,7 +251,7 @@ def _pull(recording: Recording) -> Measure:
 
 
 def _call(recording: Recording) -> Measure:
-    calls = delete_calls(recording)
+    calls = _delete_calls(recording)
     if calls is None:
         return _why(recording, "delete_call")
     of = f"{len(calls.seconds):,} {calls.how}"
@@ -332,3 +333,89 @@ def _nodes(loops: list[Loops]) -> float:
 
 def _at(loops: list[Loops]) -> str:
     return f"{shown_seconds(_median(loops))} with {counted(round(_nodes(loops)), 'node')}"
+
+
+_FEWEST_DELETIONS = 5
+
+
+class Calls(NamedTuple):
+    """The durations of calls, what they are, and whether they are exact: else only their mean tells anything."""
+
+    seconds: list[float]
+    how: str
+    exact: bool
+
+    @property
+    def middle(self) -> float:
+        """The median or, of whole seconds, the mean."""
+        return median(self.seconds) if self.exact else fmean(self.seconds)
+
+
+def _delete_calls(recording: Recording) -> Calls | None:
+    """The duration of a call; None where the recording does not tell it.
+
+    A call that was asked for before the last one was answered had to wait for that: the time between the answers is its
+    own. Calls for a batch are answered together.
+    """
+    pairs = sorted((n.answered, n.asked) for n in recording.nodes if n.answered is not None and n.asked is not None)
+    if recording.ordered or not pairs:
+        return None
+    least = min(answered - asked for answered, asked in pairs)
+    exact = not all(answered.is_integer() for answered, _ in pairs)
+    waited = [late - early for (early, _), (late, asked) in pairwise(pairs) if asked + least <= early]
+    if len(waited) >= _FEWEST_DELETIONS and not _together(recording.nodes, max(0.0 if exact else 1.0, least / 2)):
+        return Calls(sorted(waited), "calls that waited for the one before", exact)
+    if not recording.calls:
+        return None
+    return Calls(sorted(answered - asked for answered, asked in pairs), "calls, from request to answer", exact)
+
+
+def _together(nodes: list[NodeTimes], moment: float) -> bool:
+    """Whether those that are asked for in a moment are also answered in one."""
+    batches: dict[int, list[float]] = {}
+    for node in nodes:
+        if node.asked is not None and node.answered is not None:
+            batches.setdefault(round(node.asked / moment) if moment else 0, []).append(node.answered)
+    spans = [max(batch) - min(batch) for batch in batches.values() if len(batch) > 2]
+    return bool(spans) and median(spans) <= moment
+
+
+_RATES = ("launch_rate", "pod_start_rate")
+_SHARES = ("stragglers", "never_ready", "slow_deletes")
+
+
+def as_section(recordings: list[Recording], found: list[Measure]) -> str:
+    """The section `simulation` with a comment for each delay, missing ones included.
+
+    Raises:
+        RecordingError: there is none.
+    """
+    what = " and ".join(recording.what for recording in recordings)
+    if all(one.value is None for one in found):
+        why = "; ".join(dict.fromkeys(one.note for one in found))
+        raise RecordingError(f"no delay found in {what}: {why}")
+    lines = ["# Measured delays for kcheck.yaml.", f"# Recorded: {what}.", "simulation:"]
+    for one in found:
+        if one.value is not None:
+            lines += wrap(one.note, 110, initial_indent="  # ", subsequent_indent="  # ")
+            lines.append(f"  {one.name}: {_as_setting(one.name, one.value)}")
+    for one in found:
+        if one.value is None:
+            lines += wrap(f"{one.name} not found: {one.note}", 110, initial_indent="  # ", subsequent_indent="  #   ")
+    return "\n".join(lines) + "\n"
+
+
+def _as_setting(name: str, value: float) -> str:
+    """A delay as the settings have it."""
+    if name in _RATES:
+        return _three_digits(max(0.001, min(value, 1e6)))
+    if name in _SHARES:
+        return f"{value:.4f}".rstrip("0").rstrip(".")
+    return f"{_three_digits(value)}s" if value >= 1 else f"{_three_digits(value * 1000)}ms"
+
+
+def _three_digits(value: float) -> str:
+    """A number with three digits that count, and without an exponent."""
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
+    text = f"{value:.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if digits else text) or "0"

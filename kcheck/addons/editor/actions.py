@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kcheck.config.config import ConfigError
 from kcheck.engine import linter
 from kcheck.fix import fix
-from kcheck.fix.gate import ignore_comments, ignore_settings
+from kcheck.fix.gate import ignores
 from kcheck.text.control_characters import visible
 from kcheck.text.files.tree import TERRAFORM, VARIABLES, Tree
 from kcheck.text.findings import Severity
@@ -101,9 +101,9 @@ def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]
             title = fix_title(finding)
             preferred = len(safe) == 1 and finding is safe[0]
             yield Offer(title, QUICK_FIX, _request("fix", uri, finding), finding, preferred)
-    kept = ignore_comments.not_silenced(snapshot.config)
+    kept = ignores.not_silenced(snapshot.config)
     able = [finding for finding in findings if finding.rule not in kept and _is_in(source, finding.span.source)]
-    for finding, why in zip(able, ignore_comments.why_no_comments(snapshot.tree, able), strict=True):
+    for finding, why in zip(able, ignores.why_no_comments(snapshot.tree, able), strict=True):
         if why:
             title = f"Ignore {finding.rule} for this file in the settings, with a reason"
         else:
@@ -259,7 +259,7 @@ def _refusals(outcome: fix.Fixes) -> str:
 
 
 def _comment(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell) -> Plan:
-    silenced = ignore_comments.plan_comments(state.tree, snapshot.config, state.result, [finding], REASON, tell)
+    silenced = ignores.plan_comments(state.tree, snapshot.config, state.result, [finding], REASON, tell)
     if not silenced.findings:
         return Plan(refusal=visible("; ".join(why for _, why in silenced.left)) or "a comment there has another effect")
     return Plan(tuple(silenced.files))
@@ -268,7 +268,7 @@ def _comment(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell)
 def _setting(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell) -> Plan:
     config, tree = snapshot.config, state.tree
     try:
-        file, accepted = ignore_settings.with_suppression(snapshot.folder, tree.disk, finding, REASON)
+        file, accepted = ignores.with_suppression(snapshot.folder, tree.disk, finding, REASON)
     except ConfigError as error:
         return Plan(refusal=str(error))
     silent = replace(config, accepted=(*config.accepted, accepted))

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from kcheck.addons.editor.buffers import Buffers
-from kcheck.addons.editor.snapshot import Snapshot
+from kcheck.addons.editor.snapshot import Buffers, Snapshot
 from kcheck.engine.incremental import Earlier
 from kcheck.engine.linter import Linter
-from kcheck.inventory.incremental import Kept
+from kcheck.inventory.reading import Kept
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     Overlay: TypeAlias = Mapping[str, bytes | None]
     Settings: TypeAlias = Callable[[Overlay], Config]
-
 
 _SHORT = 0.3
 """Seconds: a run that takes no longer shows all at once."""

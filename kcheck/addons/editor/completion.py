@@ -10,6 +10,7 @@ from kcheck.config import schemas
 from kcheck.config.locations import NAME
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
+from kcheck.engine import rules
 from kcheck.engine.annotations import IGNORE
 from kcheck.report.places import by_name
 from kcheck.report.rule import severity
@@ -110,7 +111,6 @@ def _rules(snapshot: Snapshot | None, ranks: dict[str, int] | None = None) -> It
 def _known_rules(snapshot: Snapshot | None) -> Iterable[Rule]:
     if snapshot is not None:
         return by_name(snapshot.world).values()
-    from kcheck.engine import rules
 
     return rules.load()
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import wait
-from typing import TYPE_CHECKING
+from concurrent.futures import Future, wait
+from functools import partial
+from itertools import count
+from queue import PriorityQueue
+from threading import Thread
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from lsprotocol import types
@@ -13,11 +17,10 @@ from kcheck.addons.editor import actions
 from kcheck.addons.editor.actions import Plan, Request
 from kcheck.addons.editor.completion import completions
 from kcheck.addons.editor.positions import path, uri
-from kcheck.addons.editor.prover import OutdatedError, Prover
-from kcheck.addons.editor.text_edits import UneditableError
-from kcheck.addons.editor.workspace_edits import Client, Cursor, Edited, client, workspace_edit
+from kcheck.addons.editor.workspace_edits import Client, Cursor, Edited, UneditableError, client, workspace_edit
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
+from kcheck.text import deadline
 from kcheck.text.files import system
 from kcheck.text.files.tree import display_path
 from kcheck.text.text import Source
@@ -313,3 +316,76 @@ def _is_of_kind(kind: str, wanted: Sequence[types.CodeActionKind | str]) -> bool
 
 def _sentence(plan: Plan) -> str:
     return plan.refusal if plan.refusal.endswith(".") else f"{plan.refusal}."
+
+
+class OutdatedError(Exception):
+    """The text has changed before its edits were worked out."""
+
+
+class _Task(NamedTuple):
+    """What is to be worked out, as long as it `is_current`; what has the lowest rank is next."""
+
+    rank: tuple[bool, int]
+    snapshot: Snapshot
+    request: Request
+    is_current: Callable[[], bool]
+    future: Future[Plan]
+
+
+class Prover:
+    """Works out edits, one after the other; what was worked out for a state of a folder is kept until the next one."""
+
+    def __init__(self) -> None:
+        self._queue: PriorityQueue[_Task] = PriorityQueue()
+        self._numbers = count()
+        self._plans: dict[str, tuple[Snapshot, dict[Request, Future[Plan]]]] = {}
+        self._thread: Thread | None = None
+
+    def known(self, snapshot: Snapshot, request: Request) -> Plan | None:
+        """What an action does, if that was worked out already."""
+        future = self._of(snapshot).get(request)
+        return future.result() if future is not None and future.done() and future.exception() is None else None
+
+    def ask(
+        self, snapshot: Snapshot, request: Request, is_current: Callable[[], bool], *, chosen: bool = False
+    ) -> Future[Plan]:
+        """Work out what an action does, as long as the text `is_current`; what somebody has `chosen` is next."""
+        plans = self._of(snapshot)
+        future = plans.get(request)
+        is_new = future is None or (future.done() and future.exception() is not None)
+        if future is None or is_new:
+            future = plans[request] = Future()
+        if is_new or (chosen and not future.done()):
+            self._queue.put(_Task((not chosen, next(self._numbers)), snapshot, request, is_current, future))
+        if self._thread is None:
+            self._thread = Thread(target=self._work, name="kcheck-edits", daemon=True)
+            self._thread.start()
+        return future
+
+    def _of(self, snapshot: Snapshot) -> dict[Request, Future[Plan]]:
+        if snapshot.folder not in self._plans or self._plans[snapshot.folder][0] is not snapshot:
+            self._plans[snapshot.folder] = (snapshot, {})
+        return self._plans[snapshot.folder][1]
+
+    def _work(self) -> None:
+        while True:
+            task = self._queue.get()
+            if task.future.done():  # it was chosen before its turn
+                continue
+            try:
+                _go_on(task, "")
+                task.future.set_result(actions.work_out(task.snapshot, task.request, partial(_go_on, task)))
+            except deadline.CancelledError:
+                task.future.set_exception(OutdatedError())
+            except Exception as bug:  # it is said where the action was asked for
+                task.future.set_exception(bug)
+
+
+def _go_on(task: _Task, _doing: str) -> None:
+    """End the run for a task that nobody waits for any more.
+
+    Raises:
+        deadline.CancelledError: the text is another one.
+    """
+    if not task.is_current():
+        raise deadline.CancelledError

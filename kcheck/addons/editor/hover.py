@@ -1,16 +1,26 @@
-"""What a value is: shown where the mouse rests on it."""
+"""What a value, a key of the settings or the name of a rule is: shown where the mouse rests on it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck.addons.editor.comments import comment
 from kcheck.addons.editor.described import Subject, described, knows
 from kcheck.addons.editor.facts import facts_of
-from kcheck.addons.editor.hover_yaml import of_yaml
-from kcheck.addons.editor.settings_hover import of_settings
+from kcheck.addons.editor.object_links import steps_to
 from kcheck.addons.editor.values_at import MOST, NOT_MADE, UNVALUED, Evaluated, code_of
+from kcheck.config import schemas
+from kcheck.config.locations import NAME
+from kcheck.engine.annotations import IGNORE
+from kcheck.engine.suppressions import COMMENT
+from kcheck.report.escape import markdown, markdown_link
+from kcheck.report.limit import names as limits
+from kcheck.report.places import by_name
+from kcheck.report.rule import severity, url
+from kcheck.text.files.tree import MANIFESTS
 from kcheck.text.findings import last_key
+from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin
@@ -18,6 +28,7 @@ from kcheck.text.values import Known, Origin
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from kcheck.addons.editor.object_links import YamlPlace
     from kcheck.addons.editor.snapshot import Snapshot
     from kcheck.addons.editor.values_at import Place
     from kcheck.text.text import Source, Span
@@ -36,13 +47,15 @@ class Hover(NamedTuple):
 
 def hover(snapshot: Snapshot, source: Source, offset: int) -> Hover | None:
     """What kcheck knows of the value, the rule or the setting at a byte; None if that is nothing."""
-    found = comment(source, offset, snapshot) or of_settings(source, offset, snapshot)
+    found = _comment(source, offset, snapshot) or _of_settings(source, offset, snapshot)
     if found is not None:
         return Hover(*found)
     if source.data[offset : offset + 1].isspace():
         return None
     place = code_of(snapshot).place(source, offset)
-    subject = _of_terraform(snapshot, source, place, offset) if place is not None else of_yaml(snapshot, source, offset)
+    subject = (
+        _of_terraform(snapshot, source, place, offset) if place is not None else _of_yaml(snapshot, source, offset)
+    )
     text = described(subject, snapshot) if subject is not None else ""
     if subject is None or not text:
         return None
@@ -238,3 +251,133 @@ def _written(values: Iterable[Evaluated]) -> tuple[Span, ...]:
     """Where values are written that are handed on as they are."""
     origins = (one.value.origin for one in values)
     return tuple(dict.fromkeys(origin.written for origin in origins if origin is not None and origin.spans))
+
+
+_RULES = frozenset({"select", "ignore", "not_ignorable", "per_path_ignores", "severity", "rule"})
+"""Keys below which rules are named."""
+
+
+def _is_settings(source: Source) -> bool:
+    """Whether a file is kcheck's own settings."""
+    return os.path.basename(source.path) == NAME
+
+
+def _of_settings(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, Span] | None:
+    """What a key, or a rule that is named, in kcheck.yaml is: Markdown, and its place."""
+    found = steps_to(source, offset) if _is_settings(source) else None
+    if found is None:
+        return None
+    names = [step for step in found.steps if isinstance(step, str)]
+    if found.scalar is not None and not _RULES.isdisjoint(names):
+        text = _of_rule(found.scalar.text, snapshot)
+        if text:
+            return text, found.scalar.span
+    if not found.on_key or found.scalar is None:
+        return None
+    if names[:1] == ["limits"] and len(names) == 2:
+        entry = limits().get(f"limits.{names[1]}")
+        said = f"documented: {entry.value} {entry.unit}" if entry is not None else ""
+        return (f"**{markdown(names[1])}**: {markdown(said)}", found.scalar.span) if said else None
+    wanted = schemas.below("settings", found.steps)
+    if wanted is None or "description" not in wanted:
+        return None
+    return f"**{markdown('.'.join(names))}**: {markdown(wanted['description'])}{_values(wanted)}", found.scalar.span
+
+
+def _values(wanted: dict[str, Any]) -> str:
+    """The values that a key takes."""
+    if "enum" in wanted:
+        return f"\n\nOne of {markdown(', '.join(map(str, wanted['enum'])))}."
+    least, most = wanted.get("minimum"), wanted.get("maximum")
+    kind = schemas.ARTICLES.get(str(wanted.get("type")), "")
+    bounds = f" from {least:,} to {most:,}" if isinstance(least, int) and isinstance(most, int) else ""
+    return f"\n\n{kind[0].upper()}{kind[1:]}{bounds}." if kind else ""
+
+
+def _of_yaml(snapshot: Snapshot, source: Source, offset: int) -> Subject | None:
+    """The value at a byte, if kcheck knows more of it than its text."""
+    place = steps_to(source, offset) if source.path.endswith(MANIFESTS) else None
+    subject = _written_yaml(place) if place is not None else _filled_in(snapshot, source, offset)
+    if subject is None:
+        return None
+    is_alias = place is not None and isinstance(place.nodes[-1], yaml.Alias) and bool(subject.values)
+    return subject if is_alias or knows(subject, snapshot) else None
+
+
+def _written_yaml(place: YamlPlace) -> Subject:
+    """A value in a file that is YAML as it stands."""
+    value = place.value
+    here = place.nodes[-1] if place.scalar is None else place.scalar
+    title = last_key(tuple(f"[{step}]" if isinstance(step, int) else step for step in place.steps)) or "value"
+    spans = tuple(dict.fromkeys(_spans(place)))
+    values = [Evaluated("", _scalar(value), None)] if isinstance(value, yaml.Scalar) else []
+    return Subject(title, here.span, values, spans)
+
+
+def _scalar(value: yaml.Scalar) -> Known[str | int | bool | None]:
+    plain = yaml.value(value)
+    return Known(value.text if isinstance(plain, float) else plain, Origin((value.span,)))
+
+
+def _spans(place: YamlPlace) -> Iterator[Span]:
+    """The value and, of an item, the list that it is in."""
+    value = place.value
+    yield value.span
+    if place.on_key and place.scalar is not None:
+        yield place.scalar.span
+    for node in reversed(place.nodes[:-1]):
+        if place.on_key or not isinstance(node, yaml.Sequence):
+            return
+        yield node.span
+
+
+def _filled_in(snapshot: Snapshot, source: Source, offset: int) -> Subject | None:
+    """A value in a template, which only what it makes shows to be one."""
+    facts = facts_of(snapshot)
+    line = source.line_start(offset), source.line_end(offset)
+    span = next((one for one in facts.around(source, offset) if line[0] <= one.start and one.end <= line[1]), None)
+    if span is None:
+        return None
+    found = facts.fields(span)
+    return Subject(found[0].field.name, span, [Evaluated("", found[0].value, None)], (span,))
+
+
+_RULE_NAME = regex(rb"[^,\s]+")
+_ANNOTATION = regex(rb"[\"']?" + IGNORE.replace(".", "\\.").encode() + rb"[\"']?[ \t]*:[ \t]*[\"']?([^:\n\r\"']*)")
+
+
+def _comment(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, Span] | None:
+    """What the rule is that a comment names at a byte: Markdown, and the place of the name."""
+    for span in _rule_names(source, offset):
+        if span.start <= offset < span.end:
+            text = _of_rule(span.text, snapshot)
+            return (text, span) if text else None
+    return None
+
+
+def _rule_names(source: Source, offset: int) -> Iterator[Span]:
+    """The names in the comments and annotations of a line."""
+    start = source.line_start(offset) if source.data else 0
+    line = source.data[start : source.line_end(offset)]
+    for pattern in (COMMENT, _ANNOTATION):
+        for found in pattern.finditer(line):
+            for name in _RULE_NAME.finditer(found[1]):
+                begin = start + found.start(1)
+                yield source.span(begin + name.start(), begin + name.end())
+
+
+def _of_rule(name: str, snapshot: Snapshot) -> str:
+    """What a rule finds, or what a group of rules is, as Markdown; empty if there is none of that name."""
+    every = by_name(snapshot.world)
+    rule = every.get(name)
+    if rule is not None:
+        page = url(rule)
+        more = f"\n\n{markdown_link('What it checks, and why', page)}" if page else ""
+        return f"**{markdown(rule.name)}** ({markdown(severity(rule))}): {markdown(rule.summary)}.{more}"
+    own = [one for one in every.values() if one.group == name]
+    rows = [f"- {markdown_link(one.name, url(one))}: {markdown(one.summary)}" for one in own[:_MOST_RULES]]
+    rows += [f"- and {len(own) - _MOST_RULES} more"] if len(own) > _MOST_RULES else []
+    return "\n".join([f"**{markdown(name)}**: {counted(len(own), 'rule')}", "", *rows]) if own else ""
+
+
+_MOST_RULES = 12

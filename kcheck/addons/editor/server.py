@@ -1,34 +1,38 @@
-"""The language server: requests of an editor, answered from what was last checked."""
+"""The language server: what it knows of the folders of a workspace, and the thread that checks them."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from uuid import uuid4
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInternalError
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 
 from kcheck import __version__
-from kcheck.addons.editor import diagnostics, edit_requests, value_requests
+from kcheck.addons.editor import diagnostics
 from kcheck.addons.editor.checker import Checker
 from kcheck.addons.editor.positions import Positions, path
-from kcheck.addons.editor.progress import Progress
-from kcheck.addons.editor.worker import Worker
+from kcheck.config.config import ConfigError
+from kcheck.text import deadline
 from kcheck.text.control_characters import visible
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path, repository
+from kcheck.text.files.tree import PathError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pygls.server import ServerErrors
 
     from kcheck.addons.editor.checker import Settings
     from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.addons.editor.worker import Answer
     from kcheck.text.text import Source
 
 _WATCHED = "**/{*.tf,*.tfvars,*.hcl,*.json,*.yaml,*.yml,*.toml,*.conf,Kustomization}"
@@ -206,41 +210,130 @@ class Server(LanguageServer):
         return None
 
 
-Change: TypeAlias = (
-    types.DidChangeTextDocumentParams | types.DidSaveTextDocumentParams | types.DidCloseTextDocumentParams
-    | types.DidChangeWatchedFilesParams
-)  # fmt: skip
+_LONG = 0.5
+"""Seconds after which a check is shown: one for each key would flicker."""
 
 
-def make(settings: Callable[[str], Settings]) -> Server:
-    """A server that checks each folder with the settings that a function gives for it."""
-    server = Server(settings)
+class Progress:
+    """Shows at most one progress, from the time that something is to be checked until all is."""
 
-    @server.feature(types.INITIALIZED)
-    def initialized(_: types.InitializedParams) -> None:
-        server.begin()
+    def __init__(self, server: LanguageServer) -> None:
+        self._server = server
+        self._ended: asyncio.Event | None = None
+        self._patience = 0.0
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: types.DidOpenTextDocumentParams) -> None:
-        server.opened(params.text_document.uri)
-        server.recheck()
+    def begin(self) -> None:
+        """There is something to check."""
+        window = self._server.client_capabilities.window
+        if self._ended is not None or window is None or not window.work_done_progress:
+            return
+        self._ended = asyncio.Event()
+        task = asyncio.create_task(self._show(self._ended, self._patience))
+        self._tasks.add(task)  # asyncio itself does not keep it
+        task.add_done_callback(self._tasks.discard)
+        self._patience = _LONG
 
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def changed(_: Change) -> None:
-        server.recheck()
+    def end(self) -> None:
+        """Everything is checked."""
+        if self._ended is not None:
+            self._ended.set()
+            self._ended = None
 
-    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
-        server.folders_changed(params.event)
-        server.recheck()
+    async def _show(self, ended: asyncio.Event, patience: float) -> None:
+        try:
+            await asyncio.wait_for(ended.wait(), patience)
+        except TimeoutError:
+            pass
+        else:
+            return
+        progress = self._server.work_done_progress
+        token = str(uuid4())
+        try:
+            await progress.create_async(token)
+        except JsonRpcException:  # the editor does not want to show it
+            return
+        progress.begin(token, types.WorkDoneProgressBegin("kcheck", message="checking"))
+        await ended.wait()
+        progress.end(token, types.WorkDoneProgressEnd())
+        progress.tokens.pop(token, None)
 
-    @server.feature(types.SHUTDOWN)
-    def shutdown(_: None) -> None:
-        server.worker.end()
 
-    value_requests.register(server)
-    edit_requests.register(server)
-    return server
+_RUNS = 20
+"""After so many runs Python looks for cycles: a run leaves a hundred, and looking takes as long as a short run."""
+
+
+class Answer(NamedTuple):
+    """What came of a request: a state of a folder, or why there is none. `last` if nothing more comes of it."""
+
+    request: int
+    folder: str
+    snapshot: Snapshot | None
+    error: str = ""
+    last: bool = False
+
+
+class Worker:
+    """Checks folders, one after the other, each time that it is asked to; `tell` is called in its thread."""
+
+    def __init__(self, tell: Callable[[Answer], None]) -> None:
+        self._tell = tell
+        self._change = Condition()
+        self._wanted: tuple[tuple[Checker, ...], Mapping[str, bytes]] | None = None
+        self._request = 0
+        self._ended = False
+        self._thread = Thread(target=self._work, name="kcheck", daemon=True)
+
+    def start(self) -> None:
+        """Begin to wait for requests."""
+        self._thread.start()
+
+    def check(self, checkers: tuple[Checker, ...], texts: Mapping[str, bytes]) -> int:
+        """Ask for a check; gives the number of the request."""
+        with self._change:
+            self._request += 1
+            self._wanted = (checkers, texts)
+            self._change.notify()
+            return self._request
+
+    def end(self) -> None:
+        """End the thread, whatever it does."""
+        with self._change:
+            self._ended = True
+            self._wanted = None
+            self._change.notify()
+
+    def _work(self) -> None:
+        runs = 0
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._wanted is not None or self._ended)
+                if self._ended or self._wanted is None:
+                    return
+                (checkers, texts), self._wanted = self._wanted, None
+                request = self._request
+            try:
+                deadline.run_until(self._is_outdated, partial(self._check_all, request, checkers, texts))
+            except deadline.CancelledError:
+                continue
+            runs += 1
+            if runs % _RUNS == 0:
+                gc.collect()
+
+    def _is_outdated(self) -> bool:
+        return self._wanted is not None or self._ended
+
+    def _check_all(self, request: int, checkers: tuple[Checker, ...], texts: Mapping[str, bytes]) -> None:
+        for checker in checkers:
+            self._check(request, checker, texts, is_last=checker is checkers[-1])
+
+    def _check(self, request: int, checker: Checker, texts: Mapping[str, bytes], *, is_last: bool) -> None:
+        error = ""
+        try:
+            for snapshot in checker.check(texts):
+                self._tell(Answer(request, checker.folder, snapshot))
+        except (ConfigError, PathError) as mistake:
+            error = str(mistake)
+        except Exception as bug:  # it is said, and the next change may go well
+            error = f"kcheck failed, please report this: {bug!r}"
+        self._tell(Answer(request, checker.folder, None, error, last=is_last))

@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 
 from kcheck.terraform.budget import Budget, BudgetError
 from kcheck.terraform.evaluator import evaluate, rounds, value_of
-from kcheck.terraform.module import Module, instances_in
+from kcheck.terraform.module import Module
 from kcheck.terraform.partial_collections import entries_of
-from kcheck.terraform.resource import BlockRecord, expand, iterator_name
+from kcheck.terraform.resource import BlockRecord, expand, instances_in, iterator_name
 from kcheck.terraform.roots import Loader
 from kcheck.terraform.scope import Scope
 from kcheck.text.files import system

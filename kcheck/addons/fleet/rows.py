@@ -9,8 +9,8 @@ from kcheck.addons.fleet.limit_usage import uses_of
 from kcheck.addons.fleet.tables import ClusterRow, FindingRow, LimitRow, Rows, UndecidedRow
 from kcheck.engine.judged import missing_input
 from kcheck.report import capacity
-from kcheck.report.fingerprint import fingerprints
 from kcheck.report.owners import owners
+from kcheck.report.places import fingerprints
 from kcheck.report.verdict import Savings, Waste, reach_of
 from kcheck.scale import walls
 from kcheck.text.findings import Severity, UnknownInput

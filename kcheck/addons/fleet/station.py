@@ -116,7 +116,7 @@ def _attempt(task: Task, action: Action) -> Outcome:
     except MemoryError:
         return failed("it needs more memory than it may have (--memory)")
     except Exception as error:
-        from kcheck.text.bugs import description
+        from kcheck.text.errors import description
 
         return failed(f"a bug in kcheck: {description(error)}")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.config.config import Environment
+from kcheck.terraform.variables import is_automatic
 from kcheck.text.regex import regex
 from kcheck.text.text import leading
 from kcheck.text.values import Known, known
@@ -15,7 +16,7 @@ from kcheck.text.values import Known, known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.inventory.reader import Reading
+    from kcheck.inventory.reading import Reading
     from kcheck.model import Cluster, Inventory
     from kcheck.terraform.module import Module
     from kcheck.text.files.tree import Tree
@@ -94,8 +95,6 @@ def environments(reading: Reading, tree: Tree) -> list[Environment]:
 
 def _own_variable_files(reading: Reading, tree: Tree) -> dict[str, dict[str, set[str]]]:
     """By the folder of a root, the variable files that are for it alone, with the names that each sets."""
-    from kcheck.terraform.variables import is_automatic
-
     result: dict[str, dict[str, set[str]]] = {}
     roots = {root.configuration.folder: set(root.configuration.variables) for root in reading.roots}
     for path in tree.variables:

@@ -9,26 +9,28 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.commands.setup import ci, clusters, hook
-from kcheck.commands.setup import settings as own
-from kcheck.commands.setup.addition import AdditionError
+from kcheck.commands.setup import clusters, hook_and_job
+from kcheck.commands.setup.hook_and_job import AdditionError
 from kcheck.config import locations, settings
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.fix.gate import baseline
 from kcheck.fix.gate.comparison import Comparison, without_known
 from kcheck.inventory import reader
+from kcheck.text.control_characters import visible
 from kcheck.text.files.boundary import around, contains_path
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.save import File
 from kcheck.text.files.tree import Tree, display_path
-from kcheck.text.syntax.yaml_scan import has_word
+from kcheck.text.syntax.scan import has_word
+from kcheck.text.syntax.yaml import literal
 from kcheck.text.text import Source
 from kcheck.text.values import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from kcheck.config.config import Environment
     from kcheck.engine.linter import Result
 
 
@@ -75,14 +77,28 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     elif text is not None:
         _add_file(proposal, os.path.join(real, locations.NAME), text(result), "new")
     below = os.path.relpath(real, top).replace(os.sep, "/").removeprefix(".")
-    _add_or_change(proposal, os.path.join(top, hook.NAME), below, hook.new_config, hook.with_hook, "the hook")
+    _add_or_change(
+        proposal,
+        os.path.join(top, hook_and_job.HOOK_FILE),
+        below,
+        hook_and_job.new_hooks,
+        hook_and_job.with_hook,
+        "the hook",
+    )
     if systems is None:
-        there = {"github": ".github", "gitlab": ci.GITLAB}
+        there = {"github": ".github", "gitlab": hook_and_job.GITLAB}
         systems = tuple(name for name, path in there.items() if os.path.exists(os.path.join(top, path)))
     if "github" in systems:
         _workflow(proposal, top, below)
     if "gitlab" in systems:
-        _add_or_change(proposal, os.path.join(top, ci.GITLAB), below, ci.pipeline, ci.with_job, "a job")
+        _add_or_change(
+            proposal,
+            os.path.join(top, hook_and_job.GITLAB),
+            below,
+            hook_and_job.pipeline,
+            hook_and_job.with_job,
+            "a job",
+        )
     return proposal
 
 
@@ -128,7 +144,7 @@ def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
             number = target.value if isinstance(target, Known) else 0
             most.setdefault((cluster.root, cluster.environment), []).append(number)
         single = {key: numbers[0] if len(numbers) == 1 else 0 for key, numbers in most.items()}
-        return own.settings_file(entries, exclude, left, single)
+        return _settings_file(entries, exclude, left, single)
 
     return config, text
 
@@ -179,12 +195,86 @@ def _add_or_change(
 
 def _workflow(proposal: Proposal, top: str, below: str) -> None:
     """A workflow of its own, unless one runs kcheck."""
-    folder, disk = os.path.join(top, ci.WORKFLOWS), Disk(boundary=around([top]))
+    folder, disk = os.path.join(top, hook_and_job.WORKFLOWS), Disk(boundary=around([top]))
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     for name in names:
         if name.endswith((".yml", ".yaml")):
             real = os.path.join(folder, name)
-            if f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW or has_word(disk.read(real) or b"", "kcheck"):
+            if f"{hook_and_job.WORKFLOWS}/{name}" == hook_and_job.WORKFLOW or has_word(
+                disk.read(real) or b"", "kcheck"
+            ):
                 proposal.notes.append(f"{proposal.display_path(real)}: has kcheck, left as it is")
                 return
-    _add_file(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")
+    _add_file(proposal, os.path.join(top, hook_and_job.WORKFLOW), hook_and_job.workflow(below), "new")
+
+
+_HEAD = "# Settings of kcheck. `kcheck config` prints what holds, each with the line that says so.\n"
+_FOOT = """\
+# price: 30  # US dollars for one node and hour; without it, list prices count
+# fail_on: error  # warnings are shown and fail nothing; without it, they fail too
+# baseline: kcheck-baseline.json  # what is known already, from `kcheck baseline`: only what is new fails
+"""
+_SHOWN = 3
+"""So many folders of manifests are named."""
+_FEW = 8
+"""So many clusters have a line each for their target, more have one for all."""
+
+
+def _settings_file(
+    entries: list[Environment], exclude: list[str], left: list[str], maxima: Mapping[tuple[str, str], int]
+) -> str:
+    """The file.
+
+    `left` are folders of manifests that run on nobody knows which cluster; `maxima` says how many nodes a cluster may
+    have today, by its root and environment, zero where that is not known.
+    """
+    parts = [_HEAD]
+    if entries:
+        parts.append("".join(f"{line}\n" for line in _clusters(entries, left, maxima)))
+    elif maxima:  # of manifests
+        parts.append(f"# {_target(next(iter(maxima.values())) if len(maxima) == 1 else 0)}\n")
+    if exclude:
+        lines = ["# Clusters of examples and tests, which nobody scales.", "exclude:"]
+        parts.append("".join(f"{line}\n" for line in (*lines, *(f"  - {literal(path)}" for path in exclude))))
+    return "\n".join([*parts, _FOOT])
+
+
+def _clusters(entries: list[Environment], left: list[str], maxima: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    if left:
+        yield "# kcheck cannot tell on which cluster these manifests run; `manifests: [FOLDER]` in an entry says it:"
+        yield from (f"#   {visible(folder)}" for folder in left[:_SHOWN])
+        if len(left) > _SHOWN:
+            yield f"#   and {len(left) - _SHOWN} more"
+    if len(entries) > _FEW:
+        yield "# `nodes: 1000` in an entry says how many it is meant to reach."
+    yield "clusters:"
+    for entry in entries:
+        most = maxima.get((entry.root, entry.name), 0)
+        today = f"  # up to {most:,} nodes today" if most and len(entries) > _FEW else ""
+        yield f"  - root: {literal(entry.root)}{today}"
+        stem = os.path.basename(entry.var_files[-1]).partition(".")[0] if entry.var_files else entry.workspace
+        if entry.name != stem:
+            yield f"    name: {literal(entry.name)}"
+        if entry.workspace:
+            yield f"    workspace: {literal(entry.workspace)}"
+        if entry.var_files:
+            yield f"    var_files: {_flow(entry.var_files)}"
+        if entry.manifests:
+            yield f"    manifests: {_flow(entry.manifests)}"
+        if len(entries) <= _FEW:
+            yield f"    # {_target(most, brief=entry is not entries[0])}"
+
+
+def _target(most: int, *, brief: bool = False) -> str:
+    """The line of the target, which is more than what may be there today; the first one says what it is."""
+    nodes, unit = 1000, 1000
+    while nodes <= most:
+        nodes += unit
+        unit = 10 ** (len(str(nodes)) - 1)
+    words = [] if brief else ["how many it is meant to reach"]
+    words += [f"{'' if brief else 'its pools have '}up to {most:,} today"] if most else []
+    return f"nodes: {nodes}{'  # ' if words else ''}{'; '.join(words)}"
+
+
+def _flow(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(literal, texts))}]"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.config.numbers.profiles import ProfileValue
+from kcheck.config.numbers.profiles import flag_file
 from kcheck.text import bundled
 from kcheck.text.bundled import PROFILES
 from kcheck.text.regex import regex
@@ -17,21 +17,7 @@ from kcheck.text.regex import regex
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    class Flag(TypedDict, total=False):
-        """A flag; `flags.yaml` explains the keys."""
-
-        type: str
-        default: int | str | bool
-        before: dict[int, int | str | bool]
-        first: str | list[str]
-        removed: str
-        successor: str
-
-    class _FlagFile(TypedDict):
-        sources: list[str]
-        checked: str
-        confidence: str
-        flags: dict[str, Flag]
+    from kcheck.config.numbers.profiles import Flag
 
     class _Charts(TypedDict):
         """Charts of one major version: the first and the last chart of each minor version of what they run."""
@@ -50,15 +36,9 @@ class Release(Struct, frozen=True):
         return f"1.{self.minor}" if self.patch is None else f"1.{self.minor}.{self.patch}"
 
 
-@cache
-def _file() -> _FlagFile:
-    data: _FlagFile = bundled.load(os.path.join(PROFILES, "any", "flags.yaml"))
-    return data
-
-
 def flags() -> dict[str, Flag]:
     """The flags by name: type, defaults, first version, removal, successor."""
-    return _file()["flags"]
+    return flag_file()["flags"]
 
 
 def default(name: str, minor: int | None) -> int | str | bool | None:
@@ -120,20 +100,6 @@ def known_to(name: str, own: Release | None) -> bool:
     if own is None:
         return "first" not in flags()[name] and "removed" not in flags()[name]
     return comes_later(name, own) is False and is_removed(name, own) is False
-
-
-def entry(name: str) -> ProfileValue | None:
-    """A flag with its newest default as an entry; None if there is no such flag."""
-    file = _file()
-    found = file["flags"].get(name)
-    if found is None:
-        return None
-    changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
-    sources, checked = tuple(file["sources"]), file["checked"]
-    return ProfileValue(
-        f"--{name}", found["default"], unit=found["type"], kind="default", sources=sources, checked=checked,
-        confidence=file["confidence"], note=changes,
-    )  # fmt: skip
 
 
 @cache

@@ -128,6 +128,24 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         kinds: dict[str, KindEntry]
         stand_ins: list[StandInEntry]
 
+    class Flag(TypedDict, total=False):
+        """A flag; `flags.yaml` explains the keys."""
+
+        type: str
+        default: int | str | bool
+        before: dict[int, int | str | bool]
+        first: str | list[str]
+        removed: str
+        successor: str
+
+    class FlagFile(TypedDict):
+        """The flags of the cluster autoscaler, with the sources of all of them."""
+
+        sources: list[str]
+        checked: str
+        confidence: str
+        flags: dict[str, Flag]
+
 
 class ProfileValue(Struct, frozen=True):
     """A number of a profile: hard, quota, recommended or default. `value` is None if it depends on the account.
@@ -208,9 +226,7 @@ def entries(name: str) -> dict[str, ProfileValue]:
     """
     table, _, rest = name.partition(".")
     if table == "flags":
-        from kcheck.config.numbers import flags  # whose entries are of this module's type
-
-        found = flags.entry(rest)
+        found = flag_entry(rest)
         return {name: found} if found else {}
     read = {"limits": limits, "settings": settings}.get(table)
     if read is None:
@@ -223,6 +239,27 @@ def entries(name: str) -> dict[str, ProfileValue]:
         for owner in clouds
         if (entry := read(owner).get(key))
     }
+
+
+@cache
+def flag_file() -> FlagFile:
+    """The flags of the cluster autoscaler."""
+    data: FlagFile = bundled.load(os.path.join(PROFILES, "any", "flags.yaml"))
+    return data
+
+
+def flag_entry(name: str) -> ProfileValue | None:
+    """A flag of the cluster autoscaler with its newest default as an entry; None if there is no such flag."""
+    file = flag_file()
+    found = file["flags"].get(name)
+    if found is None:
+        return None
+    changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
+    sources, checked = tuple(file["sources"]), file["checked"]
+    return ProfileValue(
+        f"--{name}", found["default"], unit=found["type"], kind="default", sources=sources, checked=checked,
+        confidence=file["confidence"], note=changes,
+    )  # fmt: skip
 
 
 @cache

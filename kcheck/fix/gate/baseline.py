@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config.config import ConfigError
+from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.config.today import today
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
@@ -138,7 +139,12 @@ class Baseline:
                 entries.append(BaselineEntry(finding.rule, path, tuple(together), message, severity, day, about=about))
         others = any(not _is_below(entry.path, tops) for entry in self.entries)
         own = self.arguments if others else tuple(arguments)
-        return Baseline(self.path, sorted(entries, key=_sort_key), self.not_ignorable, own)
+        return Baseline(
+            self.path,
+            sorted(entries, key=lambda one: (one.path, one.rule, *one.objects, one.about)),
+            self.not_ignorable,
+            own,
+        )
 
     def dump(self) -> bytes:
         """The file, sorted, so that it merges well."""
@@ -167,10 +173,6 @@ def _home(folder: str) -> str:
     with contextlib.suppress(ValueError):
         here = os.path.relpath(here, system.real_path(folder))
     return here.replace(os.sep, "/")
-
-
-def _sort_key(entry: BaselineEntry) -> tuple[str, ...]:
-    return entry.path, entry.rule, *entry.objects, entry.about
 
 
 def _is_below(path: str, tops: list[str]) -> bool:
@@ -227,8 +229,6 @@ def _patterns(clouds: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def _rename_parts(name: str, placed: Callable[[str, str, str, str], str]) -> str:
     """An object by another name, that a function makes of its parts; so is one that is named in it."""
-    from kcheck.config.numbers.clouds import CLOUDS
-
     whole, inner = _patterns("|".join(CLOUDS))
     match = whole.fullmatch(name)
     cloud, place, environment, rest = (part or "" for part in match.groups()) if match else ("", "", "", name)

@@ -23,6 +23,7 @@ from kcheck.text.files.tree import (
     holds_objects,
 )
 from kcheck.text.regex import regex
+from kcheck.text.syntax.scan import computed_paths
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -127,8 +128,6 @@ def _is_named(paths: list[str], tree: Tree) -> bool:
 
 def _may_name(source: Source, path: str) -> bool:
     """Whether Terraform has an expression that may be the name of a file."""
-    from kcheck.text.syntax.hcl.scan import computed_paths
-
     texts = computed_paths(source.data)
     return texts is None or any(_may_be_path(text, path, source) for text in texts)
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from kcheck.config.numbers import profiles
+from kcheck.config.numbers import profiles, reserved
+from kcheck.model import Mirror
 from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
@@ -15,13 +16,12 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.config.numbers.reserved import Node, Reserved
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Autoscaler, Cluster, Cni, Inventory, Mirror, NodePool
+    from kcheck.model import Autoscaler, Cluster, Cni, Inventory, NodePool
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.findings import Skipped
     from kcheck.text.interval import Interval
-    from kcheck.text.text import Source
+    from kcheck.text.text import Skipped, Source
     from kcheck.text.values import Value
 
 
@@ -54,6 +54,10 @@ class Reference(Struct, frozen=True):
     attribute: str
     kinds: tuple[str, ...]
     many: bool = False
+
+
+_HUB = "docker.io"
+_HOSTS = {"registry-1.docker.io": _HUB, "DOCKER_HUB": _HUB, "https://registry-1.docker.io": _HUB}
 
 
 class Cloud(Protocol):
@@ -107,6 +111,8 @@ class Cloud(Protocol):
     """Whether clusters of one network may leave through one gateway."""
     extended_plan: str = ""
     """The support plan by which versions of Kubernetes are supported for longer."""
+    reservation: str = ""
+    """The resource that reserves machines."""
     reservation_ids: str = ""
     """What reservations are called everywhere, as a pattern; others have names, which mean something in an account."""
     reserves_by_machine: bool = False
@@ -154,6 +160,17 @@ class Cloud(Protocol):
     def read_kernel(self, sources: Iterable[Source], inventory: Inventory) -> None:
         """Read what files set of the kernels of nodes."""
         return
+
+    def mirror(
+        self, root: Module, instance: Instance, upstream: str | None, path: str, parts: tuple[str | None, ...]
+    ) -> Mirror | None:
+        """A cache of a registry; None if that is unknown. Unknown parts of its prefix get a name in <>."""
+        if not upstream:
+            return None
+        folder, prefix = root.configuration.folder, "/".join(part for part in parts if part)
+        upstream = _HOSTS.get(upstream.rstrip("/"), upstream)
+        identity = f"{folder}:{instance.address}"
+        return Mirror(identity, instance.span, self.name, folder, upstream, path=path, prefix=prefix)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """The documented limits of a cluster; `numbers` include values from the settings."""
@@ -210,6 +227,4 @@ class Cloud(Protocol):
 
     def reserved(self, node: Node) -> Reserved:
         """What a node keeps from pods where its kubelet has no configuration of its own."""
-        from kcheck.config.numbers import reserved
-
         return reserved.by_default()

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Thing
-from kcheck.terraform import missing_modules, pins
+from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.partly_known import called, possible
 from kcheck.text.regex import regex
@@ -105,7 +105,7 @@ class Reader:
         self._addressed: dict[type[_Named], Any] = {}
         self.defaults = profiles.settings(cloud)
         self.pool_instances = {kind: list(root.instances(kind)) for kind in pools}
-        self.pins = pins.pinned_versions(root)
+        self.pins = providers.pinned_versions(root)
         self.gap = self._gap()
 
     def _gap(self) -> str:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers.clouds import CLOUDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.inventory.clouds.cloud import Cloud
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Inventory
+    from kcheck.text.text import Source
 
 PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
 """What the kinds of a provider of Cluster API end with."""
@@ -40,6 +43,15 @@ def cloud(name: str) -> Cloud:
 def every() -> Iterator[Cloud]:
     """All clouds."""
     return map(cloud, CLOUDS)
+
+
+def read_objects(objects: list[Object], inventory: Inventory, kernel: Iterable[Source] = ()) -> None:
+    """Clusters written as objects, with the kernel settings of their nodes."""
+    kinds = {item.kind for item in objects}
+    for cloud in every():
+        if not kinds.isdisjoint(cloud.objects):
+            cloud.read_objects(objects, inventory)
+            cloud.read_kernel(kernel, inventory)
 
 
 def cluster_families() -> tuple[str, ...]:

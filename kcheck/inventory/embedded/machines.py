@@ -7,7 +7,7 @@ import binascii
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import names
-from kcheck.text.findings import Skipped
+from kcheck.text.text import Skipped
 from kcheck.text.values import Known, Origin, Piece, pieces_of
 
 if TYPE_CHECKING:

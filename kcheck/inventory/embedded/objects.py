@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.inventory.embedded.trees import computed_scalar, documents, tree
 from kcheck.kubernetes.objects import Object, objects_in
-from kcheck.text.path_steps import MapName
+from kcheck.text.keys import MapName
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Missing, Origin, Unknown

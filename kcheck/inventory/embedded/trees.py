@@ -24,15 +24,13 @@ def tree(datum: Datum, place: Span) -> yaml.Target:
     span = next((span for span in spans if not span.source.bundled), place)
     value = datum.value if isinstance(datum, Known) else None
     if isinstance(value, dict):
-        entries = tuple(yaml.Pair(_text(key, span), tree(item, span)) for key, item in value.items())
+        entries = tuple(
+            yaml.Pair(yaml.Scalar(*span, None, key, "double", None), tree(item, span)) for key, item in value.items()
+        )
         return yaml.Mapping(*span, None, entries, flow=False)
     if isinstance(value, tuple):
         return yaml.Sequence(*span, None, tuple(tree(item, span) for item in value), flow=False)
     return computed_scalar(datum, span)
-
-
-def _text(text: str, span: Span) -> yaml.Scalar:
-    return yaml.Scalar(*span, None, text, "double", None)
 
 
 def computed_scalar(datum: Datum, span: Span) -> yaml.Computed:

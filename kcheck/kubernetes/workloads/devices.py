@@ -1,23 +1,67 @@
-"""GPUs that pods get by dynamic resource allocation: claims, their templates, and classes of devices."""
+"""GPUs that pods get by dynamic resource allocation: claims, their templates, and classes and drivers of devices."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.config.numbers import devices
 from kcheck.kubernetes.workloads.scalars import boolean, items, scalar, text, written
+from kcheck.text import bundled
+from kcheck.text.bundled import PROFILES
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, whole_number
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import NotRequired, TypedDict
+
+    class _Driver(TypedDict):
+        kind: _Device
+        parts: NotRequired[str]
+
+    class _File(TypedDict):
+        classes: dict[str, _Device]
+        drivers: dict[str, _Driver]
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Claim, Container, PodTemplate
+
+_Device = Literal["card", "share", "fabric", "other"]
+"""A whole accelerator, a part of one, a network interface, or nothing that counts."""
+
+
+@cache
+def _device_table() -> _File:
+    data: _File = bundled.load(os.path.join(PROFILES, "any", "devices.yaml"))
+    return data
+
+
+def _of_class(name: str) -> _Device | None:
+    """What the devices of a well-known class are; None for another class."""
+    return _device_table()["classes"].get(name)
+
+
+def _of_selectors(expressions: Iterable[str]) -> _Device | None:
+    """What devices the selectors of a class choose; None if they name no driver that is known."""
+    text = _joined(expressions)
+    name = next((name for name in _device_table()["drivers"] if f"'{name}'" in text), None)
+    return None if name is None else "share" if _is_part(name, [text]) else _device_table()["drivers"][name]["kind"]
+
+
+def _is_part(device_class: str, expressions: Iterable[str]) -> bool:
+    """Whether the selectors of a request choose parts of cards; a class has the name of its driver."""
+    parts = _device_table()["drivers"].get(device_class, {"kind": "other"}).get("parts")
+    return parts is not None and parts in _joined(expressions)
+
+
+def _joined(expressions: Iterable[str]) -> str:
+    return " ".join(expressions).replace('"', "'")
+
 
 _DOMAIN = "ComputeDomain"
 """A kind of NVIDIA's driver that makes a template of its own, for channels between nodes."""
@@ -32,7 +76,7 @@ class _Asked(Struct, frozen=True):
     """Devices of one class that a request asks for; without `number` all of a node, without `kind` not known ones."""
 
     device_class: str
-    kind: devices.Device | None
+    kind: _Device | None
     number: Value[int] | None
 
 
@@ -41,7 +85,7 @@ class Devices:
 
     def __init__(self, objects: Iterable[Object]) -> None:
         self._claims: dict[tuple[bool, str], list[Object]] = {}
-        self._classes: dict[str, devices.Device | None] = {}
+        self._classes: dict[str, _Device | None] = {}
         self._resources: dict[str, str] = {}
         self._channels: set[str] = set()
         for item in objects:
@@ -55,7 +99,7 @@ class Devices:
         if item.kind != "DeviceClass":
             self._claims.setdefault((item.kind == "ResourceClaim", name), []).append(item)
             return
-        self._classes[name] = devices.of_class(name) or devices.of_selectors(_expressions(item.root, "spec"))
+        self._classes[name] = _of_class(name) or _of_selectors(_expressions(item.root, "spec"))
         resource = known(text(item.root, "spec", "extendedResourceName"))
         if resource is not None:
             self._resources[resource] = name
@@ -81,8 +125,8 @@ class Devices:
                 return replace(one, gpu=Known(name, Origin((one.place,))), gpu_limit=count)
         return one
 
-    def _kind(self, device_class: str) -> devices.Device | None:
-        return devices.of_class(device_class) or self._classes.get(device_class)
+    def _kind(self, device_class: str) -> _Device | None:
+        return _of_class(device_class) or self._classes.get(device_class)
 
     def _with_claim(self, template: PodTemplate, claim: Claim, item: Object) -> PodTemplate:
         asked = self._asked(claim, item)
@@ -138,7 +182,7 @@ class Devices:
     def _devices(self, choice: yaml.Target) -> _Asked:
         name = str(known(text(choice, "deviceClassName")))
         kind = self._kind(name)
-        part = yaml.get(choice, "capacity") is not None or devices.is_part(name, _expressions(choice))
+        part = yaml.get(choice, "capacity") is not None or _is_part(name, _expressions(choice))
         if kind == "card" and part:
             kind = "share"
         if known(text(choice, "allocationMode")) == "All":

@@ -1,4 +1,4 @@
-"""Workloads of Kubernetes objects: everything that runs pods, with the settings of jobs."""
+"""Workloads of Kubernetes objects: everything that runs pods, with the settings of jobs, scalers and accounts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.kubernetes.workloads import (
-    accounts,
-    devices,
-    gangs,
-    mpi_v1alpha1,
-    places,
-    pods,
-    runtimes,
-    scaled,
-    unknown_kinds,
-)
+from kcheck.kubernetes.workloads import devices, gangs, mpi_v1alpha1, places, pods, runtimes, unknown_kinds
 from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, text, written, written_map
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.text.regex import regex
@@ -36,9 +26,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_Scaled = tuple[str, str, str, str]
+"""Folder, namespace, kind and name of what is scaled."""
+
 ALONE = frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | {"Service"}
 """The kinds that run pods or lead to them, and that no other object asks about."""
-KINDS = ALONE | runtimes.KINDS | scaled.KINDS | devices.KINDS | {"PodGroup", accounts.KIND}
+_MOST_PODS = {"HorizontalPodAutoscaler": "maxReplicas", "ScaledObject": "maxReplicaCount"}
+"""Kind of a scaler -> the key of its spec that has the most pods."""
+_ACCOUNT = "ServiceAccount"
+_DEFAULT_ACCOUNT = "default"
+KINDS = ALONE | runtimes.KINDS | _MOST_PODS.keys() | devices.KINDS | {"PodGroup", _ACCOUNT}
 """The kinds above, and those that say how pods run."""
 
 
@@ -55,8 +52,8 @@ class Workloads:
         groups = {str(known(written(one.root, "metadata", "name"))): one for one in objects if one.kind == "PodGroup"}
         self._others = _Others(groups, devices.Devices(objects))
         self._runtimes = runtimes.by_name(objects)
-        self._signed = accounts.with_secrets(objects)
-        self._grown = scaled.targets(objects)
+        self._signed = _with_secrets(objects)
+        self._grown = _scaled(objects)
 
     def of(self, item: Object) -> Workload | None:
         """The workload that one of the objects describes."""
@@ -66,7 +63,7 @@ class Workloads:
         complete = runtimes.completed(mpi_v1alpha1.by_roles(item), self._runtimes)
         workload = _workload(complete, kind, kinds.get(kind, unknown_kinds.KIND), self._others)
         workload = mpi_v1alpha1.kept(gangs.with_group(workload, self._others.groups), item)
-        workload = scaled.with_most(accounts.signed_in(workload, item, self._signed), item, self._grown)
+        workload = _with_most(_signed_in(workload, item, self._signed), item, self._grown)
         return runtimes.with_runtime(workload, complete, self._runtimes) if kind == runtimes.USER else workload
 
 
@@ -318,3 +315,60 @@ def pod_spec(item: Object) -> yaml.Target | None:
 def containers(spec: yaml.Node | None) -> Iterator[yaml.Node]:
     """The containers of a pod spec, init containers included."""
     return (container for _, container in pods.containers(spec))
+
+
+def _with_secrets(objects: Iterable[Object]) -> dict[str, list[Object]]:
+    """The service accounts that give pull secrets to their pods, by name."""
+    result: dict[str, list[Object]] = {}
+    for item in objects:
+        if item.kind == _ACCOUNT and items(item.root, "imagePullSecrets"):
+            result.setdefault(str(known(written(item.root, "metadata", "name"))), []).append(item)
+    return result
+
+
+def _signed_in(workload: Workload, item: Object, accounts: dict[str, list[Object]]) -> Workload:
+    """A workload with the pull secrets of its account."""
+    if not accounts or not workload.templates or known(workload.pull_secrets) is not False:
+        return workload
+    for template in workload.templates:
+        name = known(template.account) or _DEFAULT_ACCOUNT
+        account = next((one for one in accounts.get(name, []) if _serves(one, item, workload, name)), None)
+        if account is not None:
+            return replace(workload, pull_secrets=Known(value=True, origin=Origin((account.span,))))
+    return workload
+
+
+def _serves(account: Object, item: Object, workload: Workload, name: str) -> bool:
+    """Whether a service account is in a workload's namespace; a default one also in its folder."""
+    spaces = known(written(account.root, "metadata", "namespace")), known(workload.namespace)
+    return (None in spaces or spaces[0] == spaces[1]) and (name != _DEFAULT_ACCOUNT or account.folder == item.folder)
+
+
+def _scaled(objects: Iterable[Object]) -> dict[_Scaled, Value[int]]:
+    """The most pods of each workload that something scales."""
+    found: dict[_Scaled, Value[int]] = {}
+    for item in objects:
+        if item.kind not in _MOST_PODS:
+            continue
+        key = _MOST_PODS[item.kind]
+        name = known(scalar(item.root, "spec", "scaleTargetRef", "name"))
+        kind = known(scalar(item.root, "spec", "scaleTargetRef", "kind")) or "Deployment"
+        most = integer(item.root, "spec", key)
+        if isinstance(most, Unset):
+            own = known(scalar(item.root, "metadata", "name"))
+            most = Unknown(f"`{key}` of {item.kind} {own} is not set", Origin((item.span,)))
+        if yaml.get(item.root, "spec", "scaleTargetRef") is not None:
+            found[item.folder, _namespace(item), str(kind), str(name)] = most
+    return found
+
+
+def _with_most(workload: Workload, item: Object, found: dict[_Scaled, Value[int]]) -> Workload:
+    """A workload with the pods allowed by an autoscaler in the same folder."""
+    most = found.get((item.folder, _namespace(item), item.kind, str(known(workload.name)))) if found else None
+    if most is None or len(workload.templates) != 1:
+        return workload
+    return replace(workload, pods=most, templates=(replace(workload.templates[0], count=most),))
+
+
+def _namespace(item: Object) -> str:
+    return str(known(scalar(item.root, "metadata", "namespace")) or "")

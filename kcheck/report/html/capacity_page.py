@@ -1,17 +1,21 @@
-"""The limits of clusters as a page: how far each gets, what stops it there, and what moves that."""
+"""The limits of clusters as a page: how far each gets, what stops it there, as a ladder, and what moves that."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import textwrap
+from math import ceil, log10
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report import capacity
 from kcheck.report.escape import is_address
-from kcheck.report.html import document, ladder
-from kcheck.report.html.document import Head, Section
+from kcheck.report.html import document
+from kcheck.report.html.document import Head, Picture, Section
 from kcheck.scale import quotas, walls
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from markupsafe import Markup
 
     from kcheck.model import Cluster
@@ -32,7 +36,13 @@ def as_html(world: World) -> str:
         for at, cluster in enumerate(clusters, 1)
     ]
     parts = [(name, f"{title}: {_reach(one, world)}") for one, (title, _, name) in zip(clusters, sections, strict=True)]
-    title = f"Limits of {clusters[0].display_name}" if len(clusters) == 1 else _title(len(clusters))
+    title = (
+        f"Limits of {clusters[0].display_name}"
+        if len(clusters) == 1
+        else f"Limits of {counted(len(clusters), 'cluster')}"
+        if clusters
+        else "No cluster found here"
+    )
     return document.page(Head(title, _ABOUT, document.contents("Clusters", parts)), sections)
 
 
@@ -42,17 +52,13 @@ def _reach(cluster: Cluster, world: World) -> str:
     return "how many it reaches is not known" if nodes is None else f"reaches {nodes:,}"
 
 
-def _title(number: int) -> str:
-    return f"Limits of {counted(number, 'cluster')}" if number else "No cluster found here"
-
-
 def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
     """What is said of the limits of a cluster; if `folded`, the tables are short, and opened by the reader."""
     each = capacity.grouped_walls(cluster, world) if folded else [[one] for one in walls.find_walls(cluster, world)]
     groups = [one for one in each if not capacity.is_account_quota(one[0])]
     known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
     unknown = [one for one in groups if one[0].number is None]
-    first, drawn = walls.first(cluster, world), ladder.ladder(cluster, world)
+    first, drawn = walls.first(cluster, world), draw_ladder(cluster, world)
     return document.markup(
         "capacity.html", summary=capacity.summary_sentence(cluster, world),
         move=first.move if first is not None and first.short else "", picture=drawn.svg if drawn else "",
@@ -88,7 +94,216 @@ def _quotas(cluster: Cluster, world: World) -> list[tuple[str, ...]]:
 
 def as_svg(cluster: Cluster, world: World) -> str | None:
     """The ladder of a cluster as a picture; None where no limit has a number."""
-    drawn = ladder.ladder(cluster, world)
+    drawn = draw_ladder(cluster, world)
     if drawn is None:
         return None
     return document.picture(drawn, capacity.heading(cluster, world), capacity.summary_sentence(cluster, world))
+
+
+_MOST_DRAWN, _MOST_UNDRAWN = 16, 6
+"""Rungs of a picture, and limits that are listed as unknown."""
+_LABEL = 46
+"""Characters of a line of a label, which fit a phone."""
+_LINE, _BAR, _GAP = 17, 10, 16
+_RIGHT = 97.0
+"""Where the axis ends, in percent of the width: a mark has its other half beyond."""
+_WIDEST = 30
+"""How many times the lowest number the highest may be on a linear axis."""
+_BEYOND = 1.3
+"""Where a linear axis with a target ends at the earliest, and at the latest, in targets."""
+_FAR = 2.0
+
+
+class Tick(NamedTuple):
+    """A number of the axis, at a percentage of the width."""
+
+    x: float
+    text: str
+    anchor: str
+
+
+class Rung(NamedTuple):
+    """A limit as it is drawn: `solid` and `reach` are percentages of the width, the same where its number is exact."""
+
+    kind: str
+    number: str
+    lines: tuple[str, ...]
+    about: str
+    y: int
+    bar: int
+    solid: float
+    reach: float
+    is_beyond: bool
+
+
+class Key(NamedTuple):
+    """An entry of the legend."""
+
+    kind: str
+    text: str
+    x: str
+    y: int
+
+
+class Axis(NamedTuple):
+    """From numbers of nodes to percentages of the width; logarithmic if it begins with a number."""
+
+    begin: int
+    end: int
+
+    def x(self, nodes: int) -> float:
+        """Where a number of nodes is."""
+        if not self.begin:
+            share = nodes / self.end
+        else:
+            share = log10(max(nodes, self.begin) / self.begin) / log10(self.end / self.begin)
+        return round(_RIGHT * min(1.0, share), 2)
+
+    @property
+    def title(self) -> str:
+        """What stands below it."""
+        return "nodes (logarithmic scale)" if self.begin else "nodes"
+
+    def ticks(self) -> list[Tick]:
+        """Round numbers along it, few enough for a phone."""
+        if self.begin:
+            first, last = round(log10(self.begin)), round(log10(self.end))
+            step = ceil((last - first) / 5)
+            numbers = [10**power for power in range(first, last + 1, step)]
+        else:
+            numbers = list(range(0, self.end + 1, self.end // (4 if self.end % 4 == 0 else 5)))
+        anchors = ["start", *["middle"] * len(numbers)]
+        return [
+            Tick(self.x(number), f"{number:,}", "end" if self.x(number) >= _RIGHT else anchor)
+            for number, anchor in zip(numbers, anchors, strict=False)
+        ]
+
+
+def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
+    """The ladder of a cluster; None where no limit has a number."""
+    groups = [one for one in capacity.grouped_walls(cluster, world) if not capacity.is_account_quota(one[0])]
+    known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
+    unknown = [_name(one) for one in groups if one[0].number is None]
+    if not known:
+        return None
+    drawn, target = known[:_MOST_DRAWN], world.sizes.wanted_interval(cluster).exact
+    axis = _axis([_end(wall) for wall, *_ in drawn], target)
+    rungs = _rungs(drawn, axis)
+    keys = _legend(drawn, rungs, target)
+    top = 8 + 20 * ceil(len(keys) / 2)
+    base = top + rungs[-1].bar + _BAR + _GAP
+    notes = _notes(known[_MOST_DRAWN:], unknown)
+    name = cluster.display_name
+    height = base + 40 + _LINE * len(notes)
+    svg = document.markup(
+        "ladder.svg",
+        name=name,
+        id=f"ladder-{world.inventory.clusters.index(cluster) + 1}",
+        about=capacity.summary_sentence(cluster, world),
+        right=_RIGHT,
+        height=height,
+        top=top,
+        base=base,
+        axis=axis,
+        keys=keys,
+        rungs=rungs,
+        bar_height=_BAR,
+        line_height=_LINE,
+        target=None if target is None else Tick(axis.x(target), counted(target, "node"), ""),
+        notes=notes,
+    )
+    return Picture(svg, height)
+
+
+def _axis(numbers: Sequence[int], target: int | None) -> Axis:
+    """An axis for some numbers: linear around a target; without one, logarithmic where they are far apart."""
+    positive = [number for number in numbers if number > 0]
+    most, least = max(positive, default=1), min(positive, default=1)
+    if target:
+        near = [number for number in positive if number <= _FAR * target]
+        return Axis(0, _rounded(max(round(_BEYOND * target), *near, 1)))
+    if most <= least * _WIDEST:
+        return Axis(0, _rounded(most))
+    return Axis(10 ** max(0, ceil(log10(least)) - 1), 10 ** ceil(log10(most)))
+
+
+def _rounded(number: int) -> int:
+    """The next number that is easy to divide."""
+    step: int = 10 ** max(0, len(str(number)) - 2)
+    sizes = (4, 8, 10, 12, 16, 20, 24, 30, 40, 50, 60, 80, 100)
+    return next((size * step for size in sizes if size * step >= number), number)
+
+
+def _end(wall: Wall) -> int:
+    return wall.number or 0
+
+
+def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
+    """The rungs from above, the lowest limit first."""
+    found, y = [], _GAP
+    for group in groups:
+        wall = group[0]
+        interval = wall.nodes
+        if interval is None:
+            continue
+        number = f"{interval}"
+        lines = _label(f"{number}  {_name(group)}")
+        bar = y + _LINE * len(lines) - 8
+        end = axis.end + 1 if interval.high is None else interval.high
+        found.append(
+            Rung(
+                kind="unclear" if wall.short is None else "before" if wall.short else "after",
+                number=number,
+                lines=(lines[0][len(number) :], *lines[1:]),
+                about=f"{wall.what}: {interval} nodes. {wall.arithmetic}",
+                y=y,
+                bar=bar,
+                solid=axis.x(interval.low),
+                reach=axis.x(end),
+                is_beyond=end > axis.end,
+            )
+        )
+        y = bar + _BAR + _GAP + 6
+    return found
+
+
+def _label(text: str) -> list[str]:
+    """A label in three lines at the most."""
+    lines = textwrap.wrap(text, _LABEL, drop_whitespace=True, break_on_hyphens=False)
+    return lines if len(lines) <= 3 else [*lines[:2], f"{lines[2][: _LABEL - 3].rstrip()}..."]
+
+
+def _name(group: list[Wall]) -> str:
+    wall = group[0]
+    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+    return f"{wall.what}{more}{'' if wall.kind == 'hard' else f' ({wall.kind})'}"
+
+
+_KEYS = {"before": "hit before target", "after": "not before target", "unclear": "maybe before target"}
+
+
+def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | None) -> list[Key]:
+    """What the marks mean, of those that are drawn."""
+    kinds = {rung.kind for rung in rungs}
+    texts = [(kind, text) for kind, text in _KEYS.items() if kind in kinds]
+    if any(group[0].nodes is not None and group[0].nodes.exact is None for group in groups):
+        texts.append(("range", "in this range"))
+    if any(rung.is_beyond for rung in rungs):
+        texts.append(("beyond", "beyond the scale"))
+    if target is not None:
+        texts.append(("target", f"target: {counted(target, 'node')}"))
+    return [Key(kind, text, "50%" if at % 2 else "0%", 16 + 20 * (at // 2)) for at, (kind, text) in enumerate(texts)]
+
+
+def _notes(rest: Sequence[list[Wall]], unknown: Sequence[str]) -> list[str]:
+    """Limits that have no place in the picture."""
+    notes = [f"and {counted(len(rest), 'more limit')} from {_end(rest[0][0]):,} nodes on"] if rest else []
+    if unknown:
+        listed = [_cut(f"?  {name}") for name in unknown[:_MOST_UNDRAWN]]
+        more = len(unknown) - _MOST_UNDRAWN
+        notes += ["Not known at how many nodes:", *listed, *([f"and {more:,} more"] if more > 0 else [])]
+    return notes
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LABEL else f"{text[: _LABEL - 3].rstrip()}..."

@@ -1,19 +1,21 @@
-"""The page of `kcheck check`: the verdict first, then the findings by rule, then what was not judged."""
+"""The page of `kcheck check`: a verdict for each cluster, the findings by rule, then what was not judged."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import __version__
-from kcheck.report.html import document
+from kcheck.report import capacity
+from kcheck.report.html import capacity_page, document
+from kcheck.report.html.code import excerpt, fix_lines
 from kcheck.report.html.document import Head, Section
-from kcheck.report.html.findings import groups
-from kcheck.report.html.verdict import MOST_OPEN, verdicts
 from kcheck.report.owners import owners
-from kcheck.report.rule import CLASSES
-from kcheck.report.text import closing, judged_lines, place_text, sorted_checks
-from kcheck.report.verdict import STATES, states_text
+from kcheck.report.places import by_name, fingerprints
+from kcheck.report.rule import CLASSES, url
+from kcheck.report.text import ALSO, closing, judged_lines, place_text, related_code, sorted_checks
+from kcheck.report.verdict import STATES, Savings, Waste, reach_of, states_text
+from kcheck.scale import walls
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.units import counted
 
@@ -23,9 +25,13 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from kcheck.engine.judged import MissingInput
+    from kcheck.engine.rule import Rule
+    from kcheck.model import Cluster
     from kcheck.report.formats import Report
-    from kcheck.report.html.findings import Group
-    from kcheck.report.html.verdict import Verdict
+    from kcheck.report.html.code import Changed, Line
+    from kcheck.scale.walls.model import Wall
+    from kcheck.scale.world import World
+    from kcheck.text.findings import Finding
 
 _MOST_ROWS = 200
 """Rows of a table of what was not judged."""
@@ -37,15 +43,15 @@ _MOST_RULES = 8
 def render(report: Report) -> str:
     """The report as a page: bounded, and the same bytes for the same code."""
     of_clusters = owners(report.findings, report.result.world)
-    found = list(verdicts(report, of_clusters))
-    by_rule = list(groups(report, of_clusters))
+    found = list(_verdicts(report, of_clusters))
+    by_rule = list(_groups(report, of_clusters))
     worst = sorted(found, key=lambda one: list(STATES).index(one.state))
     result = report.result
     head = document.markup(
         "check.html", verdicts=worst, rows=list(map(_row, worst)), bugs=result.bugs, numbers=list(_numbers(report)),
         late=result.judged.skipped[0].reason if result.is_late else "",
     )  # fmt: skip
-    limits = document.markup("clusters.html", verdicts=worst, most=MOST_OPEN)
+    limits = document.markup("clusters.html", verdicts=worst, most=_MOST_OPEN)
     sections = [Section("Limits", limits, "limits")] if found else []
     sections.append(Section("Findings", _findings(report, by_rule, found), "findings"))
     sections.append(Section("Not judged", _not_judged(report), "not-judged"))
@@ -147,3 +153,178 @@ def _input(one: MissingInput) -> tuple[Markup | str, ...]:
     names = sorted(one.rules)
     more = f" and {len(names) - _MOST_RULES} more" if len(names) > _MOST_RULES else ""
     return one.reason, f"{one.checks:,}", place, one.remedy, f"{', '.join(names[:_MOST_RULES])}{more}"
+
+
+MOST = 2_000
+_MOST_CHARACTERS = 8_000_000
+"""Findings of a page, the worst first, and the characters that they take."""
+_MOST_PLACES, _MOST_DETAILS, _MOST_OTHERS = 12, 30, 12
+
+
+class Place(NamedTuple):
+    """Another place of a finding, with its code and what it is there for."""
+
+    place: str
+    code: str
+    note: str
+
+
+class Card(NamedTuple):
+    """A finding as it is shown. `others` are objects that have it, too; `clusters` are the numbers of its clusters."""
+
+    name: str
+    rule: str
+    severity: str
+    waste: bool
+    message: str
+    place: str
+    path: str
+    clusters: str
+    thing: str
+    details: list[str]
+    others: list[str]
+    more_others: int
+    code: list[Line]
+    places: list[Place]
+    more_places: int
+    help: list[str]
+    fix: str
+    safety: str
+    changes: list[Changed]
+
+
+class Group(NamedTuple):
+    """The findings of a rule; `left` of them have no room on the page."""
+
+    rule: str
+    summary: str
+    address: str
+    severity: str
+    cards: list[Markup]
+    number: int
+    left: int
+
+
+def _groups(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Group]:
+    """The findings by rule, the worst rules first; of too many, the worst findings."""
+    rules = by_name(report.result.world)
+    named = zip(fingerprints(report.findings), of_clusters, strict=True)
+    ordered = sorted(named, key=lambda one: -one[0][0].severity)
+    found: dict[str, list[tuple[Finding, Markup | None]]] = {}
+    room = _MOST_CHARACTERS
+    for number, ((finding, fingerprint), numbers) in enumerate(ordered):
+        card = None
+        if number < MOST and room > 0:
+            card = document.markup("finding.html", card=_card(finding, fingerprint, numbers))
+            room -= len(card)
+        found.setdefault(finding.rule, []).append((finding, card))
+    for name, own in sorted(found.items(), key=lambda item: (-item[1][0][0].severity, -len(item[1]), item[0])):
+        yield _group(rules[name], own)
+
+
+def _group(rule: Rule, own: list[tuple[Finding, Markup | None]]) -> Group:
+    cards = [card for _, card in own if card is not None]
+    return Group(
+        rule=rule.name,
+        summary=rule.summary,
+        address=url(rule),
+        severity=own[0][0].severity.word,
+        cards=cards,
+        number=len(own),
+        left=len(own) - len(cards),
+    )
+
+
+def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
+    source, begin = finding.span.source, finding.span.begin
+    own = f"{finding.object.partition(':')[0]}:"
+    others = [
+        one.message.removeprefix(ALSO).removeprefix(own) for one in finding.related if one.message.startswith(ALSO)
+    ]
+    places = [one for one in finding.related if not one.message.startswith(ALSO)]
+    return Card(
+        name=f"f-{fingerprint[:12]}",
+        rule=finding.rule,
+        severity=finding.severity.word,
+        waste=finding.waste,
+        message=finding.message,
+        place=f"{source.path}:{begin.line}:{begin.column}",
+        path=source.path,
+        clusters=" ".join(map(str, numbers)),
+        thing=finding.object.rpartition(f"{source.path}:")[2] if source.private else "",
+        details=list(finding.details[:_MOST_DETAILS]),
+        others=others[:_MOST_OTHERS],
+        more_others=max(0, len(others) - _MOST_OTHERS),
+        code=excerpt(finding.span),
+        places=[Place(place_text(one.span), *related_code(one)) for one in places[:_MOST_PLACES]],
+        more_places=max(0, len(places) - _MOST_PLACES),
+        help=finding.help.splitlines(),
+        fix=finding.fix.title if finding.fix is not None else "",
+        safety=finding.fix.safety if finding.fix is not None else "",
+        changes=fix_lines(finding) if finding.fix is not None else [],
+    )
+
+
+_MOST_OPEN, _MOST_BODIES = 3, 60
+"""Clusters whose limits are there to see, and those that have them at all."""
+
+
+class Verdict(NamedTuple):
+    """What is said of a cluster. `state` is one of `STATES`."""
+
+    number: int
+    name: str
+    cloud: str
+    place: str
+    state: str
+    reach: str
+    target: str
+    heading: str
+    first: Wall | None
+    waste: Waste
+    others: int
+    limits: Markup | str
+    note: str
+
+    @property
+    def sign(self) -> str:
+        """Its state for people."""
+        return STATES[self.state]
+
+
+def _verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Verdict]:
+    """The verdict of each cluster, in the order of the code; `of_clusters` has the numbers of those of each finding."""
+    result, world = report.result, report.result.world
+    why = {one.cluster.id: one.input for one in result.judged.not_judged}
+    lost, folded = Savings(result), len(world.inventory.clusters) <= _MOST_OPEN
+    names = Counter(cluster.display_name for cluster in world.inventory.clusters)
+    for number, cluster in enumerate(world.inventory.clusters, 1):
+        own = [finding for finding, numbers in zip(report.findings, of_clusters, strict=True) if number in numbers]
+        state, reach = reach_of(cluster, world)
+        target = world.sizes.wanted_interval(cluster).exact
+        name = cluster.display_name
+        root = f" in {cluster.root}" if names[name] > 1 else ""
+        yield Verdict(
+            number=number,
+            name=f"{name}{root}",
+            cloud=cluster.cloud,
+            place=place_text(cluster.place),
+            state=state,
+            reach=reach,
+            target="" if target is None else counted(target, "node"),
+            heading=f"{capacity.heading(cluster, world)}{root}",
+            first=walls.first(cluster, world),
+            waste=lost.waste(cluster, own),
+            others=sum(finding.waste and finding.rule not in lost.words for finding in own),
+            limits=capacity_page.body(cluster, world, folded=folded) if number <= _MOST_BODIES else "",
+            note=_note(cluster, world, None if state != "unknown" else why.get(cluster.id)),
+        )
+
+
+def _note(cluster: Cluster, world: World, missing: MissingInput | None) -> str:
+    """Where the target comes from; where the reach is not known, what would decide it."""
+    if missing is not None:
+        return "; ".join(filter(None, (missing.reason, missing.remedy)))
+    if world.sizes.wanted_interval(cluster).exact is None:
+        return ""
+    return f"target: {'the number asked for' if world.sizes.requested(cluster) else 'the maxima of its pools'}"

@@ -224,12 +224,8 @@ def comparable(datum: Datum) -> None:
 @TABLE.function(anything, not_null, deep=True)
 def _contains(given: Datum, wanted: Datum) -> bool:
     if isinstance(given, Partial) and isinstance(given.part, tuple):
-        return _matches(wanted, (*given.part, _just_unknown(given)))
+        return _matches(wanted, (*given.part, Unknown(given.reason, given.origin)))
     return _matches(wanted, items(given))
-
-
-def _just_unknown(given: Unknown) -> Unknown:
-    return Unknown(given.reason, given.origin)
 
 
 def _matches(wanted: Datum, values: tuple[Datum, ...] | list[Datum]) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from kcheck.terraform.decimals import floating
 from kcheck.terraform.functions.serial import json_text
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, check, present, settled, text
 from kcheck.terraform.functions.strings import clusters
 from kcheck.text import scalars
 from kcheck.text.data_types import STRING, list_of
 from kcheck.text.regex import regex
-from kcheck.text.scalars import EvaluationError
+from kcheck.text.scalars import EvaluationError, floating
 from kcheck.text.values import Datum, Known, Origin, Unknown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.functions.signature import NotKnownError, Table, integer, number, numbers, present, truths
 from kcheck.terraform.functions.signature import settled as _settled
 from kcheck.text.data_types import NUMBER, list_of
-from kcheck.text.scalars import EvaluationError
+from kcheck.text.scalars import EvaluationError, to_bool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,8 +178,6 @@ def _range(
 
 def _truths(values: tuple[Datum, ...], decisive: bool) -> bool:
     """Whether one element is `decisive`; others may then be unknown."""
-    from kcheck.text.scalars import to_bool
-
     missing: NotKnownError | None = None
     for item in values:
         try:

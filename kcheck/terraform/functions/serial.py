@@ -14,6 +14,7 @@ from kcheck.text import scalars
 from kcheck.text.data_types import STRING, Type, list_of
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax import texts, yaml
 from kcheck.text.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, pieces_of
 
 if TYPE_CHECKING:
@@ -169,8 +170,6 @@ def _partly(value: Datum) -> list[Datum]:
     Raises:
         NotKnownError: nothing of it is known.
     """
-    from kcheck.text.syntax import texts
-
     found = [texts.data(root) for root in texts.documents(pieces_of(value))] if pieces_of(value) else []
     if not found:
         raise NotKnownError(value.reason if isinstance(value, Unknown) else "it is empty")
@@ -195,7 +194,6 @@ def _placed(value: object, datum: Datum) -> object:
     """Data parsed from a text, with the places of its parts if known."""
     if not pieces_of(datum):
         return value
-    from kcheck.text.syntax import texts
 
     roots = list(texts.documents(pieces_of(datum)))
     return _at(value, roots[0]) if len(roots) == 1 else value
@@ -203,8 +201,6 @@ def _placed(value: object, datum: Datum) -> object:
 
 def _at(value: Any, node: Node) -> Datum:
     """A part of such data with its place."""
-    from kcheck.text.syntax import yaml
-
     node = yaml.resolve(node)
     origin = Origin((node.span,))
     if isinstance(node, yaml.Computed):

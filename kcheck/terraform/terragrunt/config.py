@@ -1,4 +1,4 @@
-"""A Terragrunt file as a unit sees it: locals, includes, inputs, dependencies, evaluated lazily."""
+"""A Terragrunt file as a unit sees it: locals, includes, inputs, dependencies, evaluated lazily; units of a stack."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope, circular
-from kcheck.terraform.terragrunt.functions import special
+from kcheck.text.files.tree import STACK, UNIT
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Datum, Known, Origin, Unknown
@@ -40,6 +40,9 @@ class Host(Protocol):
 
     def files(self, folder: str) -> Files:
         """What functions may read, by paths relative to a folder."""
+
+    def special(self, name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
+        """A function of Terragrunt, or one of Terraform's that reads files, for a config."""
 
     def config(
         self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
@@ -310,7 +313,7 @@ class _Scope(Scope):
         return bare if bare is not None else Known(dict(found), _HERE)
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
-        return special(name, self.config)
+        return self.config.host.special(name, self.config)
 
 
 def merged(below: Datum, above: Datum, *, deep: bool) -> Datum:
@@ -328,3 +331,47 @@ def merged(below: Datum, above: Datum, *, deep: bool) -> Datum:
     if isinstance(below.value, tuple) and isinstance(above.value, tuple):
         return Known((*below.value, *above.value), above.origin)
     return above
+
+
+STACK_FOLDER = ".terragrunt-stack"
+"""The folder that units are made in, beside the file."""
+_DEPTH = 8
+"""So many stacks in each other are read."""
+
+
+def stack_configs(
+    host: Host, path: str, folder: str, unread: Callable[[nodes.Block], None], *, values: Datum | None = None,
+    depth: int = 0,
+) -> Iterator[Config]:  # fmt: skip
+    """The configs of a stack's units, each as seen from its generated folder.
+
+    `unread` is called for blocks that cannot be read.
+    """
+    try:
+        own = host.config(path, folder, values=values)
+    except EvaluationError:
+        return
+    for block in (*own.body.all("unit"), *own.body.all("stack")):
+        source, place = _stack_text(block, "source", own), _stack_text(block, "path", own)
+        plain = block.body.attributes.get("no_dot_terragrunt_stack")
+        inner = os.path.join(
+            folder, "" if plain is not None and plain.value_span.text == "true" else STACK_FOLDER, place
+        )
+        template = os.path.normpath(os.path.join(folder, source.replace("//", "/")))
+        entry = block.body.attributes.get("values")
+        given = evaluate(entry.expression, own.scope) if entry else Known({}, Origin(()))
+        file = os.path.join(template, UNIT if block.type == "unit" else STACK)
+        if not source or not place or depth > _DEPTH or host.source(file) is None:
+            unread(block)
+        elif block.type == "unit":
+            yield host.config(file, os.path.normpath(inner), values=given)
+        else:
+            yield from stack_configs(host, file, os.path.normpath(inner), unread, values=given, depth=depth + 1)
+
+
+def _stack_text(block: nodes.Block, name: str, config: Config) -> str:
+    """An argument that is a text; empty if unknown."""
+    entry = block.body.attributes.get(name)
+    value = evaluate(entry.expression, config.scope) if entry else None
+    text = value.value if isinstance(value, Known) and isinstance(value.value, str) else ""
+    return "" if "\0" in text else text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.terraform import filesystem
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.functions import FUNCTIONS
+from kcheck.terraform.terragrunt.config import Config, Members
 from kcheck.text import scalars
 from kcheck.text.files.tree import UNIT
 from kcheck.text.scalars import EvaluationError
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.terraform.scope import Scope
-    from kcheck.terraform.terragrunt.config import Config
     from kcheck.text.syntax.hcl import nodes
 
 _Action: TypeAlias = "Callable[[Config, list[str], Datum | None, Origin], Datum | str]"
@@ -101,30 +101,6 @@ def _parent_folder(config: Config, given: list[str], _last: Datum | None, _origi
     return _slashed(included.folder if included else config.unit)
 
 
-def _unit_folder(config: Config, _given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    return _slashed(config.unit)
-
-
-def _original_folder(config: Config, _given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    return _slashed(config.original)
-
-
-def _repository(config: Config, _given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    return _slashed(config.host.top)
-
-
-def _to_repository(config: Config, _given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    return _slashed(os.path.relpath(config.host.top, config.unit))
-
-
-def _from_repository(config: Config, _given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    return _slashed(os.path.relpath(config.unit, config.host.top))
-
-
-def _path_itself(_config: Config, given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    return given[0] if given else ""
-
-
 def _environment(_config: Config, given: list[str], last: Datum | None, origin: Origin) -> Datum:
     """get_env(): the default, because the environment is not read."""
     if len(given) > 1 and last is not None:
@@ -134,8 +110,6 @@ def _environment(_config: Config, given: list[str], last: Datum | None, origin: 
 
 def _read_config(config: Config, given: list[str], last: Datum | None, origin: Origin) -> Datum:
     """read_terragrunt_config(): the values of another file, else the fallback."""
-    from kcheck.terraform.terragrunt.config import Members
-
     if not given:
         raise EvaluationError("read_terragrunt_config() needs a path")
     path = os.path.normpath(os.path.join(config.unit, given[0]))
@@ -163,13 +137,13 @@ _TABLE: dict[str, _Action] = {
     "path_relative_to_include": _to_include,
     "path_relative_from_include": _from_include,
     "get_parent_terragrunt_dir": _parent_folder,
-    "get_terragrunt_dir": _unit_folder,
-    "get_original_terragrunt_dir": _original_folder,
-    "get_repo_root": _repository,
-    "get_path_to_repo_root": _to_repository,
-    "get_path_from_repo_root": _from_repository,
+    "get_terragrunt_dir": lambda config, *_: _slashed(config.unit),
+    "get_original_terragrunt_dir": lambda config, *_: _slashed(config.original),
+    "get_repo_root": lambda config, *_: _slashed(config.host.top),
+    "get_path_to_repo_root": lambda config, *_: _slashed(os.path.relpath(config.host.top, config.unit)),
+    "get_path_from_repo_root": lambda config, *_: _slashed(os.path.relpath(config.unit, config.host.top)),
     "get_env": _environment,
     "read_terragrunt_config": _read_config,
     "read_tfvars_file": _read_variables,
-    "mark_as_read": _path_itself,
+    "mark_as_read": lambda _config, given, *_: given[0] if given else "",
 }

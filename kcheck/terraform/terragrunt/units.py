@@ -12,27 +12,27 @@ from kcheck.config.config import Environment
 from kcheck.terraform.access import attribute
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.loader_interface import Host as ModuleHost
+from kcheck.terraform.module import Host as ModuleHost
 from kcheck.terraform.module import Module
-from kcheck.terraform.terragrunt import generated, stack_files
-from kcheck.terraform.terragrunt.config import Config
+from kcheck.terraform.terragrunt import functions
+from kcheck.terraform.terragrunt.config import STACK_FOLDER, Config, stack_configs
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import STACK, UNIT, display_path
-from kcheck.text.findings import Skipped
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl import nodes, parse
+from kcheck.text.text import Skipped, Source
 from kcheck.text.values import Datum, Known, Origin, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.terraform.filesystem import Files
+    from kcheck.terraform.scope import Scope
     from kcheck.terraform.variables import Variables
     from kcheck.text.files.tree import Tree
-    from kcheck.text.syntax.problem import Problem
-    from kcheck.text.text import Source
+    from kcheck.text.text import Problem
 
 _REGISTRY = regex(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
 _SCHEME = regex(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")
@@ -100,7 +100,7 @@ class Unit:
         place = self.written.value_span if self.written else self.place
         for name, text in {"source": source.replace(os.sep, "/"), "version": self.version}.items():
             if text:
-                block.body.attributes[name] = generated.argument(name, nodes.Literal(place, text))
+                block.body.attributes[name] = _argument(name, nodes.Literal(place, text))
         return block
 
 
@@ -116,7 +116,7 @@ class Stack(Module):
         for unit in units:
             unit.stack = self
             call = self.configuration.calls[unit.name] = unit.call(folder)
-            generated.provide(unit.config, unit.name, call, self.configuration.providers)
+            _provide(unit.config, unit.name, call, self.configuration.providers)
         for unit in units:
             self.bind(unit)
 
@@ -141,7 +141,7 @@ class Stack(Module):
             span = value.origin.written if value.origin and value.origin.spans else unit.place
             self._values[full] = value
             expression = nodes.GetAttr(span, nodes.Variable(span, "var"), full)
-            block.body.attributes[name] = generated.argument(name, expression)
+            block.body.attributes[name] = _argument(name, expression)
 
     def variable(self, name: str) -> Datum | None:
         """The value of an input, by the name of its unit and its own."""
@@ -190,7 +190,7 @@ class Terragrunt:
     def _made(self, path: str) -> Iterator[Unit]:
         """The units of a stack; unreadable ones are reported in one line."""
         unread: list[nodes.Block] = []
-        for config in stack_files.configs(self, path, os.path.dirname(path), unread.append):
+        for config in stack_configs(self, path, os.path.dirname(path), unread.append):
             yield from self._unit(config)
         if unread:
             place = unread[0].header
@@ -198,7 +198,7 @@ class Terragrunt:
             named = ", ".join(labels[:_NAMED]) + (", ..." if len(labels) > _NAMED else "")
             what = f"the source of {named} was not read; it may create clusters"
             remedy = (
-                f"terragrunt stack generate, then kcheck check {display_path(os.path.dirname(path))}/{stack_files.MADE}"
+                f"terragrunt stack generate, then kcheck check {display_path(os.path.dirname(path))}/{STACK_FOLDER}"
             )
             self.skipped.append(Skipped(place.source.path, what, place.begin.line, remedy))
 
@@ -282,6 +282,10 @@ class Terragrunt:
         """What functions may read, by paths relative to a folder."""
         return self.loader.files_of(folder)
 
+    def special(self, name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
+        """A function of Terragrunt, or one of Terraform's that reads files, for a config."""
+        return functions.special(name, config)
+
     def variables(self, source: Source) -> Datum:
         """What a tfvars file sets."""
         return Known(self.loader.variables.assignments(source), Origin(()))
@@ -321,3 +325,54 @@ class Terragrunt:
             return Unknown(f"{label} is only known after apply of {display_path(folder)}")
         unit.stack.bind(unit)
         return attribute(unit.stack.call(unit.name), name)
+
+
+_MOST_BYTES = 100_000
+"""Of a file that is written: one with providers is short."""
+
+
+def _provide(config: Config, name: str, call: nodes.Block, providers: list[nodes.Block]) -> None:
+    """Add the providers of a unit to those of its root module, by aliases of its own that its call passes on."""
+    entries: list[tuple[nodes.Expression, nodes.Expression]] = []
+    for block in _blocks(config):
+        written, kind, place = block.body.attributes.get("alias"), "".join(block.labels[:1]), block.header
+        expression = written.expression if written is not None else None
+        own = f".{expression.value}" if isinstance(expression, nodes.Literal) else ""
+        alias = _argument("alias", nodes.Literal(place, f"{name}{own}"))
+        body = nodes.Body(block.body.span, block.body.attributes | {"alias": alias}, block.body.blocks)
+        providers.append(nodes.Block("provider", block.labels, body, block.span, place))
+        entries.append((nodes.Literal(place, f"{kind}{own}"), nodes.Literal(place, f"{kind}.{name}{own}")))
+    if entries:
+        call.body.attributes["providers"] = _argument("providers", nodes.Object(call.header, tuple(entries)))
+
+
+def _argument(name: str, value: nodes.Expression) -> nodes.Attribute:
+    """An attribute that is not written as such."""
+    return nodes.Attribute(name, value.span, value.span, lambda: value)
+
+
+def _blocks(config: Config) -> Iterator[nodes.Block]:
+    """The provider blocks in the files that a config generates; of two with one label, those of the strongest."""
+    seen = set()
+    for one, _ in config.merged():
+        for block in one.body.all("generate"):
+            label = "".join(block.labels[:1])
+            entry = block.body.attributes.get("contents")
+            if label in seen or entry is None:
+                continue
+            seen.add(label)
+            text = _text(evaluate(entry.expression, one.scope))
+            if "provider" in text and len(text) <= _MOST_BYTES:
+                at = entry.value_span
+                source = Source(
+                    at.source.path, b"\n" * at.begin.line + text.encode("utf-8", "surrogatepass"), derived=True
+                )
+                yield from parse.parse(source).body.all("provider")
+
+
+def _text(contents: Datum) -> str:
+    """What is written, with `${...}` for unknown parts; empty if it is not known."""
+    if isinstance(contents, Known):
+        return contents.value if isinstance(contents.value, str) else ""
+    symbol = contents.symbol
+    return symbol.address.strip('"') if symbol is not None and symbol.attribute == "text" else ""

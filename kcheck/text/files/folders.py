@@ -7,11 +7,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kcheck.text.files import system
+from kcheck.text.text import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from kcheck.text.findings import Skipped
 
 FOREIGN = frozenset({"vendor", "testdata"})
 """What somebody else maintains, or is broken on purpose; people put Terraform and manifests there."""
@@ -83,8 +82,6 @@ def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
 
 def note(names: Iterable[str]) -> Skipped:
     """The note on folders with these names that were skipped."""
-    from kcheck.text.findings import Skipped
-
     found = list(names)
     kinds = ", ".join(f"{name}/" for name in sorted(set(found)))
     count = "1 folder" if len(found) == 1 else f"{len(found):,} folders"

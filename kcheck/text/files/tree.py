@@ -6,20 +6,20 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.text import placeholders
 from kcheck.text.errors import Error
-from kcheck.text.files import configurations, encrypted, folders, system
+from kcheck.text.files import configurations, folders, system
 from kcheck.text.files.boundary import REASON, around, contains_path, remedy, repository
 from kcheck.text.files.disk import Disk, TooLargeError
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
-from kcheck.text.text import Source
+from kcheck.text.text import Skipped, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.text.files.boundary import Boundary
     from kcheck.text.files.disk import DirectoryEntry
-    from kcheck.text.findings import Skipped
 
 TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
@@ -155,8 +155,6 @@ class Tree:
 
     def _refused(self, path: str, real: str) -> None:
         """Note a path that leads out of the boundary."""
-        from kcheck.text.findings import Skipped
-
         self.skipped.append(Skipped(display_path(path), REASON, remedy=remedy(display_path(real))))
 
     def real_path(self, source: Source) -> str:
@@ -192,13 +190,11 @@ class Tree:
             data = self.disk.read(path, real)
         except TooLargeError:
             why = "too large"
-        if data is not None and encrypted.is_whole(data):
-            why, data = encrypted.REASON, None
+        if data is not None and placeholders.is_encrypted_file(data):
+            why, data = placeholders.ENCRYPTED, None
         if why:
-            from kcheck.text.findings import Skipped
-
             self._sources[real] = None
-            how = encrypted.REMEDY if why == encrypted.REASON else ""
+            how = placeholders.DECRYPT if why == placeholders.ENCRYPTED else ""
             self.skipped.append(Skipped(self._shown(path, real), why, remedy=how))
         if data is None:
             return None
@@ -217,10 +213,8 @@ class Tree:
 
     def note_encrypted(self, source: Source) -> None:
         """Say of a file that is read that its values are encrypted, if they are."""
-        if encrypted.hides_values(source.data):
-            from kcheck.text.findings import Skipped
-
-            self.skipped.append(Skipped(source.path, encrypted.REASON, remedy=encrypted.REMEDY))
+        if placeholders.hides_values(source.data):
+            self.skipped.append(Skipped(source.path, placeholders.ENCRYPTED, remedy=placeholders.DECRYPT))
 
     def _shown(self, path: str, real: str) -> str:
         """A path as findings print it; a link within the repository has the path that git has."""
@@ -307,7 +301,7 @@ class Tree:
                     self._add_manifest(where)
                 elif name.endswith(VARIABLES):
                     self.variables.append(where)
-                    if encrypted.is_whole(self.disk.head(where, encrypted.HEAD)):
+                    if placeholders.is_encrypted_file(self.disk.head(where, placeholders.ENCRYPTED_HEAD)):
                         self.source(where)
                 elif name in (UNIT, STACK):
                     self.units.append(where)

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 
 from kcheck.text.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
+from kcheck.text.syntax.hcl import nodes, write
+from kcheck.text.syntax.hcl.write import literal
 from kcheck.text.syntax.insertion import Insertion
+from kcheck.text.syntax.members import edits_to_add
+from kcheck.text.syntax.style import quotes
 from kcheck.text.text import Edit, OverlapError, apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kcheck.text.findings import Change
-    from kcheck.text.syntax.hcl import nodes
     from kcheck.text.text import Source, Span
     from kcheck.text.values import Data
-
 
 _YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
 """Files that are read as YAML, templates of it too."""
@@ -170,15 +173,10 @@ def _replaced(change: Change) -> Edit:
     if isinstance(value, str) and _NUMBER.fullmatch(value) and _NUMBER.fullmatch(span.text):
         return Edit(span, value)  # who wrote a number without quotes may go on so: `cpu: 4`
     if _is_hcl(span.source) and (not isinstance(value, str) or _LITERAL.match(span.text)):
-        from kcheck.text.syntax.hcl.write import literal
-
         return Edit(span, literal(value, span.text))
     if isinstance(value, list | dict):
         raise EditError(f"{change.name} is a single value: `{span.text}`")
     if _is_yaml(span.source) or _is_hcl(span.source):  # in HCL, a part of YAML in a template
-        from kcheck.text.syntax import yaml
-        from kcheck.text.syntax.style import quotes
-
         text = yaml.literal(value, "double" if span.source.path.endswith(".json") else quotes(span.text))
         return Edit(span, text if span.text else f" {text}")  # `key:` without a value
     if _is_terraform_json(span.source):
@@ -193,16 +191,12 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
     """The edits that add an insertion to a block, map or list."""
     source = container.source
     if _is_hcl(source):
-        from kcheck.text.syntax.hcl import nodes, write
-
         found = _at(container)
         if isinstance(found, nodes.Tuple):
             return write.append(found, insertion)
         if found is not None:
             return write.insert(found, insertion)
     if _is_hcl(source) or _is_yaml(source) or _is_terraform_json(source):  # in HCL, YAML in a template
-        from kcheck.text.syntax.members import edits_to_add
-
         edits = edits_to_add(container, insertion)
         if edits is not None:
             return edits

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.text.path_steps import Item
+from kcheck.text.keys import Item
 from kcheck.text.regex import regex
 from kcheck.text.text import leading
 

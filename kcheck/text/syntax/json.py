@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError, to_number
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.text import BOM
+from kcheck.text.text import BOM, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

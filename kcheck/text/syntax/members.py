@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.text.path_steps import Json
+from kcheck.text.keys import Json
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.insertion import Insertion, sibling

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kcheck.text.syntax import json, texts, yaml
-from kcheck.text.syntax.problem import Problem
+from kcheck.text.text import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.text.syntax import yaml
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.text import Source, Span
+from kcheck.text.text import Problem, Source, Span
 from kcheck.text.values import Datum, Known, Origin, Piece, Unknown
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.text.regex import late, regex
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.text import BOM, Source, Span
+from kcheck.text.text import BOM, Problem, Source, Span
 from kcheck.text.yaml_nodes import Alias, Computed, Mapping, Node, Pair, Plain, Scalar, Sequence, Style, Target
 
 if TYPE_CHECKING:

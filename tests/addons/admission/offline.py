@@ -15,7 +15,7 @@ from kcheck.text.units import quantity
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcheck.addons.admission.manifests import Manifest
+    from kcheck.addons.admission.export import Manifest
 
 
 def _find(text: str, pattern: str) -> str:

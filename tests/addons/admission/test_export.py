@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from kcheck.addons.admission import export, manifests, table
+from kcheck.addons.admission import export, table
 from kcheck.addons.admission.parameters import Parameters
 from kcheck.commands.cli import cli
 from kcheck.config.config import Config
@@ -194,7 +194,7 @@ def test_headlines_are_those_of_check(check: Callable[..., linter.Result]) -> No
             for name, text in example.bad.items():
                 if not name.endswith(".yaml"):
                     continue
-                policy = manifests.policy(one, "Warn", "default")[0]
+                policy = export.policy(one, "Warn", "default")[0]
                 said = [found for item in yaml.safe_load_all(text) for found in refusals(policy, item, {})]
                 result = check({name: text})
                 wanted = {finding.message for finding in result.findings if finding.rule == one.rule.name}
@@ -210,7 +210,7 @@ def test_what_the_api_server_writes_itself_counts_as_not_set(limit: int | None, 
     job["spec"] |= {"completions": 600, "parallelism": 600, "completionMode": "Indexed"}
     job["spec"] |= {} if limit is None else {"backoffLimit": limit}
     rule = next(one for one in EVERY.policies if one.rule.name == "retries-run-out")
-    policy = manifests.policy(rule, "Warn", "default")[0]
+    policy = export.policy(rule, "Warn", "default")[0]
     values = ALL.values | {"pools": "gpu;;8;600;0;192;autoscaled,gpu;;", "nodes": "600"}
     assert bool(refusals(policy, job, values)) is refused
 

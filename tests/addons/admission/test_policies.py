@@ -8,7 +8,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from kcheck.addons.admission import manifests, policies, table
+from kcheck.addons.admission import export, policies, table
 from kcheck.addons.admission.export import read
 from kcheck.config import settings
 from kcheck.engine import rules
@@ -47,7 +47,7 @@ def said(rule: Rule, files: Mapping[str, str], example: Example) -> list[str] | 
     policy = policies.of_rule(rule, frozenset(values), info=True)
     if isinstance(policy, policies.Refusal):
         return None
-    made = manifests.policy(policy, "Warn", "kube-system")[0]
+    made = export.policy(policy, "Warn", "kube-system")[0]
     return [text for one in objects(files) for text in refusals(made, one, values)]
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kcheck.addons.calibration import measures, read, section
+from kcheck.addons.calibration import measures, read
 from kcheck.addons.calibration.model import RecordingError
 from kcheck.commands.cli import cli
 from kcheck.config import schemas
@@ -97,7 +97,7 @@ spec:
 def recorded(text: str, loops: str | None = None) -> dict[str, float]:
     """The delays of a recording: seconds, rates and shares, as its section has them."""
     recording = read.read_text(text, loops)
-    found = yaml.safe_load(section.as_section([recording], measures.measures(recording)))["simulation"]
+    found = yaml.safe_load(measures.as_section([recording], measures.measures(recording)))["simulation"]
     return {name: float(exact_seconds(value)) if isinstance(value, str) else value for name, value in found.items()}
 
 
@@ -179,7 +179,7 @@ def test_one_size_of_the_cluster_gives_one_number() -> None:
     loops = "start\n" + "\n".join(str(70 + 11.5 * i) for i in range(9))
     found = recorded(table, loops)
     recording = read.read_text(table, loops)
-    assert "marked empty nodes" not in section.as_section([recording], measures.measures(recording)), (
+    assert "marked empty nodes" not in measures.as_section([recording], measures.measures(recording)), (
         "no pods are known"
     )
     assert found["loop"] == pytest.approx(1.5)
@@ -219,7 +219,7 @@ def test_metrics_of_a_run_give_its_delays() -> None:
 def test_samples_that_are_far_apart_say_less() -> None:
     text = as_answer(course(), step=60)
     recording = read.read_text(text)
-    printed = section.as_section([recording], measures.measures(recording))
+    printed = measures.as_section([recording], measures.measures(recording))
     assert "boot" not in recorded(text)
     assert "# boot not found: about " in printed
     assert "but times are only exact to 60 s" in printed
@@ -380,7 +380,7 @@ def test_a_snapshot_of_metrics_gives_the_median_loop() -> None:
     assert recorded(HISTOGRAM) == {"loop": 0.75}
     assert recorded("\n".join(line for line in HISTOGRAM.splitlines() if "bucket" not in line)) == {"loop": 5}
     recording = read.read_text(HISTOGRAM)
-    assert "does not say which of them had nothing to do" in section.as_section(
+    assert "does not say which of them had nothing to do" in measures.as_section(
         [recording], measures.measures(recording)
     )
 
@@ -473,7 +473,7 @@ _JUNK = st.recursive(
 def test_any_text_is_recorded_or_refused(text: str) -> None:
     try:
         recording = read.read_text(text, "start\n1\n12\n")
-        printed = section.as_section([recording], measures.measures(recording))
+        printed = measures.as_section([recording], measures.measures(recording))
     except RecordingError:
         return
     schemas.check(schemas.document(Source("a.yaml", printed.encode())), "settings", "setting", "the settings")

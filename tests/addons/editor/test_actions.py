@@ -15,8 +15,7 @@ from kcheck.addons.editor import actions
 from kcheck.addons.editor.actions import Plan, Request
 from kcheck.addons.editor.positions import Positions, uri
 from kcheck.addons.editor.snapshot import Snapshot
-from kcheck.addons.editor.text_edits import UneditableError, text_edits
-from kcheck.addons.editor.workspace_edits import Client, workspace_edit
+from kcheck.addons.editor.workspace_edits import Client, UneditableError, text_edits, workspace_edit
 from kcheck.config import settings
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules

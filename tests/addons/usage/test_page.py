@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kcheck.addons.usage.report import usage_html, usage_plots
+from kcheck.addons.usage.report import usage_html
 from kcheck.scale.usage.recording import as_bytes
 from tests.addons.usage.recordings import node, pod, recording
 from tests.addons.usage.test_reports import billed, fortnight, week
@@ -86,7 +86,7 @@ def test_a_page_needs_nothing_else(made: Recording) -> None:
 
 @pytest.mark.usefixtures("_plots")
 def test_plots_are_named_and_take_the_colors_of_the_page() -> None:
-    found = usage_plots.plots(billed(fortnight(), "job"))
+    found = usage_html.plots(billed(fortnight(), "job"))
     assert [plot.title.partition(" by ")[0] for plot in found] == [
         "Money paid", "GPU-hours requested", "GPU utilisation over time"
     ]  # fmt: skip
@@ -102,7 +102,7 @@ def test_plots_are_named_and_take_the_colors_of_the_page() -> None:
 
 @pytest.mark.usefixtures("_plots")
 def test_a_cluster_without_gpus_has_a_plot_of_its_cores() -> None:
-    found = usage_plots.plots(billed(recording([pod("a", cores=4)]), "job"))
+    found = usage_html.plots(billed(recording([pod("a", cores=4)]), "job"))
     assert [plot.title for plot in found] == ["Core-hours requested by job, and how many of them were used"]
 
 
@@ -130,7 +130,7 @@ def test_names_of_strangers_are_text(name: str) -> None:
     assert page.events == []
     assert "\x1b" not in text
     assert "\u202e" not in text
-    for plot in usage_plots.plots(billed(recording(pods, [node("a")]), "namespace")):
+    for plot in usage_html.plots(billed(recording(pods, [node("a")]), "namespace")):
         ElementTree.fromstring(plot.svg)  # noqa: S314 - our own
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kcheck.config.config import Config
 from kcheck.config.numbers.clouds import CLOUDS
-from kcheck.config.numbers.versions import versions
+from kcheck.config.numbers.retirements import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.fix import fix
-from kcheck.inventory.clouds.eks.addresses import eksctl_blocks
+from kcheck.inventory.clouds.eks.nodes import eksctl_blocks
 from kcheck.report import model
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity

@@ -15,8 +15,7 @@ from kcheck.fix import fix
 from kcheck.terraform.console import evaluate
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import json
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.text import Source
+from kcheck.text.text import Problem, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

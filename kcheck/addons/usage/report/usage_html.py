@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import warnings
+from contextlib import chdir
+from io import StringIO
+from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.addons.usage.report import usage_notes, usage_plots
+from kcheck.addons.usage.report import usage_notes
 from kcheck.addons.usage.report.usage_numbers import (
     cells,
     change_titles,
     changes,
     columns,
+    day,
     dollars,
     hours,
     percent,
@@ -17,12 +22,20 @@ from kcheck.addons.usage.report.usage_numbers import (
     sums,
     wait,
 )
+from kcheck.report.escape import short, xml_text
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Number, Section
+from kcheck.scale.usage.accounting import busy_hours
+from kcheck.scale.usage.recording import HOUR
+from kcheck.text.bundled import PROFILES
+from kcheck.text.regex import regex
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from kcheck.addons.usage.bill import Bill, Row
 
@@ -65,7 +78,7 @@ def _numbers(bill: Bill) -> Iterator[Number]:
 
 def _plots(bill: Bill) -> Iterator[Section]:
     try:
-        found = usage_plots.plots(bill)
+        found = plots(bill)
     except ImportError:
         text = "For plots, install matplotlib beside kcheck, such as by its extra plots."
         yield Section("Plots", document.markup("note.html", lines=[text]), "plots")
@@ -116,3 +129,215 @@ def _notes(bill: Bill) -> Iterator[Section]:
 def _meaning() -> Section:
     pairs = [line.split(": ", 1) for line in _MEANING.splitlines()]
     return Section("What the numbers mean", document.markup("meaning.html", pairs=pairs), "meaning")
+
+
+_ROWS, _LINES = 12, 5
+"""What a plot shows of the rows: bars, and lines over time."""
+_NAME = 32
+_LEGEND = 95
+"""Letters in a line of a legend."""
+_POINTS = 168
+"""Points of a line: the hours of a week."""
+_WIDTH, _BAR, _MARGIN, _CHART, _LINE = 7.6, 0.3, 0.75, 2.6, 0.19
+"""Inches: the width of a plot; the height of a bar, of what is beside all, of a chart over time, a line of a legend."""
+_LEFT, _LETTER, _RIGHT = 0.03, 0.0115, 0.97
+"""Shares of its width: what is left of the names, a letter of these, and where it ends."""
+_LITTLE = 0.001
+"""The share of all bars below which a part is not drawn."""
+_COLORS = ("ink", "grid", "used", "idle", "unknown", "line0", "line1", "line2", "line3", "line4")
+"""The colors of a page that a plot uses."""
+_MARKS = {name: f"#00fe{index:02x}" for index, name in enumerate(_COLORS)}
+"""What stands for a color until the page gives it one."""
+_SPACE = regex(r"\n\s*")
+_DEFINED = regex(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL)
+_NAMED = regex(r"<g id=\"[^\"]*\"")
+"""Groups have names that other plots of the page have, too, and that nothing refers to."""
+_STYLED = regex(r" style=\"([^\"]*)\"")
+_FONT = regex(r"(?:\S+ )*?([\d.]+px) (.*)")
+_SIZE = regex(r"<svg [^>]*?viewBox=\"([^\"]*)\"[^>]*>")
+
+
+class Plot(NamedTuple):
+    """A plot: its title, what it shows in words, and SVG."""
+
+    title: str
+    text: str
+    svg: str
+
+
+def plots(bill: Bill) -> list[Plot]:
+    """The plots of a bill: money, hours of GPUs or cores, and utilisation over time; those that have numbers.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    with chdir(PROFILES):  # it reads settings of the current folder, which may be a stranger's
+        import matplotlib
+
+    with warnings.catch_warnings(), matplotlib.rc_context():
+        warnings.simplefilter("ignore")  # of letters that its own font lacks: the browser has others
+        matplotlib.rcdefaults()
+        matplotlib.rc("svg", fonttype="none")
+        matplotlib.rc("text", parse_math=False)  # names of strangers are no formulas
+        matplotlib.rc("font", size=9, family="DejaVu Sans")  # its own, by which it measures text
+        found = (_money(bill), _gpu_hours(bill), _core_hours(bill), _over_time(bill))
+        return [plot for plot in found if plot is not None]
+
+
+def _money(bill: Bill) -> Plot | None:
+    rows = sorted((row for row in bill.rows if row.amounts.paid), key=lambda row: -row.amounts.idle)[:_ROWS]
+    if not rows:
+        return None
+    parts = [(one.paid - one.idle - one.unmeasured, one.idle, one.unmeasured) for one in (row.amounts for row in rows)]
+    title = f"Money paid by {bill.by}, and how much of it idled"
+    text = f"US dollars, most idle first: {_listed(bill, rows, lambda row: dollars(row.amounts.idle))} idle."
+    return Plot(
+        title,
+        text,
+        _bars(title, [_short(row, bill) for row in rows], parts, ("used", "idle", "not measured"), "US dollars"),
+    )
+
+
+def _gpu_hours(bill: Bill) -> Plot | None:
+    rows = sorted((row for row in bill.rows if row.amounts.gpu_hours), key=lambda row: -row.amounts.gpu_hours)[:_ROWS]
+    if not rows:
+        return None
+    parts = [
+        (one.gpu_busy, one.gpu_idle, one.gpu_hours - one.gpu_busy - one.gpu_idle)
+        for one in (row.amounts for row in rows)
+    ]
+    title = f"GPU-hours requested by {bill.by}, and how many of them were busy"
+    text = f"GPU-hours, most requested first: {_listed(bill, rows, lambda row: hours(row.amounts.gpu_hours))}."
+    return Plot(
+        title,
+        text,
+        _bars(title, [_short(row, bill) for row in rows], parts, ("busy", "not busy", "not measured"), "GPU-hours"),
+    )
+
+
+def _core_hours(bill: Bill) -> Plot | None:
+    """Of a cluster without GPUs: the cores that its pods requested."""
+    rows = [] if bill.total.amounts.gpu_hours else [row for row in bill.rows if row.amounts.cpu_requested]
+    rows = sorted(rows, key=lambda row: -row.amounts.cpu_requested)[:_ROWS]
+    if not rows:
+        return None
+    parts = [(one.cpu_used, one.cpu_requested - one.cpu_used, 0.0) for one in (row.amounts for row in rows)]
+    title = f"Core-hours requested by {bill.by}, and how many of them were used"
+    text = f"Core-hours, most requested first: {_listed(bill, rows, lambda row: hours(row.amounts.cpu_requested))}."
+    labels = [_short(row, bill) for row in rows]
+    return Plot(title, text, _bars(title, labels, parts, ("used", "not used", "not measured"), "core-hours"))
+
+
+def _listed(bill: Bill, rows: Sequence[Row], number: Callable[[Row], str]) -> str:
+    return ", ".join(f"{_short(row, bill)} {number(row)}" for row in rows[:3])
+
+
+def _bars(
+    title: str, labels: Sequence[str], parts: Sequence[tuple[float, ...]], names: tuple[str, ...], unit: str
+) -> str:
+    """Bars of several parts, the first row on top; parts that nobody has are left out."""
+    figure, axes = _figure(_BAR * len(labels) + _MARGIN, _LEFT + _LETTER * max(map(len, labels)))
+    places = range(len(labels), 0, -1)
+    done = [0.0] * len(labels)
+    for index, (name, color) in enumerate(zip(names, ("used", "idle", "unknown"), strict=True)):
+        values = [max(0.0, part[index]) for part in parts]
+        if sum(values) > _LITTLE * sum(map(sum, parts)):
+            axes.barh(places, values, left=done, color=_MARKS[color], label=name, height=0.7)
+        done = [before + value for before, value in zip(done, values, strict=True)]
+    axes.set_yticks(list(places), list(labels))
+    axes.set_ylim(0.4, len(labels) + 0.6)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_xlabel(unit)
+    axes.grid(axis="x", color=_MARKS["grid"], linewidth=0.5)
+    return _svg(figure, axes, title)
+
+
+def _over_time(bill: Bill) -> Plot | None:
+    """The utilisation of the rows with the most GPU-hours; a line has gaps where they had none."""
+    rows = sorted((row for row in bill.rows if row.amounts.gpu_measured), key=lambda row: -row.amounts.gpu_hours)[
+        :_LINES
+    ]
+    if not rows:
+        return None
+    nodes = {one.node.name: one for one in bill.nodes}
+    begin, count = bill.span.begin, bill.span.last
+    step = -(-count // _POINTS)
+    title = f"GPU utilisation over time, of the {bill.by}s with the most GPU-hours" if len(rows) > 1 else (
+        "GPU utilisation over time"
+    )  # fmt: skip
+    side_by_side = max(1, _LEGEND // max(len(_short(row, bill)) + 5 for row in rows))
+    figure, axes = _figure(_CHART, 0.08, -(-len(rows) // side_by_side))
+    times = [(hour + step / 2) / 24 for hour in range(0, count, step)]
+    for index, row in enumerate(rows):
+        measured, busy = [0.0] * len(times), [0.0] * len(times)
+        for match in row.matches:
+            for hour, whole, part in busy_hours(match.pod, nodes.get(match.pod.node)):
+                if hour < count:
+                    measured[hour // step] += whole
+                    busy[hour // step] += part
+        values = [100 * part / whole if whole else float("nan") for part, whole in zip(busy, measured, strict=True)]
+        axes.plot(times, values, color=_MARKS[f"line{index}"], label=_short(row, bill), linewidth=1.3)
+    axes.set_ylim(0, 102)
+    axes.set_xlim(0, count / 24)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0f}%")
+    shown = max(1, round(count / 24 / 7))
+    days = range(0, count // 24 + 1, shown)
+    axes.set_xticks(list(days), [day(begin + 24 * HOUR * index).rpartition(" ")[0] for index in days])
+    axes.grid(color=_MARKS["grid"], linewidth=0.5)
+    text = f"Lines in percent, a point for {'each hour' if step == 1 else f'{step} hours'}: " + ", ".join(
+        f"{_short(row, bill)} {100 * (row.amounts.gpu_use or 0):.0f}% on average" for row in rows
+    )
+    return Plot(title, f"{text}.", _svg(figure, axes, title, side_by_side))
+
+
+def _short(row: Row, bill: Bill) -> str:
+    """The name of a row in a plot; a job without its kind."""
+    return short(row.name.partition(" ")[2] if bill.by == "job" else row.name, _NAME)
+
+
+def _figure(height: float, left: float, lines: int = 1) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    top = _LINE * (lines - 1)
+    height += top
+    figure = Figure(figsize=(_WIDTH, height), facecolor="none")
+    axes = figure.add_axes((left, 0.48 / height, _RIGHT - left, 1 - (0.75 + top) / height), facecolor="none")
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(_MARKS["grid"])
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _svg(figure: Figure, axes: Axes, title: str, side_by_side: int = 3) -> str:
+    """A figure as an element of a page: in the colors of the page, the same for the same bill."""
+    import matplotlib
+
+    axes.tick_params(colors=_MARKS["ink"], length=0)
+    axes.xaxis.label.set_color(_MARKS["ink"])
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=side_by_side, frameon=False, labelcolor=_MARKS["ink"],
+        borderpad=0.2, handlelength=1, columnspacing=1.2,
+    )  # fmt: skip
+    text = StringIO()
+    matplotlib.rc("svg", hashsalt=title)
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    body = text.getvalue()
+    body = _DEFINED.sub("", body[body.index("<svg") :])
+    body = _NAMED.sub("<g", _SPACE.sub("\n", body))
+    head = f'<svg viewBox="\\1" role="img" class="plot"><title>{xml_text(title)}</title>'.replace("\\", "\\\\")
+    body = _SIZE.sub(lambda match: head.replace("\\\\1", match[1]), body, count=1)
+    body = _STYLED.sub(lambda match: _attributes(match[1]), body)
+    for name, mark in _MARKS.items():
+        body = body.replace(mark, f"var(--{name})")
+    return body
+
+
+def _attributes(style: str) -> str:
+    """A style as attributes of SVG: the policy of a page allows no styles of elements."""
+    pairs = [part.split(": ", 1) for part in style.split(";") if ": " in part]
+    found = {name.strip(): value.strip() for name, value in pairs}
+    font = _FONT.fullmatch(found.pop("font", ""))
+    if font:
+        found |= {"font-size": font[1], "font-family": font[2]}
+    return "".join(f' {name}="{value}"' for name, value in found.items())

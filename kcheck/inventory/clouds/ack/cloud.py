@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
+from kcheck.inventory.clouds.ack import nodes as arithmetic
 from kcheck.inventory.clouds.cloud import Cloud, Limit, Reference
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.text.values import Value
 
-
 _SIZE = regex(r"-(?:c\d+g\d+|\d+x)$")
 
 
@@ -27,6 +27,7 @@ class Ack(Cloud):
     """Alibaba Cloud Container Service for Kubernetes."""
 
     name = "ack"
+    reservation = "alicloud_ecs_capacity_reservation"
     reservation_ids = r"eap-\w+"
     node_ids = "alicloud://"
     label_domains = ("aliyun.com", "aliyun.accelerator", "alibabacloud.com", "ack.node.gpu.schedule")
@@ -49,11 +50,9 @@ class Ack(Cloud):
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
-        from kcheck.inventory.clouds import reservations
         from kcheck.inventory.clouds.ack import reader
 
         reader.read(roots, inventory)
-        reservations.read(self.name, "alicloud_ecs_capacity_reservation", roots, inventory)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """Those of the edition, of the network plugin, of a basic security group."""
@@ -101,9 +100,7 @@ class Ack(Cloud):
 
     def reserved(self, node: Node) -> Reserved:
         """What ACK reserves at most."""
-        from kcheck.inventory.clouds.ack import reserved
-
-        return reserved.of_node(node)
+        return arithmetic.reserved(node)
 
 
 CLOUD = Ack()

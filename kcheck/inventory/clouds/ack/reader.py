@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import fabrics, machines, profiles
-from kcheck.inventory.clouds import container_runtime
-from kcheck.inventory.clouds.ack import addresses as arithmetic
-from kcheck.inventory.clouds.ack import location
+from kcheck.inventory.clouds import accounts, container_runtime
+from kcheck.inventory.clouds.ack import nodes
 from kcheck.inventory.clouds.reader import (
     Reader,
     gpu_of,
@@ -43,12 +42,14 @@ from kcheck.model import (
     Upgrade,
 )
 from kcheck.text import scalars
+from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.config.numbers.fields import Fields
+    from kcheck.inventory.clouds.accounts import Place
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
@@ -156,7 +157,7 @@ class _Ack(Reader):
             security_group=_security_group(fields),
             pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
             subnet_ids=fields.texts("subnets"),
-            **location.of_cluster(self, instance),
+            **_place_of(self, instance),
         )
         self.found.clusters.append(cluster)
         if known(cluster.network_plugin) != "terway":
@@ -227,7 +228,7 @@ class _Ack(Reader):
             addresses=self._addresses(fields, types, known(owner), Origin((instance.span,))),
             market=_market(fields, instance) if inside else fields.record_of(Market),
             scheduling=(
-                Scheduling(_labels(instance), taints_of(instance, "taints"), form)
+                Scheduling(_pairs(instance, "labels", "key", "value"), taints_of(instance, "taints"), form)
                 if inside
                 else Scheduling(taint_form=form)
             ),
@@ -261,7 +262,7 @@ class _Ack(Reader):
             found = [machines.interfaces(CLOUD, name) for name in known(types) or ()]
             if not found or None in found:
                 return Unknown("the interfaces of its instance types are not known", types.origin)
-            return mapped(types, lambda _: min(arithmetic.terway_pods(*one) for one in found if one))
+            return mapped(types, lambda _: min(nodes.terway_pods(*one) for one in found if one))
         written = fields.number("max_pods")
         pod_range = self.ranges.get(cluster.id) if cluster else None
         block = pod_range.block if pod_range else NOTHING
@@ -287,11 +288,6 @@ def _market(fields: Fields, record: Record) -> Market:
     return fields.record_of(
         Market, spot=spot, price_caps=_caps(record), reservation=text_reference(own), reservation_id=own
     )
-
-
-def _labels(record: Record) -> Value[dict[str, str]]:
-    """The labels that nested blocks give to the nodes of a pool."""
-    return _pairs(record, "labels", "key", "value")
 
 
 def _caps(record: Record) -> Value[dict[str, str]]:
@@ -392,3 +388,20 @@ def _api_ranges(fields: Fields) -> Value[tuple[str, ...]]:
     if known(public):
         return Unknown("the API server has a public address, which its load balancer may close", public.origin)
     return mapped(public, lambda _: ())
+
+
+_RAM_ROLE = regex(r"acs:ram::(\d+):")
+_NO_ACCOUNT = "the alicloud provider does not say its account (account_id, assume_role)"
+_NO_REGION = "the alicloud provider has no region in this code"
+
+
+def _place_of(reader: Reader, instance: Instance) -> Place:
+    """The account and region of a cluster, which only its provider says."""
+    own, place = accounts.provider(reader, instance), instance.span
+    if own is None:
+        return {"account": accounts.first(place, _NO_ACCOUNT), "region": accounts.first(place, _NO_REGION)}
+    role = accounts.of_role(own.text("role"), _RAM_ROLE)
+    return {
+        "account": accounts.first(place, _NO_ACCOUNT, own.text("account"), role),
+        "region": accounts.first(place, _NO_REGION, own.text("region")),
+    }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds.aks import nodes as arithmetic
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.text.interval import Interval
 from kcheck.text.values import Known, candidates, equals, known, reason_of
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
 
+_REGISTRY = "azurerm_container_registry"
 _SPOT = "kubernetes.azure.com/scalesetpriority"
 
 
@@ -24,6 +27,7 @@ class Aks(Cloud):
     """Azure Kubernetes Service."""
 
     name = "aks"
+    reservation = "azurerm_capacity_reservation"
     reservation_ids = r"/subscriptions/.+"
     resources = ("azurerm_kubernetes_", "azapi_resource")
     beside = ("azurerm_virtual_network", "azurerm_subnet")
@@ -51,9 +55,7 @@ class Aks(Cloud):
 
     def region(self, location: str) -> str:
         """The name of a region for programs."""
-        from kcheck.inventory.clouds.aks import location as where
-
-        return where.region(location)
+        return location.replace(" ", "").lower()
 
     def has_own_addresses(self, cluster: Cluster) -> bool:
         """Whether AKS makes the load balancer or NAT gateway by which it goes out."""
@@ -61,17 +63,22 @@ class Aks(Cloud):
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
-        from kcheck.inventory.clouds import reservations
         from kcheck.inventory.clouds.aks import reader
 
         reader.read(roots, inventory)
-        reservations.read(self.name, "azurerm_capacity_reservation", roots, inventory)
 
     def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
-        """Read a cache rule of Azure Container Registry."""
-        from kcheck.inventory.clouds.aks import registry_cache
+        """Read a cache rule of Azure Container Registry, of a registry, of a user of it by a `*`, or of one image."""
+        from kcheck.inventory.clouds.reader import resolve_reference
 
-        return registry_cache.read(root, instance)
+        fields = Fields(self.name, self.cache, instance)
+        source, target = str(known(fields.text("source")) or ""), known(fields.text("target"))
+        registries = {one.address: Fields(self.name, _REGISTRY, one).text("name") for one in root.instances(_REGISTRY)}
+        owner = resolve_reference(fields.raw("registry"), registries)
+        name = known(owner.value) if owner is not None else None
+        upstream, _, path = source.partition("/")
+        parts = (f"{name or '<registry>'}.azurecr.io", str(target or "<repository>").removesuffix("*").rstrip("/"))
+        return self.mirror(root, instance, upstream, path, parts)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
         """Those of the tier, of kubenet's route table, of Azure's network policies."""
@@ -104,9 +111,7 @@ class Aks(Cloud):
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
         """Nodes that have outbound ports on the load balancer."""
-        from kcheck.inventory.clouds.aks import outbound
-
-        return outbound.snat_nodes(ports, addresses, ports_per_address)
+        return arithmetic.snat_nodes(ports, addresses, ports_per_address)
 
     def has_pool_quota(self, pool: NodePool) -> bool:
         """Whether its machines have InfiniBand: their scale set is a single placement group."""
@@ -126,9 +131,7 @@ class Aks(Cloud):
 
     def reserved(self, node: Node) -> Reserved:
         """What AKS reserves."""
-        from kcheck.inventory.clouds.aks import reserved
-
-        return reserved.of_node(node)
+        return arithmetic.reserved(node)
 
 
 CLOUD = Aks()

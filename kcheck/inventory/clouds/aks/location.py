@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.inventory.clouds import accounts
+from kcheck.inventory.clouds import accounts, registry
 from kcheck.inventory.clouds.reader import text_of
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unset, Value, mapped
@@ -32,14 +32,11 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields) -> Place:
     where = fields.text("location")
     return {
         "account": accounts.proper(mapped(accounts.first(instance.span, _NO_SUBSCRIPTION, *written), str.lower), _ID),
-        "region": accounts.proper(mapped(accounts.first(instance.span, _NO_REGION, where), region), _REGION),
+        "region": accounts.proper(
+            mapped(accounts.first(instance.span, _NO_REGION, where), registry.cloud("aks").region), _REGION
+        ),
         "group": mapped(fields.text("group") if parent is None else _part(parent, _GROUP), str.lower),
     }
-
-
-def region(location: str) -> str:
-    """The name of a region for programs: East US is eastus."""
-    return location.replace(" ", "").lower()
 
 
 def _part(value: Value[str], pattern: re.Pattern[str]) -> Value[str]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access
-from kcheck.inventory.clouds.aks import addresses as arithmetic
-from kcheck.inventory.clouds.aks import location, networks, public_addresses, upgrades
+from kcheck.inventory.clouds.aks import location, networks, nodes, public_addresses, upgrades
 from kcheck.inventory.clouds.aks import machines as sizes
 from kcheck.inventory.clouds.reader import (
     Reader,
@@ -384,8 +383,8 @@ def _pod_addresses(allocation: Value[str], max_pods: Value[int], place: Origin) 
     if isinstance(allocation, Unknown):
         return allocation
     if equals(allocation, "StaticBlock"):
-        return mapped(max_pods, lambda pods: (arithmetic.static_addresses(pods, batch),) * 2)
-    least = arithmetic.dynamic_addresses(1, batch, limits["pod_subnet.spare"].number)
+        return mapped(max_pods, lambda pods: (nodes.static_addresses(pods, batch),) * 2)
+    least = nodes.dynamic_addresses(1, batch, limits["pod_subnet.spare"].number)
     return Known((least, least), place)
 
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
 from kcheck.model import NOTHING, Cni
+from kcheck.text.keys import Json
 from kcheck.text.partly_known import wrap
-from kcheck.text.path_steps import Json
 from kcheck.text.units import as_text, whole_number
 from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, mapped
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kcheck.terraform.resource import Instance
     from kcheck.text.text import Span
     from kcheck.text.values import Datum
-
 
 T = TypeVar("T")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
-from kcheck.text.values import Known, Origin, Unknown, Unset, equals, mapped
+from kcheck.inventory.clouds.eks import nodes as arithmetic
+from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +25,7 @@ class Eks(Cloud):
     """Amazon Elastic Kubernetes Service."""
 
     name = "eks"
+    reservation = "aws_ec2_capacity_reservation"
     reservation_ids = r"cr-[0-9a-f]+|arn:.+"
     resources = ("aws_eks_",)
     beside = ("aws_vpc", "aws_subnet", "aws_autoscaling_group")
@@ -51,11 +54,9 @@ class Eks(Cloud):
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
-        from kcheck.inventory.clouds import reservations
         from kcheck.inventory.clouds.eks import reader
 
         reader.read(roots, inventory)
-        reservations.read(self.name, "aws_ec2_capacity_reservation", roots, inventory)
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read eksctl's configurations."""
@@ -65,9 +66,10 @@ class Eks(Cloud):
 
     def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
         """Read a pull-through cache rule of ECR."""
-        from kcheck.inventory.clouds.eks import registry_cache
-
-        return registry_cache.read(root, instance)
+        fields = Fields(self.name, self.cache, instance)
+        prefix = known(fields.text("prefix")) or "<prefix>"
+        parts = ("<account>.dkr.ecr.<region>.amazonaws.com", None if prefix == "ROOT" else prefix)
+        return self.mirror(root, instance, known(fields.text("upstream")), "", parts)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
         """That of a cluster."""
@@ -75,14 +77,10 @@ class Eks(Cloud):
 
     def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
         """Addresses that a node of the VPC CNI holds."""
-        from kcheck.inventory.clouds.eks import addresses as arithmetic
-
         return arithmetic.held(cni, interfaces, addresses, pods)
 
     def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
         """Interfaces of network card 0 that a node of the VPC CNI has attached."""
-        from kcheck.inventory.clouds.eks import addresses as arithmetic
-
         return arithmetic.interfaces_held(pods, addresses, warm, most)
 
     def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
@@ -96,9 +94,7 @@ class Eks(Cloud):
 
     def reserved(self, node: Node) -> Reserved:
         """What the AMIs of EKS reserve."""
-        from kcheck.inventory.clouds.eks import reserved
-
-        return reserved.of_node(node)
+        return arithmetic.reserved(node)
 
 
 CLOUD = Eks()

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, kubelet
-from kcheck.inventory.clouds.eks import addon_settings, fargate, launch_templates, location, upgrades
-from kcheck.inventory.clouds.eks import addresses as arithmetic
+from kcheck.inventory.clouds.eks import addon_settings, fargate, launch_templates, location, nodes, upgrades
 from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import written
@@ -173,7 +172,7 @@ class _Config:
         )
         self.inventory.networks.append(network)
         cut = Origin(cidr.origin.spans)  # who changes it changes the network
-        blocks = arithmetic.eksctl_blocks(cidr.value, len(zones.value))
+        blocks = nodes.eksctl_blocks(cidr.value, len(zones.value))
         for at, side in enumerate(_SIDES):
             for i, zone in enumerate(zones.value if blocks else ()):
                 block: Value[str] = Known(str(blocks[at * len(zones.value) + i]), cut)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
+from kcheck.inventory.clouds.gke import nodes as arithmetic
+from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, known, mapped
 
 if TYPE_CHECKING:
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from kcheck.text.text import Source
     from kcheck.text.values import Value
 
+_ZONE = regex(r"-[a-z]$")
+"""What the name of a zone has after that of its region."""
 _SPOT, _PREEMPTIBLE = "cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible"
 
 
@@ -26,6 +31,7 @@ class Gke(Cloud):
     """Google Kubernetes Engine."""
 
     name = "gke"
+    reservation = "google_compute_reservation"
     reservation_ids = r"projects/.+"
     resources = ("google_container_",)
     beside = ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat")
@@ -52,17 +58,13 @@ class Gke(Cloud):
 
     def region(self, location: str) -> str:
         """The region that a zone is in."""
-        from kcheck.inventory.clouds.gke import location as where
-
-        return where.region(location)
+        return _ZONE.sub("", location)
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
         """Read the clusters of root modules."""
-        from kcheck.inventory.clouds import reservations
         from kcheck.inventory.clouds.gke import reader
 
         reader.read(roots, inventory)
-        reservations.read(self.name, "google_compute_reservation", roots, inventory)
 
     def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
         """The blueprints of the Cluster Toolkit."""
@@ -72,9 +74,12 @@ class Gke(Cloud):
 
     def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
         """Read a remote repository of Artifact Registry."""
-        from kcheck.inventory.clouds.gke import registry_cache
-
-        return registry_cache.read(root, instance)
+        fields = Fields(self.name, self.cache, instance)
+        if known(fields.text("mode")) != "REMOTE_REPOSITORY":
+            return None
+        host = f"{known(fields.text('location')) or '<location>'}-docker.pkg.dev"
+        parts = (host, known(fields.text("project")) or "<project>", known(fields.text("id")) or "<repository>")
+        return self.mirror(root, instance, known(fields.text("upstream")), "", parts)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
         """Those of a cluster, and of a zonal control plane."""
@@ -85,15 +90,11 @@ class Gke(Cloud):
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
         """Nodes that Cloud NAT has ports for."""
-        from kcheck.inventory.clouds.gke import outbound
-
-        return outbound.nat_nodes(ports, addresses, ports_per_address)
+        return arithmetic.nat_nodes(ports, addresses, ports_per_address)
 
     def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
         """Public addresses with which Cloud NAT has ports for nodes."""
-        from kcheck.inventory.clouds.gke import outbound
-
-        return outbound.nat_addresses(ports, nodes, ports_per_address)
+        return arithmetic.nat_addresses(ports, nodes, ports_per_address)
 
     def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
         """Networks of a node beside its first one: those of the pool, or all with a profile that makes them."""
@@ -108,9 +109,7 @@ class Gke(Cloud):
 
     def reserved(self, node: Node) -> Reserved:
         """What GKE reserves."""
-        from kcheck.inventory.clouds.gke import reserved
-
-        return reserved.of_node(node)
+        return arithmetic.reserved(node)
 
 
 CLOUD = Gke()

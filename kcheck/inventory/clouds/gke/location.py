@@ -1,21 +1,22 @@
-"""Where a GKE cluster is: its project and its region."""
+"""Where a GKE cluster is: its project, and its region or its zone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.inventory.clouds import accounts
+from kcheck.inventory.clouds import accounts, registry
+from kcheck.terraform import providers
 from kcheck.text.regex import regex
-from kcheck.text.values import Value, mapped
+from kcheck.text.values import Known, Origin, Unknown, Value, mapped
 
 if TYPE_CHECKING:
     from kcheck.config.numbers.fields import Fields
     from kcheck.inventory.clouds.accounts import Place
     from kcheck.inventory.clouds.reader import Reader
+    from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
 
 _REGION = regex(r"[a-z]+-[a-z]+\d+")
-_ZONE = regex(r"-[a-z]$")
 _PROJECT = regex(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 """https://docs.cloud.google.com/resource-manager/docs/creating-managing-projects; older ones begin with a domain."""
 _NO_PROJECT = "project is not set, and the google provider has none in this code"
@@ -27,16 +28,31 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Val
     projects = [fields.text("project"), *([own.text("project")] if own is not None else ())]
     return {
         "account": accounts.proper(mapped(accounts.first(instance.span, _NO_PROJECT, *projects), _project), _PROJECT),
-        "region": accounts.proper(mapped(location, region), _REGION),
+        "region": accounts.proper(mapped(location, registry.cloud("gke").region), _REGION),
         "group": location,
     }
-
-
-def region(location: str) -> str:
-    """The region of a location, which may be a zone of it."""
-    return _ZONE.sub("", location)
 
 
 def _project(text: str) -> str:
     """A project without the words of its resource name."""
     return text.removeprefix("projects/")
+
+
+def of_provider(instance: Instance, root: Module) -> Value[str]:
+    """The location of a cluster without one: the provider's zone, never its region.
+
+    https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
+    """
+    provider = providers.provider_block(instance, root)
+    zone = provider.entry("zone") if provider is not None else None
+    if isinstance(zone, Known) and isinstance(zone.value, str):
+        return Known(zone.value, zone.origin)
+    why = zone.reason if isinstance(zone, Unknown) else "location is not set, and the provider has no zone"
+    return Unknown(why, Origin((instance.span,)))
+
+
+def is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:
+    """Whether a location is a zone; modules say so if unknown."""
+    if isinstance(location, Known):
+        return Known(registry.cloud("gke").region(location.value) != location.value, location.origin)
+    return mapped(regional, lambda flag: not flag) if isinstance(regional, Known) else location

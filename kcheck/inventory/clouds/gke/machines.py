@@ -1,4 +1,4 @@
-"""Google's machines: accelerators and local disks by type name."""
+"""Google's machines and those of a pool: accelerators, their sharing, and local disks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.machines import tables_of, value_in
-from kcheck.text.values import Known, Value, known
+from kcheck.inventory.clouds.reader import has_accelerator
+from kcheck.model import NOTHING, Machine, NodePool, Sharing
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.config.numbers.fields import Fields
 
 _CLOUD = "gke"
@@ -53,3 +58,63 @@ def boot_disk(fields: Fields) -> Value[str]:
     if not re.search(profiles.limits(_CLOUD)["disk.not_for"].text, name):
         return kind
     return Known(profiles.settings(_CLOUD)["pool.disk_type_without_pd"].text, kind.origin)
+
+
+_IN_NAME = regex(r"-(\d{1,9})g(?:-|$)")
+_GPU = "nvidia.com/gpu"
+
+
+def of_pool(fields: Fields) -> Machine:
+    """The machine of a pool."""
+    name, attached = fields.text("instance_type"), fields.number("gpus")
+    gpu = mapped(attached, bool) if known(attached) else mapped(name, lambda one: has_accelerator("gke", one))
+    return fields.record_of(
+        Machine,
+        instance_types=mapped(name, lambda one: (one,)),
+        gpu=gpu,
+        gpus=_gpus_of_node(name, attached),
+        disk_type=boot_disk(fields),
+        networks=_networks(fields),
+        local_ssd=_local_ssd_of_pool(name, fields.number("local_ssds")),
+    )
+
+
+def _networks(fields: Fields) -> Value[int]:
+    """Networks of a node beside the first one."""
+    outer = fields.record.blocks("network_config")
+    found = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("additional_node_network_configs")
+    if isinstance(found, Unknown):
+        return found
+    return Known(len(found), Origin(((*found, fields.record)[0].span,)))
+
+
+def _local_ssd_of_pool(name: Value[str], attached: Value[int]) -> Value[int]:
+    """GB of the local SSDs of one node: of those attached to it, else of those of its machine type."""
+    if isinstance(attached, Unknown) or (isinstance(attached, Known) and attached.value):
+        return mapped(attached, lambda count: count * local_ssd_size())
+    return mapped(name, local_ssd)
+
+
+def _gpus_of_node(name: Value[str], attached: Value[int]) -> Value[int]:
+    """GPUs of one node: those attached to it, else those in the name of its machine type."""
+    if not isinstance(attached, Unset):
+        return attached
+    match = _IN_NAME.search(known(name) or "")
+    return Known(int(match[1]), name.origin) if match and isinstance(name, Known) else Unset(attached.origin)
+
+
+def sharing(fields: Fields, pool: NodePool) -> Iterator[Sharing]:
+    """How the nodes of a pool share their GPUs, if they do."""
+    strategy, copies = fields.text("sharing"), fields.number("sharers")
+    if not isinstance(strategy, Known) or isinstance(copies, Unset) or known(copies) == 1:
+        return
+    mps = equals(strategy, "MPS")
+    yield Sharing(
+        f"{pool.id}/sharing",
+        pool.place,
+        slices=() if mps else (copies,),
+        mps=(copies,) if mps else (),
+        mig=NOTHING,
+        names=(_GPU,),
+        pool=pool,
+    )

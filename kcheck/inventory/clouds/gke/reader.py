@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, container_runtime, nat_gateways
-from kcheck.inventory.clouds.gke import autoscaler, gpus, upgrades, zones
 from kcheck.inventory.clouds.gke import location as where
+from kcheck.inventory.clouds.gke import machines, upgrades
 from kcheck.inventory.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.inventory.clouds.reader import (
     N,
@@ -22,6 +23,7 @@ from kcheck.model import (
     NODE_ADDRESSES,
     NOTHING,
     Addresses,
+    Autoscaler,
     Cluster,
     Market,
     Network,
@@ -34,12 +36,12 @@ from kcheck.model import (
     System,
     Upgrade,
 )
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, known, mapped
+from kcheck.text.units import seconds
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.config.numbers.fields import Fields
     from kcheck.model import Inventory, PodRange
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
@@ -108,7 +110,7 @@ class _Gke(RangeReader):
             location = fields.text("location")
             written = not isinstance(location, Unset)
             if not written:
-                location = zones.of_provider(instance, self.root)
+                location = where.of_provider(instance, self.root)
             nested = instance.blocks("node_pool")
             autopilot, provisioning = fields.flag("autopilot"), fields.flag("provisioning")
             private = fields.flag("private_nodes")
@@ -128,7 +130,7 @@ class _Gke(RangeReader):
                 location=location,
                 node_locations=fields.texts("zones"),
                 monitored=fields.texts("monitored"),
-                zonal=zones.is_zone(location, fields.flag("regional"))
+                zonal=where.is_zone(location, fields.flag("regional"))
                 if written
                 else Known(value=True, origin=Origin((instance.span,))),
                 provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
@@ -155,7 +157,7 @@ class _Gke(RangeReader):
             self.range_of_cluster(cluster, fields)
             owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
             unneeded = self.default("autoscaler.unneeded_time", fields.text("profile").origin or Origin(()))
-            self.found.autoscalers.append(autoscaler.autoscaler(cluster, fields, unneeded))
+            self.found.autoscalers.append(_autoscaler(cluster, fields, unneeded))
             self._own_pools(instance, fields, owner, cluster)
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
@@ -227,7 +229,7 @@ class _Gke(RangeReader):
     ) -> None:
         default, origin = fields.resource == DEFAULT_POOL, Origin((record.span,))
         of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
-        machine = gpus.machine(fields)
+        machine = machines.of_pool(fields)
         spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
         upgrade = Upgrade(Known(Surge(), origin), Unset(origin))
         pool = NodePool(
@@ -251,7 +253,7 @@ class _Gke(RangeReader):
             ),
         )
         self.found.pools.append(pool)
-        self.found.sharings += gpus.sharing(fields, pool)
+        self.found.sharings += machines.sharing(fields, pool)
 
     def _addresses(self, fields: Fields, address: str, of_cluster: Fields | None, cluster: Cluster | None) -> Addresses:
         subnet, place = self._subnet(fields, cluster), fields.record.span
@@ -391,3 +393,34 @@ def _taints(record: Record) -> Value[tuple[str, ...]]:
     if isinstance(nested, Unknown):
         return nested
     return taints_of(nested[0], "taint") if nested else Unset(record.absent(("node_config", "taint")))
+
+
+_LIMITS = "google_container_cluster.resource_limits"
+
+
+def _autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autoscaler:
+    """The autoscaler of a cluster; `unneeded` is how long the BALANCED profile keeps an idle node."""
+    profile = fields.text("profile")
+    balanced = equals(profile, "BALANCED")
+    most = _provisioning_limits(fields) if known(fields.flag("provisioning")) else {}
+    return Autoscaler(
+        f"{cluster.id}/autoscaler",
+        cluster.place,
+        Known(cluster, Origin((cluster.place,))),
+        "gke",
+        profile=profile,
+        provisioning=fields.flag("provisioning"),
+        unneeded_time=mapped(unneeded, seconds) if balanced else Unset(profile.origin or Origin(())),
+        max_cores=most.get("cpu", NOTHING),
+        max_memory=most.get("memory", NOTHING),
+    )
+
+
+def _provisioning_limits(fields: Fields) -> dict[str, Value[int]]:
+    """The limits of auto-provisioning by resource; they hold for all pools of the cluster."""
+    outer = fields.record.blocks("cluster_autoscaling")
+    nested = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("resource_limits")
+    if isinstance(nested, Unknown):
+        return {"cpu": nested, "memory": nested}
+    limits = [Fields(CLOUD, _LIMITS, record) for record in nested]
+    return {known(own.text("resource")) or "": own.number("most") for own in limits}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import profiles
 from kcheck.model import NOTHING, Addresses, NodePool, PodRange, Size, Subnet, Surge, Upgrade
 from kcheck.text.ip_ranges import parse_cidr
-from kcheck.text.path_steps import Item
+from kcheck.text.keys import Item
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, mapped, with_origin
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import taints_of
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, Machine, Scheduling, System
-from kcheck.text.syntax import sysctl, yaml
+from kcheck.text.syntax import scan, yaml
 from kcheck.text.text import Source
 from kcheck.text.values import Known, Origin, Unset, Value
 
@@ -86,7 +86,7 @@ def system(config: yaml.Node | None) -> System:
     neighbours: Value[int] = NOTHING
     mirror: Value[bool] = NOTHING
     for file in files(config):
-        for span in sysctl.numbers_set(file.text, NEIGHBOURS):
+        for span in scan.sysctl_numbers(file.text, NEIGHBOURS):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
         if file.path.endswith(_MIRROR):
             mirror = Known(value=True, origin=Origin((file.place,)))

@@ -15,7 +15,7 @@ from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, Plane, Scheduling
 from kcheck.text.regex import regex
-from kcheck.text.syntax import sysctl, yaml
+from kcheck.text.syntax import scan, yaml
 from kcheck.text.values import Known, Missing, Origin, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 def tune(settings: Iterable[Source], inventory: Inventory) -> None:
     """Kernel settings of nodes, from sysctl files below the folder of their cluster; the last file wins."""
     for source in settings:
-        for span in sysctl.numbers_set(source, nodes.NEIGHBOURS):
+        for span in scan.sysctl_numbers(source, nodes.NEIGHBOURS):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
             for i, pool in enumerate(inventory.pools):
                 own = pool.id.startswith(f"{CLOUD}/") and (pool.root == "." or source.path.startswith(f"{pool.root}/"))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.text.syntax import json
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse_expression, parse_template
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.text import Source
+from kcheck.text.text import Problem, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from fractions import Fraction
 
-    from kcheck.text.syntax.problem import Problem
+    from kcheck.text.text import Problem
 
 
 class Expression(Struct, eq=False):

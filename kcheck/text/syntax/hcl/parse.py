@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.syntax.hcl.broken import explain, too_long
 from kcheck.text.syntax.hcl.hcl1 import modern
-from kcheck.text.syntax.hcl.scan import without_blanks
 from kcheck.text.syntax.hcl.template import EscapeError, Gap, Kind, decoded, markers, strips, unescape
-from kcheck.text.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed
-from kcheck.text.syntax.problem import Problem
-from kcheck.text.text import BOM, Source, Span
+from kcheck.text.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed, problem_in, too_long
+from kcheck.text.syntax.scan import without_trailing_blanks
+from kcheck.text.text import BOM, Problem, Source, Span
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -99,7 +97,7 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[tuple[Problem, ...], bool
             again = parsed(rewritten)
             root, old = (root, old) if again.has_error else (again, True)
         if root.has_error:
-            problems.append(explain(source, begin, piece, root))
+            problems.append(problem_in(source, begin, piece, root))
             if len(problems) > MAX_PROBLEMS:
                 return (*problems, Problem("the rest of this file is not read", source.span(end, end))), old
         else:
@@ -175,7 +173,9 @@ class _Reader:
         body = nodes.Body(Span(self.source, self.base + opening.start_byte, self.base + closing.end_byte))
         self.fill(body, inner, depth + 1)
         header = Span(
-            self.source, span.start, self.base + without_blanks(self.source.data, self.base, opening.start_byte)
+            self.source,
+            span.start,
+            self.base + without_trailing_blanks(self.source.data, self.base, opening.start_byte),
         )
         return nodes.Block(kind, tuple(labels), body, span, header)
 

@@ -7,7 +7,7 @@ from copy import copy
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kcheck.text.path_steps import Json, MapName
+from kcheck.text.keys import Json, MapName
 from kcheck.text.regex import regex
 from kcheck.text.syntax.insertion import sibling
 from kcheck.text.text import Edit

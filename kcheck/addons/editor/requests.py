@@ -1,0 +1,161 @@
+"""The requests of an editor: changes of its texts, hover, go to definition, inlay hints, and those of edit_requests."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+
+from lsprotocol import types
+
+from kcheck.addons.editor import edit_requests
+from kcheck.addons.editor.server import Server
+from kcheck.addons.editor.snapshot import kept
+from kcheck.text.text import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.addons.editor.checker import Settings
+    from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.text.text import Span
+
+Change: TypeAlias = (
+    types.DidChangeTextDocumentParams | types.DidSaveTextDocumentParams | types.DidCloseTextDocumentParams
+    | types.DidChangeWatchedFilesParams
+)  # fmt: skip
+
+
+def make(settings: Callable[[str], Settings]) -> Server:
+    """A server that checks each folder with the settings that a function gives for it."""
+    server = Server(settings)
+
+    @server.feature(types.INITIALIZED)
+    def initialized(_: types.InitializedParams) -> None:
+        server.begin()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        server.opened(params.text_document.uri)
+        server.recheck()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def changed(_: Change) -> None:
+        server.recheck()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        server.folders_changed(params.event)
+        server.recheck()
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(_: None) -> None:
+        server.worker.end()
+
+    _answer_about_values(server)
+    edit_requests.register(server)
+    return server
+
+
+Told = TypeVar("Told")
+
+
+class Asked(NamedTuple):
+    """A file that is asked about: as it was checked, and as the editor shows it."""
+
+    snapshot: Snapshot
+    source: Source
+    shown: Source
+
+    def offset(self, shown: int) -> int | None:
+        """The byte of the checked text; None where the line has changed since."""
+        return kept(shown, self.shown.data, self.source.data)
+
+
+def _answer_about_values(server: Server) -> None:
+    """Answer what is asked about values: one at a time, in a thread, so that changes never wait for an answer."""
+    turn = asyncio.Lock()  # what answers is imported when it is asked: an editor starts 0.2 s sooner
+
+    async def told(function: Callable[..., Told], found: Asked, *offsets: int) -> Told:
+        async with turn:
+            return await asyncio.to_thread(function, found.snapshot, found.source, *offsets)
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        from kcheck.addons.editor.hover import hover as hover_at
+
+        found = await _asked(server, params.text_document.uri)
+        offset = _offset(server, found, params.position)
+        if found is None or offset is None:
+            return None
+        answer = await told(hover_at, found, offset)
+        if answer is None:
+            return None
+        span = _shown(answer.span, found.shown)
+        place = server.positions.range(span) if span is not None else None
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, answer.text), place)
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    async def definition(params: types.DefinitionParams) -> list[types.Location]:
+        from kcheck.addons.editor.definition import definition as definition_at
+
+        found = await _asked(server, params.text_document.uri)
+        offset = _offset(server, found, params.position)
+        if found is None or offset is None:
+            return []
+        spans = await told(definition_at, found, offset)
+        texts = server.texts()
+        return [place for span in spans if (place := _location(server, found.snapshot, span, texts)) is not None]
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def hints(params: types.InlayHintParams) -> list[types.InlayHint]:
+        from kcheck.addons.editor.hints import hints as hints_in
+
+        found = await _asked(server, params.text_document.uri)
+        if found is None:
+            return []
+        wanted = [server.positions.offset(found.shown, at) for at in (params.range.start, params.range.end)]
+        start, end = (found.offset(at) for at in wanted)
+        every = await told(hints_in, found, start or 0, len(found.source.data) if end is None else end)
+        result = []
+        for hint in every:
+            at = kept(hint.offset, found.source.data, found.shown.data)
+            if at is not None and wanted[0] <= at <= wanted[1]:
+                tooltip = types.MarkupContent(types.MarkupKind.Markdown, hint.tooltip)
+                position = server.positions.position(found.shown, at)
+                result.append(types.InlayHint(position, hint.label, tooltip=tooltip, padding_left=True))
+        return result
+
+
+async def _asked(server: Server, document: str) -> Asked | None:
+    """The file of a document, in its newest checked state."""
+    found = await server.snapshot_of(document)
+    if found is None:
+        return None
+    snapshot, source = found
+    text = server.workspace.get_text_document(document).source
+    return Asked(snapshot, source, Source(source.path, text.encode("utf-8", "surrogatepass")))
+
+
+def _offset(server: Server, found: Asked | None, position: types.Position) -> int | None:
+    return found.offset(server.positions.offset(found.shown, position)) if found is not None else None
+
+
+def _location(server: Server, snapshot: Snapshot, span: Span, texts: dict[str, bytes]) -> types.Location | None:
+    """A place in the text that the editor shows of its file; None where that line has changed."""
+    real = snapshot.real_path(span.source)
+    if not real:
+        return None
+    here = _shown(span, Source(span.source.path, texts.get(real, span.source.data)))
+    if here is None:
+        return None
+    place = server.positions.first_line(here)
+    return types.Location(snapshot.address(real), place)
+
+
+def _shown(span: Span, shown: Source) -> Span | None:
+    """A place of a checked text in the one that the editor shows: where it begins, if only that is still there."""
+    start, end = (kept(at, span.source.data, shown.data) for at in (span.start, span.end))
+    return None if start is None else shown.span(start, start if end is None else max(start, end))

@@ -1,0 +1,274 @@
+"""Comments, and entries of the settings, that silence what is found. Nothing is saved here."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.config.config import Accepted, ConfigError
+from kcheck.config.locations import NAME, TABLE, find_file
+from kcheck.engine import linter, rules
+from kcheck.engine.suppressions import COMMENT, parse_comment
+from kcheck.text.files import system
+from kcheck.text.files.save import File
+from kcheck.text.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree, display_path
+from kcheck.text.syntax import edit, yaml
+from kcheck.text.syntax.insertion import Insertion
+from kcheck.text.syntax.members import edits_to_add, edits_to_add_last
+from kcheck.text.syntax.scan import toml_key_line
+from kcheck.text.text import Edit, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.config.config import Config
+    from kcheck.engine.linter import Result
+    from kcheck.text.files.disk import Disk
+    from kcheck.text.findings import Finding, Identity
+    from kcheck.text.syntax.hcl.align import Lines
+    from kcheck.text.text import Span
+    from kcheck.text.values import Data
+
+
+class Silenced(NamedTuple):
+    """The files with their comments, what they silence, and what no comment can silence, each with the reason.
+
+    `still` is all that would be found with them.
+    """
+
+    files: list[File]
+    findings: list[Finding]
+    left: list[tuple[Finding, str]]
+    still: frozenset[Identity]
+
+
+def not_silenced(config: Config) -> dict[str, str]:
+    """The rules whose findings get no comment, each with the reason."""
+    refused = {
+        rule.name: "fix this instead" for rule in rules.load() if rule.subject == "input" and rule.severity != "info"
+    }
+    return refused | {name: rules.why_not_ignorable("it", config) for name in rules.not_ignorable(config)}
+
+
+def why_no_comments(tree: Tree, findings: Iterable[Finding]) -> list[str]:
+    """Why no comment can silence each of some findings; empty for those that one can."""
+    places = _Places(tree)
+    found = ([places.comment_place(part) for part in finding.parts or (finding,)] for finding in findings)
+    return [next((why for place, why in own if place is None), "") for own in found]
+
+
+def plan_comments(
+    tree: Tree, config: Config, result: Result, found: Iterable[Finding], reason: str,
+    tell: Callable[[str], None] = linter.no_progress,
+) -> Silenced:  # fmt: skip
+    """Work out comments with a reason for some of what a run found, and check that they do what they are for.
+
+    Files in which they would bring something else are left as they are.
+    """
+    findings = list(found)
+    places = _Places(tree)
+    named: dict[Source, dict[_Place, list[str]]] = {}
+    left: list[tuple[Finding, str]] = []
+    for finding in findings:
+        for part in finding.parts or (finding,):
+            place, why = places.comment_place(part)
+            if place is None:
+                left.append((finding, why))
+                break
+            names = named.setdefault(place.span.source, {}).setdefault(place, [])
+            if finding.rule not in names:
+                names.append(finding.rule)
+    new = {source: _with_comments(source, own, reason) for source, own in named.items()}
+    known = _identities(result.findings)
+    while True:
+        overlay = tree.disk.overlay | {tree.real_path(source): data for source, data in new.items()}
+        after = linter.run(Tree(tree.given, overlay, config.exclude, config.boundary), config, tell).findings
+        broken = {f.span.source.path for f in after if not f.identities <= known} & {source.path for source in new}
+        if not broken:
+            break
+        new = {source: data for source, data in new.items() if source.path not in broken}
+    still = _identities(after)
+    told = {id(finding) for finding, _ in left}
+    done = [f for f in findings if not f.identities & still]
+    left += [(f, "a comment there has no effect on it") for f in findings if f.identities & still and id(f) not in told]
+    files = [File(tree.real_path(source), source.path, source.data, data) for source, data in new.items()]
+    return Silenced(sorted(files, key=lambda file: file.path), done, left, still)
+
+
+def _identities(findings: Iterable[Finding]) -> frozenset[Identity]:
+    return frozenset(identity for finding in findings for identity in finding.identities)
+
+
+class _Place(NamedTuple):
+    """Where a comment goes: an empty span at the begin or the end of a line, or what a comment that is there says."""
+
+    span: Span
+    kind: str
+    indent: str = ""
+    rules: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class _Places:
+    """Finds places for comments."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.lines: dict[Source, Lines] = {}
+        self.blocks: dict[Source, list[Span]] = {}
+
+    def comment_place(self, finding: Finding) -> tuple[_Place | None, str]:
+        """The first place at which a comment is about a finding; or why there is none."""
+        why = ""
+        for anchor in dict.fromkeys((finding.span, *finding.anchors)):
+            source = anchor.source
+            if source.derived or source.private:
+                why = why or f"{source.path} cannot hold comments"
+                continue
+            kept = self.tree.why_protected(source)
+            if kept:
+                why = why or f"it is in {kept}"
+            elif source.path.endswith(".json") or not source.path.endswith(_COMMENTED):
+                why = why or f"{source.path} cannot hold comments"
+            else:
+                place = next(self.candidates(anchor), None)
+                if place is not None:
+                    return place, ""
+                why = why or f"it is inside a string in {source.path}"
+        return None, why
+
+    def candidates(self, anchor: Span) -> Iterator[_Place]:
+        """Places for a comment about what begins with a span, the closest first."""
+        source = anchor.source
+        if not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
+            if not any(text.start < source.line_start(anchor.start) < text.end for text in _yaml_texts(source)):
+                yield _existing_comment(anchor) or _comment_above(anchor)
+            return
+        lines = self.hcl_lines(source)
+        for span in chain((anchor,), self.enclosing_blocks(anchor)):
+            if not lines.begins(source.line_start(span.start)):
+                continue
+            end = source.line_end(span.start)
+            behind = _Place(source.span(end, end), "behind")
+            yield _existing_comment(span) or (behind if lines.is_assignment(span.start) else _comment_above(span))
+
+    def enclosing_blocks(self, anchor: Span) -> Iterator[Span]:
+        """The blocks of Terraform around a place, the innermost first."""
+        source = anchor.source
+        if source not in self.blocks:
+            from kcheck.text.syntax.hcl.parse import parse
+
+            self.blocks[source] = [block.span for block in parse(source).body.nested()]
+        for block in reversed(self.blocks[source]):
+            if block.start <= anchor.start < block.end:
+                yield block
+
+    def hcl_lines(self, source: Source) -> Lines:
+        """The lines of a file of Terraform."""
+        if source not in self.lines:
+            from kcheck.text.syntax.hcl.align import Lines
+
+            self.lines[source] = Lines(source.data)
+        return self.lines[source]
+
+
+@lru_cache(maxsize=4)  # an editor asks of one file again and again
+def _yaml_texts(source: Source) -> list[Span]:
+    """The texts of a file of YAML that go over several lines."""
+    nodes = (node for document in yaml.documents(source) for node in yaml.walk(document.root))
+    texts = (node.span for node in nodes if isinstance(node, yaml.Scalar))
+    return [span for span in texts if b"\n" in source.data[span.start : span.end]]
+
+
+_COMMENTED = (*HCL, *TERRAFORM, *VARIABLES, *MANIFESTS, *KUSTOMIZATIONS)
+
+
+def _existing_comment(span: Span) -> _Place | None:
+    """A comment that is about the line already."""
+    source, number = span.source, span.begin.line
+    for line in (number, number - 1):
+        if line < 1:
+            continue
+        start = source.line_starts[line - 1]
+        match = COMMENT.search(source.data, start, source.line_end(start))
+        alone = match is not None and not source.data[start : match.start()].strip()
+        if match is not None and (line == number or alone):
+            rules, reason = parse_comment(match)
+            return _Place(source.span(match.start(1), match.end()), "said", rules=rules, reason=reason)
+    return None
+
+
+def _comment_above(span: Span) -> _Place:
+    source = span.source
+    start = source.line_start(span.start)
+    line = source.data[start : source.line_end(start)].decode("utf-8", "replace")
+    return _Place(source.span(start, start), "above", line[: len(line) - len(line.lstrip())])
+
+
+def _with_comments(source: Source, places: dict[_Place, list[str]], reason: str) -> bytes:
+    """The bytes of a file with comments at some places."""
+    edits = []
+    for place, own in places.items():
+        comment = f"# kcheck: ignore[{', '.join(own)}] {reason}"
+        names = ", ".join(dict.fromkeys((*filter(None, place.rules), *own)))
+        text = {
+            "above": f"{place.indent}{comment}{source.newline}",
+            "behind": f" {comment}",
+            "said": f"{names}] {place.reason or reason}",
+        }[place.kind]
+        edits.append(Edit(place.span, text))
+    return edit.apply_edits(source, edits)
+
+
+_KEY = "suppressions"
+
+
+def with_suppression(folder: str, disk: Disk, finding: Finding, reason: str) -> tuple[File, Accepted]:
+    """The settings of a folder with an entry for a finding, in a new file if there is none; and what it says.
+
+    Raises:
+        ConfigError: the file cannot be read, or has its entries where kcheck does not add any.
+    """
+    path = find_file((folder,), disk) or os.path.join(folder, NAME)
+    real = system.real_path(path)
+    data = disk.read(real)
+    source = Source(display_path(path), data or b"")
+    place = finding.span.source.path
+    near = os.path.relpath(place, os.path.dirname(source.path) or ".").replace(os.sep, "/")
+    entry = {"rule": finding.rule, "path": near, "reason": reason}
+    new = _in_toml(source, entry) if path.endswith(".toml") else _in_yaml(source, entry)
+    accepted = Accepted(finding.rule, place, reason, None, source.span(0, 0))
+    return File(real, source.path, source.data, new, fresh=data is None), accepted
+
+
+def _in_yaml(source: Source, entry: dict[str, str]) -> bytes:
+    document = next(iter(yaml.documents(source)), None)
+    root = document.root if document is not None else None
+    if document is not None and document.problem is not None:
+        raise ConfigError(f"{source.path}:{document.problem.span.begin.line}: {document.problem.message}")
+    if isinstance(root, yaml.Mapping) and root.entries:
+        old, item = root.own(_KEY), dict[str, "Data"](entry)
+        edits = (
+            edits_to_add_last(root, {_KEY: [item]})
+            if old is None
+            else edits_to_add(yaml.resolve(old.value).span, Insertion(items=[item]))
+        )
+        if edits is None:
+            raise ConfigError(f"{source.path}:{root.span.begin.line}: kcheck cannot add to {_KEY}")
+        return edit.apply_edits(source, edits)
+    gap = source.newline if source.data and not source.data.endswith(b"\n") else ""
+    first, *rest = (f"{name}: {yaml.literal(value, 'plain')}" for name, value in entry.items())
+    lines = (f"{_KEY}:", f"  - {first}", *(f"    {line}" for line in rest), "")
+    return source.data + (gap + source.newline.join(lines)).encode()
+
+
+def _in_toml(source: Source, entry: dict[str, str]) -> bytes:
+    line = toml_key_line(source, TABLE, _KEY, 0)
+    if line is not None and not line.text.lstrip().startswith("[["):
+        raise ConfigError(f"{source.path}:{line.begin.line}: kcheck cannot add to a list in brackets")
+    gap = source.newline * (1 if source.data.endswith(b"\n") else 2)
+    lines = (f"[[{TABLE}.{_KEY}]]", *(f"{name} = {json.dumps(value)}" for name, value in entry.items()), "")
+    return source.data + (gap + source.newline.join(lines)).encode()

@@ -1,0 +1,182 @@
+"""Terraform: clusters, machines, and what its modules deploy, into an inventory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.config.numbers.fields import Fields
+from kcheck.inventory.clouds import registry
+from kcheck.inventory.clouds.reader import identity
+from kcheck.inventory.embedded import machines
+from kcheck.model import Reservation, Resource
+from kcheck.terraform import missing_modules, providers
+from kcheck.terraform.roots import Loader
+from kcheck.text import deadline
+from kcheck.text.files.configurations import BLUEPRINT
+from kcheck.text.regex import regex
+from kcheck.text.text import Problem
+from kcheck.text.values import Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.config.config import Config
+    from kcheck.inventory.clouds.cloud import Cloud
+    from kcheck.inventory.reading import Reading
+    from kcheck.model import Cluster, Raw
+    from kcheck.terraform.configuration import Configuration
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+    from kcheck.text.files.tree import Tree
+    from kcheck.text.values import Datum, Record
+
+
+def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
+    """Add what the root modules of a tree declare and deploy, with their raw resources where these are wanted."""
+    inventory = reading.inventory
+    loader = Loader(tree, config)
+    reading.roots = loader.roots() if tree.folders or tree.units else []
+    inventory.libraries = frozenset(root.configuration.folder for root in reading.roots if root.is_library)
+    roots = [*reading.roots, *_plans(tree, reading), *loader.written(_blueprints(tree))]
+    kinds = {root: root.kinds() for root in roots}
+    for cloud in registry.every():
+        if cloud.resources and any(kind.startswith(cloud.resources) for own in kinds.values() for kind in own):
+            begins = (*cloud.resources, *cloud.beside)
+            own = [root for root in roots if any(kind.startswith(begins) for kind in kinds[root])]
+            cloud.read(own, inventory)
+            inventory.reservations += [one for root in own for one in _reservations(root, cloud)]
+        for root in (root for root in roots if cloud.cache in kinds[root]):
+            found = (cloud.registry_cache(root, instance) for instance in root.instances(cloud.cache))
+            inventory.mirrors += [mirror for mirror in found if mirror is not None]
+    booted = [machines.read(root, kinds[root]) for root in roots]
+    registry.read_objects([item for found, _ in booted for item in found], inventory)
+    reading.skipped += [one for _, skipped in booted for one in skipped]
+    for root in roots:
+        deadline.check()
+        if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
+            _deployed_by_terraform(root, kinds[root], tree, reading, wanted)
+        _deployed_by_others(root, tree, reading)
+        types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
+        inventory.resources += _resources(root, types)
+    reading.skipped += missing_modules.skipped(reading.roots, registry.cluster_families())
+    reading.problems += [*loader.problems, *loader.variables.problems]
+    reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
+    reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
+    reading.skipped += [one for root in roots for one in root.budget.skipped()] + loader.skipped
+    reading.variables = loader.variables
+    reading.asked, reading.filled = loader.asked, loader.templates()
+
+
+def _reservations(root: Module, cloud: Cloud) -> Iterator[Reservation]:
+    """Machines that a root module reserves."""
+    for instance in root.instances(cloud.reservation) if cloud.reservation in root.kinds() else ():
+        fields = Fields(cloud.name, cloud.reservation, instance)
+        yield Reservation(
+            identity(cloud.name, root, instance.address), instance.span, instance.address, root.configuration.folder,
+            root.environment, fields.number("size"),
+            **{name: fields.text(name) for name in ("name", "group", "machine") if fields.has(name)},
+        )  # fmt: skip
+
+
+def _blueprints(tree: Tree) -> Iterator[tuple[str, Configuration]]:
+    """What blueprints declare, with their names."""
+    if BLUEPRINT in tree.configurations:
+        for cloud in registry.every():
+            yield from cloud.blueprints(tree.configurations)
+
+
+def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
+    """The root modules that plans describe."""
+    if not tree.plans:
+        return
+    from kcheck.terraform import plan
+
+    references = [one for cloud in registry.every() for one in cloud.references]
+    targets: dict[str, tuple[str, ...]] = {}
+    for one in references:
+        targets[one.attribute] = (*targets.get(one.attribute, ()), *one.kinds)
+    lists = {one.attribute for one in references if one.many}
+    for source in tree.plans:
+        root = plan.read(source, targets, lists)
+        if isinstance(root, Problem):
+            reading.problems.append(root)
+        else:
+            yield root
+    reading.sources += tree.plans
+
+
+_HELM = regex(
+    r"\b(?:set|set_values|\w*karpenter\w*|\w*cluster.autoscaler\w*|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
+)
+"""What the call of a module has in its text that gives values to charts, or hands them on by a name."""
+_IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
+
+
+_CALLS = regex(r'(?:module\.[\w-]+(?:\["(?:\\.|[^"])*"\]|\[[^\]]*\])?\.)*')
+"""The modules that an address begins with."""
+
+
+def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
+    """The instances of some types of resources, those of called modules included."""
+    folder, environment = root.configuration.folder, root.environment
+    where = "" if folder == "." and not environment else f"{folder}{f'@{environment}' if environment else ''}:"
+    for kind in sorted(types):
+        for instance in root.instances(kind):
+            address = instance.address
+            if instance.complete:
+                module = address[: len(address) - len(_CALLS.sub("", address, count=1))].removesuffix(".")
+                yield Resource(f"{where}{address}", instance.span, kind, address, module, instance)
+
+
+def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
+    """Deployments of a root module."""
+    from kcheck.inventory import deployed
+    from kcheck.inventory.embedded import objects, releases
+
+    inventory = reading.inventory
+    for item, instance in objects.read(root, kinds):
+        cluster = _cluster_of(instance, root, inventory.clusters)
+        things = deployed.Objects([item], inventory, deployed.charts_of(tree, reading), wanted).add_all([item])
+        inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+    for release, instance in releases.read(root):
+        cluster = _cluster_of(instance, root, inventory.clusters)
+        things = deployed.add_releases(deployed.charts_of(tree, reading).expanded(release), inventory)
+        inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+
+
+def _deployed_by_others(root: Module, tree: Tree, reading: Reading) -> None:
+    """Deployments of published modules, as far as their arguments describe them."""
+    calls = [(call, names) for call, names in root.calls_of_others() if _HELM.search(call.block.span.text)]
+    if not calls:
+        return
+    from kcheck.inventory import deployed
+    from kcheck.inventory.embedded import wrappers
+
+    for release, instance in wrappers.read(root, calls):
+        cluster = _cluster_of(instance, root, reading.inventory.clusters)
+        things = deployed.add_releases(deployed.charts_of(tree, reading).expanded(release), reading.inventory)
+        reading.inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+
+
+def _cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -> Cluster | None:
+    """The cluster of the same root that a resource's provider connects to; None if unknown."""
+    own = [cluster for cluster in clusters if cluster.root == root.configuration.folder]
+    if len(own) < 2 or not root.configuration.providers:
+        return own[0] if len(own) == 1 else None
+    if instance.block.type == "module":  # its arguments name it, if they do
+        named = [c for c in own if f"{'.'.join(c.address.split('.')[:2])}." in instance.block.span.text]
+        return named[0] if len(named) == 1 else None
+    provider = providers.provider_block(instance, root)
+    host = _host(provider) if provider is not None else None
+    symbol = host.symbol if isinstance(host, Unknown) else None
+    found = [c for c in own if symbol and f"{c.address}.".startswith(f"{symbol.address}.")]
+    return found[0] if len(found) == 1 else None
+
+
+def _host(record: Record) -> Datum | None:
+    """The API server's address in the provider, or in its `kubernetes` block (helm)."""
+    host = record.entry("host")
+    if host is not None:
+        return host
+    nested = record.blocks("kubernetes")
+    return None if isinstance(nested, Unknown) or not nested else nested[0].entry("host")

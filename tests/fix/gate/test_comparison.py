@@ -1,0 +1,58 @@
+"""What is new, changed and gone between two runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kcheck.fix.gate.comparison import News, news
+from kcheck.text.findings import Finding, Severity
+from kcheck.text.text import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def finding(name: str, line: int = 1, message: str = "It is full", also: tuple[str, ...] = ()) -> Finding:
+    source = Source("main.tf", b"a\n" * 20)
+    span = source.span(2 * line - 2, 2 * line - 1)
+    return Finding(
+        "full", Severity.WARNING, waste=False, message=message, span=span, related=(), object=name, fix=None, help="",
+        anchors=(span,), also=also,
+    )  # fmt: skip
+
+
+def names(found: News) -> tuple[Sequence[str], ...]:
+    return tuple([one.object for one in some] for some in found)
+
+
+def test_what_has_moved_is_no_change() -> None:
+    assert news([finding("a"), finding("b", 2)], [finding("b", 7), finding("a", 9)]) == ([], [], [])
+
+
+def test_what_is_new_and_what_is_gone() -> None:
+    assert names(news([finding("a"), finding("b")], [finding("b"), finding("c")])) == (["c"], [], ["a"])
+
+
+def test_what_says_something_else_has_changed() -> None:
+    after = finding("a", message="It is full at 3")
+    assert names(news([finding("a")], [after])) == ([], ["a"], [])
+    worse = replace(finding("a"), severity=Severity.ERROR)
+    assert names(news([finding("a")], [worse])) == ([], ["a"], [])
+
+
+def test_of_several_alike_the_one_that_was_not_said_is_new() -> None:
+    before = [finding("a", message="first"), finding("a", message="second")]
+    after = [finding("a", message="first"), finding("a", 2, "third"), finding("a", 3, "second")]
+    (new,) = news(before, after).new
+    assert new.message == "third"
+    (gone,) = news(after, before).gone
+    assert gone.message == "third"
+
+
+def test_of_merged_findings_a_part_may_go() -> None:
+    together = finding("a", also=("b",))
+    assert names(news([together], [finding("a")])) == ([], ["a"], [])
+    assert names(news([finding("a")], [together])) == ([], ["a"], [])
+    assert names(news([together], [])) == ([], [], ["a"])

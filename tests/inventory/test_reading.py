@@ -1,0 +1,129 @@
+"""What is kept of a run gives what is read anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.inventory import reader
+from kcheck.inventory.reading import Kept
+from kcheck.report import model
+from kcheck.text.files.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.inventory.reading import Reading
+
+    Write = Callable[[Mapping[str, str]], Path]
+
+pytestmark = pytest.mark.medium
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec: {parallelism: 8, template: {spec: {containers: [{name: main, image: "a/b:1"}]}}}
+"""
+SCALER = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec: {scaleTargetRef: {kind: Deployment, name: web}, maxReplicas: 7}
+"""
+WEB = (
+    JOB.replace("batch/v1", "apps/v1")
+    .replace("Job", "Deployment")
+    .replace("train", "web")
+    .replace("parallelism", "replicas")
+)
+CLUSTER = """\
+variable "sku" { default = "Free" }
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "main"
+  sku_tier = var.sku
+  default_node_pool {
+    name       = "system"
+    vm_size    = "Standard_D4s_v3"
+    node_count = 3
+  }
+}
+"""
+FILES = {"job.yaml": JOB, "web.yaml": WEB, "scaler.yaml": SCALER, "main.tf": CLUSTER, "broken.yaml": JOB + "  a: [\n",
+         "chart.yaml": JOB.replace("train", "{{ .name }}") + "  {{ x: [\n"}  # fmt: skip
+
+
+def read(kept: Kept | None = None) -> Reading:
+    return reader.read(Tree(["."], before=kept.sources if kept else None), Config(), kept=kept)
+
+
+def described(reading: Reading) -> object:
+    """All that was read, in plain data."""
+    found = reading.inventory
+    return (
+        model.as_json(model.of_reading(reading, Config())),
+        {folder: [source.path for source in sources] for folder, sources in reading.templates.items()},
+        [source.path for source in reading.sources],
+        [(thing.id, cluster.id) for thing, cluster in found.cluster_of.items()],
+        reading.skipped,
+    )
+
+
+CHANGES = {
+    "nothing": {},
+    "a job": {"job.yaml": JOB.replace("8", "9")},
+    "a new job": {"other.yaml": JOB.replace("train", "other")},
+    "what another object asks about": {"scaler.yaml": SCALER.replace("7", "70")},
+    "terraform": {"main.tf": CLUSTER.replace("3\n", "5\n")},
+    "a variable file": {"terraform.tfvars": 'sku = "Standard"\n'},
+    "a module": {
+        "main.tf": CLUSTER + 'module "m" {\n  source = "./m"\n}\n',
+        "m/main.tf": CLUSTER.replace("main", "inner"),
+    },
+    "a problem": {"broken.yaml": JOB},
+    "a template": {"chart.yaml": JOB},
+    "a kustomization": {"kustomization.yaml": "resources: [job.yaml]\nnamePrefix: a-\n"},
+    "a settings file of Kubernetes": {"b/extra.yaml": SCALER.replace("web", "train")},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_after_a_change_all_is_as_if_it_was_read_anew(change: dict[str, str], write: Write) -> None:
+    write(FILES)
+    kept = Kept()
+    read(kept)
+    for files in (change, FILES):
+        write(files)
+        assert described(read(kept)) == described(read())
+
+
+def test_what_has_not_changed_is_not_read_again(write: Write) -> None:
+    write(FILES)
+    kept = Kept()
+    first = read(kept).inventory
+    write(CHANGES["a job"])
+    second = read(kept).inventory
+    assert second.clusters == first.clusters
+    assert [one in first.workloads for one in second.workloads] == [
+        one.id != "job.yaml:Job/train" for one in first.workloads
+    ]
+
+
+def test_what_is_deleted_is_gone(write: Write) -> None:
+    folder = write(FILES)
+    kept = Kept()
+    read(kept)
+    for name in ("job.yaml", "main.tf", "scaler.yaml"):
+        (folder / name).unlink()
+        assert described(read(kept)) == described(read())
+
+
+def test_where_terraform_reads_other_files_it_is_read_again(write: Write) -> None:
+    write({"main.tf": CLUSTER.replace("var.sku", 'trimspace(file("sku.txt"))'), "sku.txt": "Free"})
+    kept = Kept()
+    read(kept)
+    write({"sku.txt": "Standard"})
+    assert described(read(kept)) == described(read())
