@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from kcheck.config.numbers import flags
 from kcheck.config.numbers.clouds import owners
 from kcheck.model import STAY
@@ -15,14 +13,12 @@ from kcheck.scale.basics import computed
 from kcheck.scale.jobs import alike
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.regex import regex
-from kcheck.text.units import cores, counted
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.model import Cluster, Container, Image, NodePool, PodTemplate, Requirement, Thing, Volume, Workload
-    from kcheck.scale.placement import Share
+    from kcheck.model import Container, Image, NodePool, PodTemplate, Requirement, Thing, Volume, Workload
     from kcheck.scale.world import World
     from kcheck.text.values import Value
 
@@ -191,138 +187,6 @@ def _limit_ranges(owner: Workload, world: World) -> set[str | None]:
 def mig_strategy(one: Container, world: World) -> Value[str]:
     """The MIG strategy that is applied with a container; null where none is written."""
     return computed(one, gpus.strategy(one, world))
-
-
-_GI, _MI = 2**30, 2**20
-
-
-class Shortage(Struct, frozen=True):
-    """What pods ask for, and the largest machine that they may land on does not leave; amounts as people write them."""
-
-    resource: str
-    asked: Value[str]
-    machine: str
-    left: str
-    whole: str
-    exact: bool
-    taken: str | None
-    pool: NodePool
-
-
-class Refusal(Struct, frozen=True):
-    """What pods need that no pool has: labels or GPUs, with what the `pool` that lacks least `has` instead."""
-
-    kind: str
-    asked: Value[str]
-    pool: NodePool
-    has: str
-    fixed: bool
-
-
-def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
-    """What the nearest pool lacks for pods; null where a pool takes them or may, or lacks only size or a toleration."""
-    workload = world.deployed.workload(template)
-    cluster = world.inventory.cluster_of.get(workload)
-    asks = bool(number(template.gpus, 0)) or bool(known(template.selection))
-    if workload.per_node or not asks:
-        return computed(template, None)
-    if cluster is None:
-        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
-    pools = world.pools.of_cluster(cluster)
-    obstacles = [(pool, world.pools.obstacles(template, pool)) for pool in pools]
-    if not pools or not all(found and found[0].kind in ("label", "gpus") for _, found in obstacles):
-        return computed(template, None)
-    more = _more_nodes(cluster, world)
-    if isinstance(more, Unknown):
-        return more
-    serverless = known(cluster.serverless)
-    if more or serverless or isinstance(cluster.serverless, Unknown):
-        return computed(template, None)
-    pool, found = min(obstacles, key=lambda pair: (len(pair[1]), pair[1][0].kind != "label"))
-    kind, field = found[0].kind, template.selection if found[0].kind == "label" else template.gpus
-    asked = Known(found[0].why, field.origin or Origin((template.place,)))
-    fixed = not any(known(one.size.autoscaled) for one in pools)
-    return computed(template, Refusal(kind, asked, pool, _instead(kind, template, pool), fixed))
-
-
-def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
-    """What the nodes of a pool have of what pods ask for."""
-    if kind == "gpus":
-        return counted(number(pool.machine.gpus, 0), "GPU")
-    keys = {one.key for term in known(template.selection) or () for one in term}
-    own = [one for one in placement.labels(pool) if one.partition("=")[0] in keys]
-    return " and ".join(own) or f"no label {' or '.join(sorted(keys))}"
-
-
-def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
-    """What no node of their cluster leaves to pods; null where one does, or may."""
-    workload = world.deployed.workload(template)
-    cluster = world.inventory.cluster_of.get(workload)
-    if not (known(template.cpu) or known(template.memory)):
-        return computed(template, None)
-    if cluster is None:
-        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
-    pools = world.pools.of_cluster(cluster)
-    fits = (world.pools.fit(template, pool) for pool in pools)
-    if any(fit.fits is not False or fit.kind == "taint" for fit in fits):
-        return computed(template, None)  # a queue may add the toleration
-    found = [share for pool in pools for share in _shares(template, pool, world)]
-    share, pool = max(found, key=lambda one: one[0].left.high or 0, default=(None, None))
-    if share is None or pool is None:
-        return computed(template, None)
-    more = _more_nodes(cluster, world)
-    return more if isinstance(more, Unknown) else computed(template, None if more else _told(share, pool, template))
-
-
-def _shares(template: PodTemplate, pool: NodePool, world: World) -> list[tuple[Share, NodePool]]:
-    """What a pool that pods may choose does not leave to them."""
-    share = world.pools.shortage(template, pool)
-    return [(share, pool)] if share is not None and world.pools.chosen(template, pool) else []
-
-
-def _more_nodes(cluster: Cluster, world: World) -> bool | Unknown:
-    """Whether there are other pools, or something may add nodes of other kinds."""
-    values = (world.pools.all_of_cluster(cluster), cluster.provisioned, world.autoscaling.tool(cluster))
-    unknown = next((value for value in values if isinstance(value, Unknown)), None)
-    return unknown or world.autoscaling.beyond_pools(cluster)
-
-
-def _told(share: Share, pool: NodePool, template: PodTemplate) -> Shortage:
-    amounts = share.asked, share.left.high or 0, share.taken
-    if share.resource == "cpu":
-        resource, values, whole = "CPU", [one.cpu for one in template.containers], cores(share.room.vcpus * 1000)
-        asked, left, taken = map(cores, amounts)
-        text = f"{asked} CPU{'' if share.asked == 1000 else 's'}"
-    else:
-        unit = _MI if share.asked < _GI or (share.asked - amounts[1]) * 100 < _GI else _GI
-        resource, values, whole = (
-            "memory",
-            [one.memory for one in template.containers],
-            _memory(share.room.memory, unit),
-        )
-        asked, left, taken = (_memory(amount, unit) for amount in amounts)
-        text = f"{asked} of memory"
-    return Shortage(
-        resource,
-        Known(text, _origin_of_largest(values) or Origin((template.place,))),
-        share.room.machine,
-        left,
-        whole,
-        exact=share.left.exact is not None,
-        taken=taken if share.taken else None,
-        pool=pool,
-    )
-
-
-def _origin_of_largest(values: list[Value[int]]) -> Origin | None:
-    """Where the container that asks for most says so."""
-    written = [value for value in values if isinstance(value, Known)]
-    return max(written, key=lambda one: one.value).origin if written else None
-
-
-def _memory(count: int, unit: int) -> str:
-    """Bytes in Gi or Mi, rounded down to hundredths of Gi."""
-    return f"{count // unit:,}Mi" if unit == _MI else f"{count * 100 // unit / 100:g}Gi"
 
 
 def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:

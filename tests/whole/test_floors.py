@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -114,6 +115,14 @@ def test_addons_are_known_to_commands_alone() -> None:
 
 def same_addon(module: str, other: str) -> bool:
     return module.split(".")[:2] == other.split(".")[:2]
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {module: imports(module) & MODULES.keys() - {module} for module in MODULES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
 
 
 @pytest.mark.slow

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from kcheck.engine.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
-from kcheck.scale import basics, fabrics, gangs, gpus, images, jobs, pods, priorities, queue_limits, queues, taints
+from kcheck.scale import (
+    basics,
+    fabrics,
+    gangs,
+    gpus,
+    images,
+    jobs,
+    pods,
+    priorities,
+    queue_limits,
+    queues,
+    taints,
+    unschedulable,
+)
 
 _CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
 _SCALE = made(
@@ -137,9 +150,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("watches", "string", "what their service account may list and watch in the whole cluster", pods.watches, kind="list"),
         made("copies", "int", "copies that are made of each card that they can get; null where they get whole ones, or may", gpus.of_pods, "copies", nullable=True),
         made("idles", "string", "the command that keeps its GPUs without work, or for a person: sleep infinity, jupyter lab; null without", pods.idles, nullable=True),
-        record("refusal", "refusal", "what no pool has of the labels and GPUs that they ask for; null where one has, or may have, all of it", pods.refusal, nullable=True),
+        record("refusal", "refusal", "what no pool has of the labels and GPUs that they ask for; null where one has, or may have, all of it", unschedulable.refusal, nullable=True),
         record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may",
-               pods.shortage, nullable=True),
+               unschedulable.shortage, nullable=True),
         record("pool", "pool", "the pool that they land on, the first of several with equal nodes; null where it is not known", pods.pool, nullable=True),
         records("pools", "pool", "pools they can land on", pods.pools),
         records("sure_pools", "pool", "those of them that take them for sure, as far as labels, taints and sizes are known", pods.sure_pools),
