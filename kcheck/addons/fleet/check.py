@@ -1,20 +1,17 @@
-"""The check of one repository, in a process of its own that is in the repository's folder."""
+"""Check one repository, and write what is found as rows."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.addons.fleet.code import code
+from kcheck.addons.fleet.checkout import revision
 from kcheck.addons.fleet.limit_usage import uses_of
-from kcheck.addons.fleet.revision import revision
 from kcheck.addons.fleet.tables import ClusterRow, FindingRow, LimitRow, Rows, UndecidedRow
-from kcheck.addons.fleet.task import CHECKED, PARTLY, Outcome, Past, failed
-from kcheck.addons.fleet.unchanged import FOLDER, quick_outcome, replaced
+from kcheck.addons.fleet.task import CHECKED, PARTLY, Outcome, failed
 from kcheck.api import Project
 from kcheck.config.config import ConfigError
 from kcheck.config.effective import effective_config
@@ -25,7 +22,6 @@ from kcheck.report.owners import owners
 from kcheck.report.verdict import Savings, Waste, reach_of
 from kcheck.scale import walls
 from kcheck.text import deadline
-from kcheck.text.files import system
 from kcheck.text.files.tree import PathError
 from kcheck.text.findings import Severity, UnknownInput
 from kcheck.text.reasons import cause_of
@@ -45,13 +41,8 @@ _MILLS, _SECONDS = 1000, 3600
 
 
 def check(task: Task) -> Outcome:
-    """Check the repository of a task, which the process is moved to; whatever it has, there is an outcome."""
+    """Check the repository of a task in the current folder; whatever it has, there is an outcome."""
     begin, cpu = time.monotonic(), time.process_time()
-    quick = quick_outcome(task)
-    if quick is not None:
-        return quick
-    here = os.getcwd()
-    recording = system.record()
     try:
         outcome = _checked(task)
     except (ConfigError, PathError) as error:
@@ -59,23 +50,13 @@ def check(task: Task) -> Outcome:
     except deadline.DeadlineError:
         outcome = failed(deadline.reason())
     finally:
-        system.stop_recording()
         deadline.stop()
-    past = None
-    if recording.is_complete and outcome.status == CHECKED:
-        answers = [(question, about, answer) for (question, about), answer in recording.answers.items()]
-        past = Past(code(), task.settings, list(replaced(answers, here, FOLDER)))
-    return replace(
-        outcome,
-        past=past,
-        revision=revision(),
-        seconds=time.monotonic() - begin,
-        cpu_seconds=time.process_time() - cpu,
-    )
+    spent, own = time.monotonic() - begin, time.process_time() - cpu
+    return replace(outcome, revision=revision("."), seconds=spent, cpu_seconds=own)
 
 
 def _checked(task: Task) -> Outcome:
-    """What is found.
+    """Judge what is in the current folder.
 
     Raises:
         ConfigError: the settings make no sense.
@@ -98,7 +79,7 @@ def _checked(task: Task) -> Outcome:
 
 
 def _config(settings: Settings) -> Config:
-    """The settings of the repository, with what the list of the fleet says instead.
+    """Read the settings of the repository, with what the list of the fleet says instead.
 
     Raises:
         ConfigError: they make no sense.
