@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-
-from kcheck.text.files.system import variable
+from os import environ
 
 _PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "terminology", "vscode", "zed"})
 _TERMS = frozenset({"alacritty", "alacritty-direct", "foot", "foot-extra", "xterm-ghostty", "xterm-kitty"})
@@ -16,18 +15,18 @@ _FIRST_VTE = 5000
 
 def shows_links() -> bool:
     """Whether stdout is a terminal that shows hyperlinks; FORCE_HYPERLINK=1 or 0 decides for unknown ones."""
-    term = variable("TERM")
-    if not sys.stdout.isatty() or term == "dumb" or variable("NO_COLOR") or variable("CI"):
+    term = environ.get("TERM")
+    if not sys.stdout.isatty() or term == "dumb" or environ.get("NO_COLOR") or environ.get("CI"):
         return False
-    forced = (variable("FORCE_HYPERLINK") or "").strip()
+    forced = environ.get("FORCE_HYPERLINK", "").strip()
     if forced:
         return forced != "0"
-    vte = variable("VTE_VERSION") or ""
+    vte = environ.get("VTE_VERSION", "")
     return (
         (vte.isdecimal() and int(vte) >= _FIRST_VTE)
-        or variable("TERM_PROGRAM") in _PROGRAMS
+        or environ.get("TERM_PROGRAM") in _PROGRAMS
         or term in _TERMS
-        or any(variable(name) is not None for name in _MARKS)
+        or any(name in environ for name in _MARKS)
     )
 
 

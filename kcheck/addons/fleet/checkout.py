@@ -51,7 +51,7 @@ def revision(folder: str) -> str:
 def _text(path: str) -> str:
     """Read one of git's files; a pipe would be waited for."""
     try:
-        return system.head(path, _MOST_REFERENCES).decode("ascii", "replace") if system.is_file(path) else ""
+        return system.head(path, _MOST_REFERENCES).decode("ascii", "replace") if os.path.isfile(path) else ""
     except OSError:
         return ""
 
@@ -85,7 +85,7 @@ class Keys:
             _TooMuchError: it has too much.
         """
         if path not in self._shared:
-            is_file = system.is_file(path)
+            is_file = os.path.isfile(path)
             self._shared[path] = system.digest(system.read(path)) if is_file else _digest_of_folder(path)
         return self._shared[path]
 
@@ -159,7 +159,7 @@ def _content(entry: os.DirEntry[str]) -> tuple[str, str, int]:
 def _origin(git: str) -> str:
     """Return where a repository was cloned from: modules may be known by it."""
     path = os.path.join(git, "config")
-    address = origin(system.head(path, CONFIG)) if system.is_file(path) else None
+    address = origin(system.head(path, CONFIG)) if os.path.isfile(path) else None
     return address.path if address else ""
 
 

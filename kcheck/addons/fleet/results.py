@@ -104,7 +104,6 @@ def write(
     Raises:
         ResultsError: the tables cannot be written.
     """
-    system.cannot_repeat()
     with failures("the tables cannot be written"):
         _remove_unfinished(folder)
         work = os.path.join(folder, _WORK)
@@ -280,7 +279,7 @@ def _write_database(database: DuckDBPyConnection) -> None:
         for run in there.difference(wanted):
             database.execute(f"DELETE FROM new.{table} WHERE run = '{run}'")  # noqa: S608 - ids are digits
         for run in wanted:
-            if run not in there and system.is_file(_file(table, run)):
+            if run not in there and os.path.isfile(_file(table, run)):
                 _add(database, table, run)
         database.execute("CHECKPOINT new")
     database.execute("DETACH new")
@@ -291,7 +290,7 @@ def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
     """Copy the DuckDB file of the run before; one that cannot be read, or is of other columns, is of no use."""
     import duckdb
 
-    if not system.is_file(DATABASE):
+    if not os.path.isfile(DATABASE):
         return False
     shutil.copyfile(DATABASE, new)
     wanted = {(table, one.name, one.type) for table in TABLES for one in columns(table)}
@@ -322,7 +321,7 @@ def _move(file: str, place: str) -> None:
 def _stored(folder: str) -> list[str]:
     """The runs that have a Parquet file in the folder of a table."""
     names = [os.path.splitext(name) for name, is_folder in system.entries(folder) if not is_folder] if (
-        system.is_folder(folder)
+        os.path.isdir(folder)
     ) else []  # fmt: skip
     return sorted(run for run, ending in names if ending == ".parquet" and _is_id(run))
 
@@ -346,7 +345,7 @@ def _remove(run: str, folder: str = ".") -> None:
 
 def _remove_unfinished(folder: str) -> None:
     """Remove what a killed run has left."""
-    if system.is_folder(os.path.join(folder, _WORK)):
+    if os.path.isdir(os.path.join(folder, _WORK)):
         shutil.rmtree(os.path.join(folder, _WORK))
     known = set(runs(folder))
     for run in {run for table in TABLES for run in _stored(os.path.join(folder, _PARQUET, table))} - known:

@@ -68,7 +68,7 @@ def _ending(thing: NodePool | Cluster, cluster: Cluster, kind: str, name: Value[
             notice = found.notice or world.numbers.limits("any")["retirement.notice"].number
             return Known(
                 Ending(
-                    name.value, found.what, found.ends.isoformat(), days_since(found.ends, notice),
+                    name.value, found.what, found.ends.isoformat(), days_since(found.ends),
                     notice=notice, successor=found.successor or None, effect=found.effect or None,
                 ),
                 name.origin,
