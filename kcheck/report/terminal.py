@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from os import environ
 
 _PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "terminology", "vscode", "zed"})
 _TERMS = frozenset({"alacritty", "alacritty-direct", "foot", "foot-extra", "xterm-ghostty", "xterm-kitty"})
@@ -15,18 +15,18 @@ _FIRST_VTE = 5000
 
 def shows_links() -> bool:
     """Whether stdout is a terminal that shows hyperlinks; FORCE_HYPERLINK=1 or 0 decides for unknown ones."""
-    term = environ.get("TERM")
-    if not sys.stdout.isatty() or term == "dumb" or environ.get("NO_COLOR") or environ.get("CI"):
+    term = os.environ.get("TERM")
+    if not sys.stdout.isatty() or term == "dumb" or os.environ.get("NO_COLOR") or os.environ.get("CI"):
         return False
-    forced = environ.get("FORCE_HYPERLINK", "").strip()
+    forced = os.environ.get("FORCE_HYPERLINK", "").strip()
     if forced:
         return forced != "0"
-    vte = environ.get("VTE_VERSION", "")
+    vte = os.environ.get("VTE_VERSION", "")
     return (
         (vte.isdecimal() and int(vte) >= _FIRST_VTE)
-        or environ.get("TERM_PROGRAM") in _PROGRAMS
+        or os.environ.get("TERM_PROGRAM") in _PROGRAMS
         or term in _TERMS
-        or any(name in environ for name in _MARKS)
+        or any(name in os.environ for name in _MARKS)
     )
 
 
