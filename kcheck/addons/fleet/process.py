@@ -30,8 +30,8 @@ GRACE = 10.0
 """Seconds after its time that a repository may take to say what it found."""
 _CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()
 _CONTEXT = multiprocessing.get_context("forkserver") if _CAN_FORK else multiprocessing.get_context("spawn")
-_LOADED = ["kcheck.addons.fleet.preload", "dask.__main__"]
-"""What each check needs, and what a worker of Dask began with: its children import that again."""
+_LOADED = ["kcheck.addons.fleet.preload", "kcheck.commands.cli", "dask.__main__"]
+"""What each check needs, and what clients and workers of Dask began with: their children import that again."""
 _LONGEST = 64
 """Bytes of the path of a folder for temporary files."""
 
