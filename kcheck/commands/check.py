@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ import click
 from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.options import NOTHING
 from kcheck.report.formats import FORMATS, Report, render
-from kcheck.text.files import system
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -67,7 +67,7 @@ def command(
         raise click.UsageError("--prune needs --baseline")
     from msgspec.structs import replace
 
-    format_ = format_ or ("github" if system.variable("GITHUB_ACTIONS") == "true" and not statistics else "text")
+    format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" and not statistics else "text")
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     plain = format_ == "text" and not outputs
@@ -178,11 +178,10 @@ def _write(path: str, text: str) -> None:
 
 def _summarize(report: Report) -> None:
     """Add a table to the summary of GitHub's job, or what could not be judged; nothing where all was fine."""
-    path = system.variable("GITHUB_STEP_SUMMARY")
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path and (report.findings or not report.result.judged.is_complete):
         from kcheck.report import github
 
-        system.cannot_repeat()
         try:
             with open(path, "a", encoding="utf-8", newline="") as file:  # other steps have written to it
                 file.write(github.summary(report))

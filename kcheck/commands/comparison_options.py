@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import wraps
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,7 +79,7 @@ def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
         click.UsageError: a path is a baseline.
     """
     for name in paths if known else ():
-        if name.endswith(".json") and system.is_file(name) and system.head(name, len(_BEGIN)) == _BEGIN:
+        if name.endswith(".json") and os.path.isfile(name) and system.head(name, len(_BEGIN)) == _BEGIN:
             raise click.UsageError(f"{name} is a baseline; use --baseline-file {name}")
 
 
@@ -120,7 +121,7 @@ def save_baseline(baseline: Baseline) -> None:
     real = system.real_path(baseline.path)
     try:
         old = b""
-        fresh = not system.exists(real)
+        fresh = not os.path.exists(real)
         if not fresh:
             with open(real, "rb") as file:
                 old = file.read()

@@ -18,7 +18,8 @@ from kcheck.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.addons.fleet.run import Done, Engine
+    from kcheck.addons.fleet.engine import DaskEngine
+    from kcheck.addons.fleet.run import Done
     from kcheck.addons.fleet.tables import RunRow
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
@@ -87,15 +88,14 @@ folder = click.option(
 )  # fmt: skip
 @click.option(
     "--scheduler", metavar="ADDRESS", default=None,
-    help="Check on the workers of this Dask scheduler, tcp://HOST:PORT; local: on a Dask cluster of this machine.",
+    help="Check on the workers of this Dask scheduler, tcp://HOST:PORT, which see the same folders.",
 )  # fmt: skip
-@click.option("--pack", is_flag=True, help="Send each repository to its worker, which need not see the folder.")
 @click.option("--fresh", is_flag=True, help="Check again what has not changed since the last run, too.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but the summary.")
 def command(
     paths: tuple[str, ...], nodes: int | None, folders: tuple[str, ...], module_dirs: tuple[str, ...], output: str,
-    jobs: int | None, timeout: float, memory: int, retries: int, keep: int, scheduler: str | None, pack: bool,
-    fresh: bool, quiet: bool,
+    jobs: int | None, timeout: float, memory: int, retries: int, keep: int, scheduler: str | None, fresh: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Check many repositories side by side: folders, patterns such as 'checkouts/*', or a list (.yaml).
 
@@ -118,8 +118,10 @@ def command(
     with _result_errors(), results.of_one_run(output) as run_id:
         kept = Kept(output)
         begin = datetime.datetime.now(datetime.UTC)
-        with show_progress(quiet=quiet) as tell, _engine(scheduler, jobs or os.cpu_count() or 1, pack) as engine:
-            ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
+        with show_progress(quiet=quiet) as tell, _engine(scheduler, jobs or os.cpu_count() or 1) as engine:
+            ended = options.with_usage_errors(
+                lambda: run(found, kept, engine, order, lambda done: tell(_progress(done)))
+            )
         row = RunRow(
             run=run_id,
             started=begin.isoformat(timespec="seconds"),
@@ -203,28 +205,18 @@ def query(name: str | None, output: str, form: str, *, sql: bool) -> None:
 
 
 @contextmanager
-def _engine(scheduler: str | None, jobs: int, pack: bool) -> Iterator[Engine]:
-    """What checks: this machine, or the workers of a scheduler.
+def _engine(scheduler: str | None, jobs: int) -> Iterator[DaskEngine]:
+    """Have what checks: this machine, or the workers of a scheduler.
 
     Raises:
         click.UsageError: it cannot be had, or was lost.
     """
-    from kcheck.addons.fleet.local import LocalEngine
+    from kcheck.addons.fleet.engine import DaskEngine
     from kcheck.addons.fleet.run import EngineError
 
-    if scheduler is None:
-        if pack:
-            raise click.UsageError("--pack is for --scheduler: on this machine, folders are read where they are")
-        with LocalEngine(jobs) as engine:
+    try:
+        with DaskEngine(scheduler, jobs) as engine:
             yield engine
-        return
-    try:
-        from kcheck.addons.fleet.dask_engine import dask_engine
-    except ModuleNotFoundError as error:
-        raise click.UsageError("--scheduler needs its library: pip install 'kcheck[fleet]'") from error
-    try:
-        with dask_engine(scheduler, jobs, pack=pack) as remote:
-            yield remote
     except EngineError as error:
         raise click.UsageError(str(error)) from error
 

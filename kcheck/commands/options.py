@@ -101,7 +101,7 @@ def _with_files_last(arguments: list[str], valued: Container[str]) -> list[str]:
     at = arguments.index("--hook") + 1 if "--hook" in arguments else len(arguments)
     while at < len(arguments) and arguments[at] != "--":
         word = arguments[at]
-        if _is_there(word) if word.startswith("-") else not system.is_folder(word):
+        if _is_there(word) if word.startswith("-") else not os.path.isdir(word):
             return [*arguments[:at], "--", *arguments[at:]]
         at += 2 if word in valued else 1
     return arguments
@@ -113,7 +113,7 @@ def _is_misplaced(word: str) -> bool:
 
 
 def _is_there(path: str) -> bool:
-    return system.exists(path) or system.is_link(path)
+    return os.path.exists(path) or os.path.islink(path)
 
 
 jobs = click.option(
@@ -208,7 +208,7 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
         try:
             if timeout is not None:
                 deadline.start(timeout)
-            touched = {path for path in paths if hook and not system.is_folder(path)}
+            touched = {path for path in paths if hook and not os.path.isdir(path)}
             misplaced = next(filter(_is_misplaced, sorted(touched)), None)
             if misplaced is not None:
                 raise click.UsageError(f"{misplaced} is not a file; with --hook, options come before files")
@@ -320,7 +320,6 @@ def end_late() -> NoReturn:
     """Say that the time is over, and end with 3."""
     from kcheck.text import deadline
 
-    system.cannot_repeat()
     printing.note(f"kcheck: {deadline.reason()}.")
     sys.exit(3)
 

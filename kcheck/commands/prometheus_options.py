@@ -5,6 +5,7 @@ Help imports this: what only a run needs is imported in the functions.
 
 from __future__ import annotations
 
+import os
 import time
 from functools import wraps
 from typing import TYPE_CHECKING, NamedTuple
@@ -213,7 +214,7 @@ def _access(network: Network) -> Access:
         if ":" not in user:
             raise click.UsageError("--basic-auth-file: expected user:password")
         headers["Authorization"] = f"Basic {base64.b64encode(user.encode()).decode()}"
-    if network.ca is not None and not system.is_file(network.ca):
+    if network.ca is not None and not os.path.isfile(network.ca):
         raise click.UsageError(f"--ca {network.ca}: no such file")
     url = checked_url(network.prometheus or "")
     return Access(url, tuple(headers.items()), network.ca or "", network.request_timeout)
@@ -222,7 +223,7 @@ def _access(network: Network) -> Access:
 def _secret(file: str | None, option: str, variable: str) -> str:
     """A secret of a file, else of a variable; empty if there is none."""
     if file is None:
-        text = system.variable(variable) or ""
+        text = os.environ.get(variable) or ""
         option = variable
     else:
         try:

@@ -11,7 +11,6 @@ import click
 from kcheck.commands import options, printing
 from kcheck.commands.options import PathsOrSubcommand
 from kcheck.commands.prometheus_options import Network, client, question, recording_of, with_network
-from kcheck.text.files import system
 
 if TYPE_CHECKING:
     from kcheck.addons.usage.bill import By, Order
@@ -106,7 +105,7 @@ def record(output: str, network: Network) -> None:
     from kcheck.text.files import save
 
     folder = os.path.dirname(output) or "."
-    if not system.is_folder(folder):
+    if not os.path.isdir(folder):
         raise click.UsageError(f"--output {output}: there is no folder {folder}")
     part = f"{output}.part"
     window = options.with_usage_errors(lambda: settings.load(())).usage.window
@@ -135,7 +134,7 @@ def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: b
 
     with printing.show_progress() as show:
         show("looking for metrics")
-        if not system.is_file(part):
+        if not os.path.isfile(part):
             return Recorder.new(prometheus, asked)
         old = recording.read(part, part=True)
         mine = (prometheus.url, asked.window, asked.step, list(asked.matchers), old.end if ends_now else asked.end)
@@ -171,7 +170,7 @@ def _run(recorder: Recorder, part: str) -> None:
     except (RecordingError, KeyboardInterrupt) as error:
         if recorder.is_consistent and recording.until > at:
             keep()
-        if not system.is_file(part):
+        if not os.path.isfile(part):
             raise
         share = 100 * (recording.until - recording.begin) // (recording.end - recording.begin)
         there = f"{share} % is in {part}: run the same command to go on"

@@ -47,7 +47,7 @@ def command(
     from kcheck.text.files.tree import PathError
 
     for path in paths:
-        if not system.exists(path):
+        if not os.path.exists(path):
             raise click.UsageError(f"{path}: no such file or folder")
     gc.enable()  # a run that does not end has to give back what it no longer needs
     watch = _Watch(paths, Wanted(known, baseline_file, diff_base), select=select, info=info)

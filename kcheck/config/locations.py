@@ -32,11 +32,11 @@ def find_file(paths: Iterable[str], disk: Disk, top: str | None = None) -> str |
     """
     real = [system.real_path(path) for path in paths] or [os.getcwd()]
     folder, last = os.path.commonpath(real), system.real_path(top) if top is not None else None
-    if not system.is_folder(folder):
+    if not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     while True:
         own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
-        if disk.is_file(own) or system.is_link(own):
+        if disk.is_file(own) or os.path.islink(own):
             return _checked(own)
         if (
             _is_inside(project)
@@ -45,7 +45,7 @@ def find_file(paths: Iterable[str], disk: Disk, top: str | None = None) -> str |
         ):
             return os.path.relpath(project)
         above = os.path.dirname(folder)
-        if folder in (above, last) or system.exists(os.path.join(folder, ".git")):
+        if folder in (above, last) or os.path.exists(os.path.join(folder, ".git")):
             return None
         folder = above
 
@@ -58,4 +58,4 @@ def _checked(path: str) -> str:
 
 
 def _is_inside(path: str) -> bool:
-    return not system.is_link(path) or around([os.path.dirname(path)]).holds(system.real_path(path))
+    return not os.path.islink(path) or around([os.path.dirname(path)]).holds(system.real_path(path))

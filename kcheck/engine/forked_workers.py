@@ -10,7 +10,6 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kcheck.text.files import system
 from kcheck.text.text import Source
 
 if TYPE_CHECKING:
@@ -113,12 +112,10 @@ class _Worker(NamedTuple):
         with os.fdopen(self.output, "rb", closefd=False) as file:
             data = file.read()
         try:
-            found, part = pickle.loads(data)  # noqa: S301 - of our own process
+            found: dict[int, bytes] = pickle.loads(data)  # noqa: S301 - of our own process
         except (EOFError, pickle.UnpicklingError):
             return {}
-        system.add_part(part)
-        results: dict[int, bytes] = found
-        return results
+        return found
 
     def end(self) -> None:
         """End it, if it has not ended: on Ctrl-C, or an error here."""
@@ -148,9 +145,8 @@ def _fork(results: Callable[[], dict[int, bytes]]) -> _Worker:
         os.close(own)
         return _Worker(process, output)
     try:
-        system.begin_part()
         found = results()
         with os.fdopen(own, "wb") as file:
-            pickle.dump((found, system.part()), file, pickle.HIGHEST_PROTOCOL)
+            pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
     finally:
         os._exit(0)

@@ -72,7 +72,7 @@ class File(Struct, frozen=True):
 
 def is_rule_file(path: str) -> bool:
     """Whether a path is a single file of a rule."""
-    return path.endswith(SUFFIXES) and system.is_file(path)
+    return path.endswith(SUFFIXES) and os.path.isfile(path)
 
 
 def find(folder: str) -> Iterator[tuple[str, str]]:

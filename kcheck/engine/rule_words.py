@@ -126,12 +126,6 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
     return {path: tuple(keys) for path, keys in found.items()}
 
 
-@cache
-def counts_days(rule: Rule) -> bool:
-    """Whether a rule looks at a number of days; kcheck's own ask only whether one has come."""
-    return any("days_" in one.text + one.each for one in texts(rule))
-
-
 def looked_at(rule: Rule) -> Wanted:
     """The fields of the subject that any expression or place of a rule may look at."""
     result: Wanted = {}

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.config.config import ConfigError, nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
-from kcheck.config.today import today
 from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, RuleError, Sentence, Setting
 from kcheck.engine.words.raw_views import KINDS
 from kcheck.model import Raw
 from kcheck.text import bundled
 from kcheck.text.bundled import RULES
-from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.syntax import cel
 from kcheck.text.units import as_text
@@ -54,7 +52,7 @@ def read(folder: str) -> list[Rule]:
     """
     from kcheck.engine import rule_files, rule_words
 
-    if not (system.is_folder(folder) or rule_files.is_rule_file(folder)):
+    if not (os.path.isdir(folder) or rule_files.is_rule_file(folder)):
         raise ConfigError(f"rules: there is no folder {folder}")
     result: list[Rule] = []
     wrong: list[str] = []
@@ -97,11 +95,6 @@ def all_rules(folders: Iterable[str]) -> list[Rule]:
         for name in rule.unless:
             if name not in names:
                 raise RuleError(f"{rule.path}: unless: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
-    if own:
-        from kcheck.engine.rule_words import counts_days
-
-        if any(map(counts_days, own)):
-            today()  # the result is of this day only
     return result
 
 

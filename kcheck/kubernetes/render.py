@@ -56,9 +56,8 @@ def program(values: tuple[str, ...]) -> str:
         ConfigError: one of them is missing.
     """
     for path in values:
-        if not system.is_file(path):
+        if not os.path.isfile(path):
             raise ConfigError(f"--helm-values {path}: no such file")
-    system.cannot_repeat()
     return programs.find("helm", "--render helm")
 
 
@@ -278,7 +277,7 @@ def _head(text: str) -> str:
 def _missing(chart: Chart) -> Iterator[str]:
     """The dependencies that helm would not find."""
     folder = os.path.join(chart.folder, "charts")
-    names = {name for name, _ in system.entries(folder)} if system.is_folder(folder) else set()
+    names = {name for name, _ in system.entries(folder)} if os.path.isdir(folder) else set()
     for dependency in chart.dependencies:
         name = known(dependency.name) or ""
         if name and name not in names and not any(re.fullmatch(rf"{re.escape(name)}-v?\d.*\.tgz", n) for n in names):

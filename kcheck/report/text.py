@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from kcheck.text.control_characters import escaped, visible
-from kcheck.text.files.system import variable
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.units import counted
 
@@ -295,18 +295,18 @@ _FIRST_VTE = 5000
 
 def shows_links() -> bool:
     """Whether stdout is a terminal that shows hyperlinks; FORCE_HYPERLINK=1 or 0 decides for unknown ones."""
-    term = variable("TERM")
-    if not sys.stdout.isatty() or term == "dumb" or variable("NO_COLOR") or variable("CI"):
+    term = os.environ.get("TERM")
+    if not sys.stdout.isatty() or term == "dumb" or os.environ.get("NO_COLOR") or os.environ.get("CI"):
         return False
-    forced = (variable("FORCE_HYPERLINK") or "").strip()
+    forced = os.environ.get("FORCE_HYPERLINK", "").strip()
     if forced:
         return forced != "0"
-    vte = variable("VTE_VERSION") or ""
+    vte = os.environ.get("VTE_VERSION", "")
     return (
         (vte.isdecimal() and int(vte) >= _FIRST_VTE)
-        or variable("TERM_PROGRAM") in _PROGRAMS
+        or os.environ.get("TERM_PROGRAM") in _PROGRAMS
         or term in _TERMS
-        or any(variable(name) is not None for name in _MARKS)
+        or any(name in os.environ for name in _MARKS)
     )
 
 

@@ -50,14 +50,14 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
     extended = (
         window.extended if going_on and isinstance(plan, Known) and plan.value.upper() == going_on.upper() else None
     )
-    ends, notice = extended or window.ends, world.numbers.limits("any")["kubernetes.notice"].number
+    ends = extended or window.ends
     longer = window.extended if extended is None and window.extended and not has_come(window.extended) else None
     return Known(
         Support(
             ends.isoformat(),
-            days_since(ends, notice),
+            days_since(ends),
             window.ends.isoformat(),
-            days_since(window.ends, notice) if extended else None,
+            days_since(window.ends) if extended else None,
             longer=longer.isoformat() if longer else None,
             effect=known_versions.effect,
             newest=f"1.{known_versions.newest(has_come)}",
@@ -118,7 +118,7 @@ def _ending(thing: NodePool | Cluster, cluster: Cluster, kind: str, name: Value[
             notice = found.notice or world.numbers.limits("any")["retirement.notice"].number
             return Known(
                 Ending(
-                    name.value, found.what, found.ends.isoformat(), days_since(found.ends, notice),
+                    name.value, found.what, found.ends.isoformat(), days_since(found.ends),
                     notice=notice, successor=found.successor or None, effect=found.effect or None,
                 ),
                 name.origin,

@@ -60,11 +60,7 @@ def read_text(text: str, loops: str | None = None) -> Recording:
 
 def _text(path: str) -> str:
     try:
-        if path == "-":
-            system.cannot_repeat()
-            data = sys.stdin.buffer.read(MOST_BYTES + 1)
-        else:
-            data = system.head(path, MOST_BYTES + 1)
+        data = sys.stdin.buffer.read(MOST_BYTES + 1) if path == "-" else system.head(path, MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise RecordingError("no such file, or it cannot be read") from error
     if len(data) > MOST_BYTES:
@@ -79,7 +75,7 @@ def _loops_beside(path: str) -> str | None:
     """The text of NAME.loops.csv beside NAME.csv."""
     stem, suffix = os.path.splitext(path)
     beside = f"{stem}.loops.csv"
-    return _text(beside) if suffix == ".csv" and not stem.endswith(".loops") and system.is_file(beside) else None
+    return _text(beside) if suffix == ".csv" and not stem.endswith(".loops") and os.path.isfile(beside) else None
 
 
 def _read_json(text: str) -> Recording:

@@ -90,7 +90,7 @@ class Server(LanguageServer):
 
     def _add(self, folder: str) -> None:
         real = system.real_path(folder)
-        if real not in self._checkers and system.is_folder(real):
+        if real not in self._checkers and os.path.isdir(real):
             self._checkers[real] = Checker(real, self._settings(real), folder)
 
     def _watch_files(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from io import BytesIO
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
@@ -132,7 +133,7 @@ def _check_unchanged(file: File, document: TextDocument | None) -> None:
         if document is not None:
             now = document.source.encode("utf-8", "surrogatepass")
         else:
-            now = b"" if file.fresh and not system.exists(file.real) else system.read(file.real)
+            now = b"" if file.fresh and not os.path.exists(file.real) else system.read(file.real)
     except OSError as error:
         raise UneditableError(f"{file.path}: {error.strerror}") from error
     if now != file.old:

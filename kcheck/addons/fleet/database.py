@@ -8,8 +8,6 @@ import gc
 import os
 from typing import TYPE_CHECKING
 
-from kcheck.text.files import system
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -83,7 +81,7 @@ def opened(folder: str) -> Iterator[DuckDBPyConnection]:
         ResultsError: there are none, or they cannot be read.
     """
     require(folder)
-    if not system.is_file(os.path.join(folder, DATABASE)):
+    if not os.path.isfile(os.path.join(folder, DATABASE)):
         raise ResultsError(f"{folder}: there is no {DATABASE}; `kcheck fleet` makes it")
     with contextlib.ExitStack() as stack:
         with failures(f"{os.path.join(folder, DATABASE)} cannot be read; the next `kcheck fleet` makes it anew"):

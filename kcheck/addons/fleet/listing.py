@@ -124,7 +124,7 @@ def fleet(paths: Iterable[str], common: Common | None = None) -> Fleet:
     limits = Stated()
     for path in paths:
         matched = _matched(path)
-        if path.endswith((".yaml", ".yml")) and system.is_file(path):
+        if path.endswith((".yaml", ".yml")) and os.path.isfile(path):
             data = _list(path)
             matched, limits = _listed(path, data), stated(data).over(limits)
         for one in matched:
@@ -140,7 +140,7 @@ def _matched(path: str) -> Iterator[Repository]:
     Raises:
         ConfigError: there is none.
     """
-    folders = [path] if system.is_folder(path) else sorted(filter(system.is_folder, glob.iglob(path)))
+    folders = [path] if os.path.isdir(path) else sorted(filter(os.path.isdir, glob.iglob(path)))
     if not folders:
         raise ConfigError(f"{path}: no such folder, list (.yaml), or pattern of folders")
     for folder in folders:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from kcheck.addons.fleet.tables import Found, Uses
-from kcheck.addons.fleet.task import Outcome, Past, encoded
+from kcheck.addons.fleet.task import Outcome, encoded
 from kcheck.text.files import save, system
 
 _T = TypeVar("_T")
@@ -21,8 +21,8 @@ class _Time(msgspec.Struct):
     seconds: float = 0.0
 
 
-class _Past(msgspec.Struct):
-    past: Past | None = None
+class _Key(msgspec.Struct):
+    key: str = ""
 
 
 class Kept:
@@ -37,10 +37,10 @@ class Kept:
         found = self._read(name, _Time)
         return found.seconds if found is not None else None
 
-    def past(self, name: str) -> Past | None:
-        """What the last outcome depends on; None if it cannot be taken over."""
-        found = self._read(name, _Past)
-        return found.past if found is not None else None
+    def key(self, name: str) -> str:
+        """Return the key of what was last checked; empty if it has to be checked again."""
+        found = self._read(name, _Key)
+        return found.key if found is not None else ""
 
     def outcome(self, name: str) -> Outcome | None:
         """The last outcome."""

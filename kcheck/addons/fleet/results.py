@@ -10,13 +10,15 @@ import contextlib
 import os
 import shutil
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from functools import cache
+from inspect import getdoc
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from kcheck.addons.fleet.columns import columns
 from kcheck.addons.fleet.database import DATABASE, ResultsError, connected, failures, quoted, require
 from kcheck.addons.fleet.shared import placed
 from kcheck.addons.fleet.tables import TABLES, RepositoryRow, Rows, RunRow, SharedRow
@@ -44,6 +46,18 @@ _MEMORY, _COPIES = 512 * 1024**2, 32
 """Bytes that DuckDB may take to write, and how many of the longest line it must have room for, as threads read it."""
 _LEAST_LINE = 16 * 1024**2
 """Bytes of a line of JSON for which DuckDB has room in any case."""
+
+RUN, REPOSITORY = "run", "repository"
+"""The columns that tables have before their own."""
+
+_TYPES: dict[object, str] = {
+    str: "VARCHAR", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", tuple[str, ...]: "VARCHAR[]"
+}  # fmt: skip
+_TIMES = {"date-time": "TIMESTAMP"}
+_MEANINGS = {
+    RUN: "the run, as in runs.run",
+    REPOSITORY: "the repository: its name in the list, or the end of its path",
+}
 
 
 @contextlib.contextmanager
@@ -90,7 +104,6 @@ def write(
     Raises:
         ResultsError: the tables cannot be written.
     """
-    system.cannot_repeat()
     with failures("the tables cannot be written"):
         _remove_unfinished(folder)
         work = os.path.join(folder, _WORK)
@@ -108,6 +121,44 @@ def write(
                 _remove(old)
             _write_database(database)
         shutil.rmtree(work)
+
+
+# --- columns
+
+
+class Column(NamedTuple):
+    """A column: its type is one of DuckDB's; one that is `nullable` is null where its value is not known."""
+
+    name: str
+    type: str
+    meaning: str
+    nullable: bool = False
+
+
+@cache
+def columns(table: str) -> tuple[Column, ...]:
+    """The columns of a table, in order."""
+    row, of_repository = TABLES[table]
+    own = tuple(_column(name, hint) for name, hint in get_type_hints(row, include_extras=True).items())
+    before = [RUN, REPOSITORY] if of_repository else [RUN]
+    names = {column.name for column in own}
+    return (*(Column(name, "VARCHAR", _MEANINGS[name]) for name in before if name not in names), *own)
+
+
+def meaning(table: str) -> str:
+    """What a row of a table is."""
+    return getdoc(TABLES[table].row) or ""
+
+
+def _column(name: str, hint: object) -> Column:
+    annotated, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    (meta,) = (extra for extra in extras if isinstance(extra, Meta))
+    parts = [part for part in get_args(annotated) if part is not NoneType] if annotated not in _TYPES else [annotated]
+    (plain,) = parts or [annotated]
+    time = (meta.extra_json_schema or {}).get("format")
+    return Column(
+        name, _TIMES[time] if time else _TYPES[plain], meta.description or "", NoneType in get_args(annotated)
+    )
 
 
 # --- rows as lines of JSON
@@ -228,7 +279,7 @@ def _write_database(database: DuckDBPyConnection) -> None:
         for run in there.difference(wanted):
             database.execute(f"DELETE FROM new.{table} WHERE run = '{run}'")  # noqa: S608 - ids are digits
         for run in wanted:
-            if run not in there and system.is_file(_file(table, run)):
+            if run not in there and os.path.isfile(_file(table, run)):
                 _add(database, table, run)
         database.execute("CHECKPOINT new")
     database.execute("DETACH new")
@@ -239,7 +290,7 @@ def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
     """Copy the DuckDB file of the run before; one that cannot be read, or is of other columns, is of no use."""
     import duckdb
 
-    if not system.is_file(DATABASE):
+    if not os.path.isfile(DATABASE):
         return False
     shutil.copyfile(DATABASE, new)
     wanted = {(table, one.name, one.type) for table in TABLES for one in columns(table)}
@@ -270,7 +321,7 @@ def _move(file: str, place: str) -> None:
 def _stored(folder: str) -> list[str]:
     """The runs that have a Parquet file in the folder of a table."""
     names = [os.path.splitext(name) for name, is_folder in system.entries(folder) if not is_folder] if (
-        system.is_folder(folder)
+        os.path.isdir(folder)
     ) else []  # fmt: skip
     return sorted(run for run, ending in names if ending == ".parquet" and _is_id(run))
 
@@ -294,7 +345,7 @@ def _remove(run: str, folder: str = ".") -> None:
 
 def _remove_unfinished(folder: str) -> None:
     """Remove what a killed run has left."""
-    if system.is_folder(os.path.join(folder, _WORK)):
+    if os.path.isdir(os.path.join(folder, _WORK)):
         shutil.rmtree(os.path.join(folder, _WORK))
     known = set(runs(folder))
     for run in {run for table in TABLES for run in _stored(os.path.join(folder, _PARQUET, table))} - known:

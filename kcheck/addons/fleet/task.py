@@ -1,4 +1,4 @@
-"""What a worker is asked, and what it answers. Both travel as MessagePack, between processes and between machines."""
+"""What a worker is asked, and what it answers."""
 
 import msgspec
 from msgspec import Struct
@@ -8,8 +8,6 @@ from kcheck.config.config import Environment
 
 CHECKED, PARTLY, FAILED = "checked", "partly", "failed"
 """What becomes of a repository: judged, judged until its time was over, or not judged at all."""
-PACKED, CHANGED = "packed", "changed"
-"""What becomes of one that is to be checked elsewhere, or has to be checked; both within a run only."""
 
 SECONDS, MEMORY = 600.0, 4 * 1024**3
 """The time and the memory (bytes) that a repository may take, unless the user says otherwise."""
@@ -39,45 +37,27 @@ class Bounds(Struct, frozen=True):
     memory: int = MEMORY
 
 
-class Past(Struct, frozen=True):
-    """What an outcome depends on: the code, the settings, and each question to the system with its answer.
-
-    In the answers, `FOLDER` stands for the folder of the repository, so that they hold wherever it lies.
-    """
-
-    code: str
-    settings: Settings
-    answers: list[tuple[str, str, str]]
-
-
 class Task(Struct, frozen=True):
-    """A repository to check: a folder that the worker sees, or its files as an archive. `past` is of its last check.
-
-    `is_packing` asks for its archive instead, unless it is unchanged. About `more` tasks will follow it at its worker.
-    """
+    """A repository to check, as of a `day` (empty: as the clock of its worker says)."""
 
     name: str
     folder: str
     settings: Settings = Settings()
     bounds: Bounds = Bounds()
-    past: Past | None = None
-    archive: bytes = b""
-    is_packing: bool = False
-    more: int = 0
+    day: str = ""
 
 
 class Outcome(Struct, frozen=True):
     """What became of a task. `rows` is None where it failed, or where it `is_unchanged`.
 
-    `seconds` and `cpu_seconds` are what its check took, `memory` the most bytes it had. `past` is None where the next
-    run cannot take it over, and where that of the last one still holds. `code` is that of the kcheck that answers,
-    `archive` what was asked for with `is_packing`.
+    `seconds` and `cpu_seconds` are what its check took, `memory` the most bytes it had. `key` is that of what was
+    checked; empty where the next run has to check it again.
     """
 
     status: str
     reason: str = ""
     rows: Rows | None = None
-    past: Past | None = None
+    key: str = ""
     is_unchanged: bool = False
     can_retry: bool = False
     revision: str = ""
@@ -85,26 +65,23 @@ class Outcome(Struct, frozen=True):
     cpu_seconds: float = 0.0
     memory: int = 0
     files: int = 0
-    code: str = ""
-    archive: bytes = b""
 
 
 def failed(reason: str, *, can_retry: bool = False) -> Outcome:
-    """The outcome of a task without a result; one that may have failed by chance can be retried."""
+    """Make the outcome of a task without a result; one that may have failed by chance can be retried."""
     return Outcome(FAILED, reason, can_retry=can_retry)
 
 
 def encoded(outcome: Outcome) -> bytes:
-    """An outcome as it is sent and kept. Half characters, which names of files may have, are written as escapes."""
+    """Write an outcome as MessagePack. Half characters, which names of files may have, become escapes."""
     try:
         return msgspec.msgpack.encode(outcome)
     except UnicodeEncodeError:
-        own = msgspec.structs.replace(outcome, past=None)  # its answers are no longer those of the system
-        return msgspec.msgpack.encode(escaped(msgspec.to_builtins(own)))
+        return msgspec.msgpack.encode(escaped(msgspec.to_builtins(outcome)))
 
 
 def escaped(data: object) -> object:
-    """Data of lists and dicts, whose text has half characters as escapes."""
+    """Copy data of lists and dicts, with half characters of its text as escapes."""
     if isinstance(data, str):
         return data.encode("utf-8", "backslashreplace").decode()
     if isinstance(data, list | tuple):

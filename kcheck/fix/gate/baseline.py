@@ -75,7 +75,7 @@ class Baseline:
                 path, called, about = entry.path, name, entry.about
                 if entry.identity(name) not in there and not about:
                     near = now.get((entry.rule, _without_place(name)), [])
-                    moved = next((one for one in near if one[2] == name or not system.exists(path)), None)
+                    moved = next((one for one in near if one[2] == name or not os.path.exists(path)), None)
                     if moved is not None:
                         near.remove(moved)
                         _, path, called, about = moved
@@ -210,7 +210,7 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{path}: not a complete kcheck baseline: {error}; `kcheck baseline` writes one") from error
     home = os.path.join(os.path.dirname(path), folder)
-    if not system.is_folder(home):
+    if not os.path.isdir(home):
         raise ConfigError(
             f"{path} was written for {os.path.normpath(home)}, which does not exist; run `kcheck baseline`"
         )

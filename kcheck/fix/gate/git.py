@@ -48,7 +48,6 @@ class Difference:
     """
 
     def __init__(self, paths: Iterable[str], ref: str, boundary: Boundary | None = None) -> None:
-        system.cannot_repeat()
         self._repository = Repository(paths, boundary)
         self.note = ""
         self.overlay: dict[str, bytes | None] = {}

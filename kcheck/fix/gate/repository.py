@@ -89,9 +89,9 @@ class Repository:
     def _git_folder(self, top: str) -> str:
         """Return the git folder of a work tree: `.git` itself, or what it names if that leads back."""
         entry = os.path.join(top, ".git")
-        if system.is_link(entry):
+        if os.path.islink(entry):
             return self._allowed(system.real_path(entry), entry)
-        if system.is_folder(entry):
+        if os.path.isdir(entry):
             return entry
         folder = system.real_path(os.path.join(top, _line(entry).removeprefix(_LINK)))
         if not contains_path(top, folder) and (_is_worktree(folder, entry) or self._is_submodule(folder, top)):
@@ -187,11 +187,10 @@ class Repository:
     def _user_ignores(self) -> str:
         """Return the file of what the user ignores everywhere, by the user's own settings."""
         chosen = self.line("config", "--global", "--type=path", "--get", "core.excludesFile", has_user=True)
-        folder = system.variable("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+        folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
         return chosen or os.path.join(folder, "git", "ignore")
 
     def _run(self, tree: str, *arguments: str, given: bytes = b"", wrong: str = "", has_user: bool = False) -> bytes:
-        system.cannot_repeat()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _ENVIRONMENT
         if not has_user:
             environment["GIT_CONFIG_GLOBAL"] = os.devnull
@@ -222,4 +221,4 @@ def _line(path: str) -> str:
 
 
 def _text(path: str) -> str:
-    return os.fsdecode(system.read(path)) if system.is_file(path) else ""
+    return os.fsdecode(system.read(path)) if os.path.isfile(path) else ""

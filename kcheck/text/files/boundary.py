@@ -54,7 +54,7 @@ def remedy(path: str) -> str:
 def repository(path: str) -> str:
     """The folder of the repository that holds `path`, links resolved; empty without one."""
     folder = system.real_path(path)
-    while not system.exists(os.path.join(folder, ".git")):
+    while not os.path.exists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
         if above == folder:
             return ""
@@ -72,7 +72,7 @@ def _top(path: str) -> str:
     if owner:
         return owner
     real = system.real_path(path)
-    folder = real if system.is_folder(real) else os.path.dirname(real)
+    folder = real if os.path.isdir(real) else os.path.dirname(real)
     here = system.real_path(".")
     return repository(folder) or (here if here != os.path.dirname(here) and contains_path(here, folder) else folder)
 
@@ -81,9 +81,9 @@ def _owner(path: str) -> str:
     """The repository that holds a path by its name; empty if none does."""
     here, found = os.path.abspath(path), ""
     while True:
-        if not found and system.exists(os.path.join(here, ".git")):
+        if not found and os.path.exists(os.path.join(here, ".git")):
             found = here
-        if system.is_link(here):  # it belongs to whoever holds the link, not to what it leads to
+        if os.path.islink(here):  # it belongs to whoever holds the link, not to what it leads to
             found = ""
         above = os.path.dirname(here)
         if above == here:

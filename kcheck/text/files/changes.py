@@ -75,7 +75,7 @@ class Watcher:
 
     def _add(self, top: str, found: Stamps, visited: set[str]) -> None:
         """Add a file, or the files of a folder that are looked into; links are followed, each folder once."""
-        if not system.is_folder(top):
+        if not os.path.isdir(top):
             _add_file(top, found)
             return
         stack = [top]

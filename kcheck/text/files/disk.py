@@ -51,7 +51,7 @@ class Disk:
         self._added: dict[str, dict[str, bool]] = {}
         self._real: dict[str, str] = {}
         for path, data in self.overlay.items():
-            if data is not None and not system.exists(path):
+            if data is not None and not os.path.exists(path):
                 self._add(path)
 
     def _add(self, path: str) -> None:
@@ -60,14 +60,14 @@ class Disk:
         while True:
             above, name = os.path.split(path)
             self._added.setdefault(above, {})[name] = is_folder
-            if above == path or system.is_folder(above):
+            if above == path or os.path.isdir(above):
                 return
             path, is_folder = above, True
 
     def real(self, path: str) -> str:
         """The path with its links resolved; those of a folder once for everything in it."""
         folder, name = os.path.split(path)
-        if name in ("", ".", "..") or system.is_link(path):
+        if name in ("", ".", "..") or os.path.islink(path):
             return system.real_path(path)
         if folder not in self._real:
             self._real[folder] = system.real_path(folder)
@@ -80,7 +80,7 @@ class Disk:
     def _is_outside(self, path: str, real: str) -> bool:
         if self.boundary is None or self.boundary.holds(real):
             return False
-        if self._refused is not None and real not in self._told and (system.is_file(real) or system.is_folder(real)):
+        if self._refused is not None and real not in self._told and (os.path.isfile(real) or os.path.isdir(real)):
             self._told.add(real)
             self._refused(path, real)
         return True
@@ -111,7 +111,7 @@ class Disk:
         real = self.real(path)
         if real in self.overlay:
             return (self.overlay[real] or b"")[:size]
-        if self._is_outside(path, real) or not system.is_file(real):  # a pipe would be waited for
+        if self._is_outside(path, real) or not os.path.isfile(real):  # a pipe would be waited for
             return b""
         try:
             return system.head(real, size)
@@ -123,11 +123,11 @@ class Disk:
         real = self.real(path)
         if real in self.overlay:
             return self.overlay[real] is not None
-        return system.is_file(real) and not self._is_outside(path, real)
+        return os.path.isfile(real) and not self._is_outside(path, real)
 
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder."""
-        if system.is_folder(path):
+        if os.path.isdir(path):
             return not self.is_outside(path)
         return bool(self._added) and system.real_path(path) in self._added
 
@@ -165,7 +165,7 @@ class Disk:
                 entries = self.entries(folder)
             except OSError:
                 continue
-            yield from (entry.path for entry in entries if system.is_link(entry.path))
+            yield from (entry.path for entry in entries if os.path.islink(entry.path))
             stack += [entry.path for entry in entries if entry.is_folder]
 
     def walk(self, top: str) -> Iterator[str]:
@@ -177,4 +177,4 @@ class Disk:
             except OSError:
                 continue
             yield from (entry.path for entry in entries if not entry.is_folder)
-            stack += [entry.path for entry in entries if entry.is_folder and not system.is_link(entry.path)]
+            stack += [entry.path for entry in entries if entry.is_folder and not os.path.islink(entry.path)]

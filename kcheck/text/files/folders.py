@@ -72,7 +72,7 @@ def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
                 if left < 0:
                     return False
                 entry = os.path.join(path, name)
-                if is_folder and not system.is_link(entry):
+                if is_folder and not os.path.islink(entry):
                     inner.append(entry)
                 elif wanted(entry):
                     return True

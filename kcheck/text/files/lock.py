@@ -8,8 +8,6 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from kcheck.text.files import system
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -31,7 +29,6 @@ def locked(folder: str) -> Iterator[None]:
         LockedError: another process has it.
         OSError: the file of the lock cannot be written.
     """
-    system.cannot_repeat()
     handle = os.open(os.path.join(folder, _NAME), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
     try:
         try:

@@ -49,7 +49,6 @@ def save(files: Iterable[File]) -> None:
     Raises:
         SaveError: a file is read-only, has changed since it was read, or cannot be written; the message says what was.
     """
-    system.cannot_repeat()
     deadline.stop()
     wanted = [_resolved(file) for file in files]
     for file in wanted:
@@ -113,7 +112,6 @@ def make_folder(path: str) -> None:
     Raises:
         OSError: it cannot be made, or is a link out of the repository.
     """
-    system.cannot_repeat()
     _refuse_outside(path)
     os.makedirs(path, exist_ok=True)
 
@@ -218,7 +216,6 @@ def copies(files: Iterable[File], folder: str) -> None:
     Raises:
         SaveError: one cannot be written.
     """
-    system.cannot_repeat()
     for file in files:
         target = os.path.join(folder, os.path.normpath(file.path).replace("..", "__").lstrip("/"))
         try:
@@ -238,7 +235,6 @@ def write(path: str, data: bytes) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    system.cannot_repeat()
     real = os.path.realpath(path)
     _refuse_outside(path)
     if system.is_read_only(real):
@@ -262,7 +258,6 @@ def replace(file: str, place: str) -> None:
     Raises:
         OSError: it cannot be moved.
     """
-    system.cannot_repeat()
     _refuse_outside(os.path.dirname(place) or ".")
     with open(file, "rb+") as finished:
         os.fsync(finished.fileno())
@@ -276,7 +271,6 @@ def remove(path: str) -> None:
     Raises:
         OSError: it cannot be removed.
     """
-    system.cannot_repeat()
     _refuse_outside(os.path.dirname(path) or ".")
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)

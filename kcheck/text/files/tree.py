@@ -140,7 +140,7 @@ class Tree:
                 self._walk(path)
             elif self.disk.is_file(path):
                 self._file(path)
-            elif not system.exists(path):
+            elif not os.path.exists(path):
                 raise PathError(f"{path}: no such file or folder")
         if self._foreign:
             self.skipped.append(folders.note(self._foreign))
@@ -172,7 +172,7 @@ class Tree:
             return f"{source.path}, which is generated"
         for path in self.given:
             top = system.real_path(path)
-            if not system.is_folder(top) and top.endswith((*TERRAFORM, *VARIABLES)):
+            if not os.path.isdir(top) and top.endswith((*TERRAFORM, *VARIABLES)):
                 top = os.path.dirname(top)  # the whole root module is read
             if contains_path(top, real):
                 if _is_foreign(top, os.path.relpath(real, top).split(os.sep)[:-1]):
@@ -412,7 +412,7 @@ def _is_foreign(top: str, names: list[str]) -> bool:
     for folder in names:
         if not folders.is_ours(folder):
             return True
-        if folder == "charts" and system.is_file(os.path.join(top, CHART)):
+        if folder == "charts" and os.path.isfile(os.path.join(top, CHART)):
             return True
         top = os.path.join(top, folder)
     return False

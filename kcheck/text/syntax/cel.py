@@ -18,7 +18,6 @@ from cel_expr_python.ext import ext_strings
 from msgspec import Struct
 
 from kcheck.text import bundled
-from kcheck.text.files import system
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
     """
     runtime, found = bundled.compiled(f"expressions/{'-'.join(variables)}") or ("", {})
     installed = os.path.dirname(os.path.dirname(_cel.__file__))
-    return found if system.exists(os.path.join(installed, runtime)) else {}
+    return found if os.path.exists(os.path.join(installed, runtime)) else {}
 
 
 def serialized(expression: Expression) -> bytes:

@@ -64,6 +64,14 @@ def start(arguments: Iterable[str], folder: Path, **variables: str) -> subproces
     )  # fmt: skip
 
 
+def start_code(code: str, *arguments: str, folder: Path, **variables: str) -> subprocess.Popen[str]:
+    """Python code, in a folder."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", code, *arguments], cwd=folder, text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | variables,
+    )  # fmt: skip
+
+
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """The command, until its end."""
     with start(arguments, folder) as process:
@@ -93,9 +101,9 @@ def children(process: int) -> list[int]:
 
 
 def checking(process: int, name: str = "") -> int | None:
-    """A process below a process that checks a repository now, that of a name if given: the child of a station, in its folder."""
-    stations = (station for station in children(process) if b"kcheck.addons.fleet.station" in _command(station))
-    return next((child for station in stations for child in children(station) if name in ("", _folder(child))), None)
+    """A process below a process that checks a repository now, that of a name if given: it is in its folder."""
+    servers = (one for one in children(process) if b"multiprocessing.forkserver" in _command(one))
+    return next((child for one in servers for child in children(one) if name in ("", _folder(child))), None)
 
 
 def _folder(process: int) -> str:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from kcheck.addons.fleet import results
-from kcheck.addons.fleet.columns import columns
 from kcheck.addons.fleet.listing import Repository
 from kcheck.addons.fleet.outcomes import Kept
+from kcheck.addons.fleet.results import columns
 from kcheck.addons.fleet.run import Ended
 from kcheck.addons.fleet.tables import (
     TABLES,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -13,16 +15,10 @@ from tests.addons.fleet.processes import IS_LINUX, checking, children, is_gone, 
 
 if TYPE_CHECKING:
     import subprocess
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not IS_LINUX, reason="asks /proc")
 
-ENDS = [
-    pytest.param((), signal.SIGKILL, -9, id="kill -9"),
-    pytest.param((), signal.SIGINT, 130, id="Ctrl-C"),
-    pytest.param(("--scheduler", "local"), signal.SIGINT, 130, id="Ctrl-C of Dask"),
-    pytest.param(("--scheduler", "local", "--pack"), signal.SIGKILL, -9, id="kill -9 of archives"),
-]
+ENDS = [pytest.param(signal.SIGKILL, -9, id="kill -9"), pytest.param(signal.SIGINT, 130, id="Ctrl-C")]
 TABLES = ("repositories", "clusters", "limits", "findings", "undecided", "uses")
 OF_A_RUN = {"run", "seconds", "cpu_seconds", "memory", "is_unchanged"}
 
@@ -44,7 +40,7 @@ def fleet(tmp_path: Path) -> Path:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[object, ...]]]:
     """What a run finds that nobody ends."""
     folder = made(tmp_path_factory.mktemp("undisturbed"))
-    assert run(*command((), "out"), folder=folder).returncode == 0
+    assert run(*COMMAND, folder=folder).returncode == 0
     return rows(folder / "out")
 
 
@@ -69,38 +65,32 @@ def kept(folder: Path) -> dict[str, int]:
 def in_the_middle(process: subprocess.Popen[str], folder: Path) -> list[int]:
     """The processes of a run that has kept an outcome and checks the slow repository."""
     wait_for(lambda: len(kept(folder)) == 3 and checking(process.pid, "slow"))
-    stations = children(process.pid)
-    return [*stations, *(child for station in stations for child in children(station))]
+    own = children(process.pid)
+    return [*own, *(child for one in own for child in children(one))]
 
 
-def command(engine: tuple[str, ...], out: str) -> list[str]:
-    """Arguments with which the slow repository is the last one."""
-    return ["fleet/a", "fleet/b", "fleet/c", "fleet/slow", "-o", out, "--jobs", "1", *engine]
+COMMAND = ("fleet/a", "fleet/b", "fleet/c", "fleet/slow", "-o", "out", "--jobs", "1")
+"""Arguments with which the slow repository is the last one."""
 
 
-@pytest.mark.parametrize(("engine", "number", "status"), ENDS)
+@pytest.mark.parametrize(("number", "status"), ENDS)
 def test_a_run_that_is_ended_goes_on_where_it_was(
-    engine: tuple[str, ...],
-    number: signal.Signals,
-    status: int,
-    fleet: Path,
-    undisturbed: dict[str, list[tuple[object, ...]]],
+    number: signal.Signals, status: int, fleet: Path, undisturbed: dict[str, list[tuple[object, ...]]]
 ) -> None:
-    if engine:
-        pytest.importorskip("distributed")
-    with start(command(engine, "out"), fleet, TMPDIR=str(fleet)) as process:
+    with start(COMMAND, fleet) as process:
         left = in_the_middle(process, fleet / "out")
+        begin = time.monotonic()
         os.killpg(process.pid, number)  # as a terminal does
         _, errors = process.communicate()
+    assert time.monotonic() - begin < 10
     assert process.returncode == status
     assert "Traceback" not in errors
     for one in left:
         wait_for(lambda one=one: is_gone(one))  # type: ignore[misc]
     assert not (fleet / "out" / "fleet.duckdb").exists()
-    wait_for(lambda: not list(fleet.glob("kcheck-fleet-*")))
     before = kept(fleet / "out")
     assert len(before) == 3
-    assert run(*command(engine, "out"), folder=fleet).returncode == 0
+    assert run(*COMMAND, folder=fleet).returncode == 0
     after = kept(fleet / "out")
     assert {name: after[name] for name in before} == before  # these were not checked again
     assert len(after) == 4
@@ -110,8 +100,37 @@ def test_a_run_that_is_ended_goes_on_where_it_was(
     assert rows(fleet / "out") == undisturbed
 
 
+def test_a_run_that_is_ended_as_it_begins_says_nothing(fleet: Path) -> None:
+    with start(COMMAND, fleet) as process:
+        server = wait_for(lambda: next((one for one in children(process.pid) if has_loaded(one, "msgspec")), None))
+        own = children(process.pid)
+        assert hears_nothing_of(signal.SIGINT, server)
+        os.killpg(process.pid, signal.SIGINT)
+        output, errors = process.communicate()
+    assert server in own
+    assert (process.returncode, output) == (130, "")
+    assert "Traceback" not in errors
+    for one in own:
+        wait_for(lambda one=one: is_gone(one))  # type: ignore[misc]
+
+
+def hears_nothing_of(number: signal.Signals, process: int) -> bool:
+    """Whether a process blocks or ignores a signal."""
+    lines = (line.split() for line in Path(f"/proc/{process}/status").read_text().splitlines())
+    masks = [int(line[1], 16) for line in lines if line[0] in ("SigBlk:", "SigIgn:")]
+    return any(mask >> (number - 1) & 1 for mask in masks)
+
+
+def has_loaded(process: int, library: str) -> bool:
+    """Whether a process has imported a library, at least in part."""
+    try:
+        return library in Path(f"/proc/{process}/maps").read_text()
+    except OSError:
+        return False
+
+
 def test_a_repository_whose_process_is_killed_is_tried_again_and_counted(fleet: Path) -> None:
-    with start([*command((), "out"), "--retries", "1"], fleet) as process:
+    with start([*COMMAND, "--retries", "1"], fleet) as process:
         os.kill(wait_for(lambda: checking(process.pid, "slow")), signal.SIGKILL)
         process.communicate()
     assert process.returncode == 0
@@ -125,7 +144,7 @@ def test_each_that_cannot_be_checked_is_a_row_with_its_reason(fleet: Path) -> No
         "apiVersion: v1\nkind: List\nitems:\n" + "- {a: {b: [c]}}\n" * 200_000
     )
     (fleet / "fleet" / "c" / "kcheck.yaml").write_text("nodes: many\n")
-    arguments = [*command((), "out"), "fleet/big", "--memory", "64MiB", "--retries", "0"]
+    arguments = [*COMMAND, "fleet/big", "--memory", "64MiB", "--retries", "0"]
     with start(arguments, fleet) as process:
         os.kill(wait_for(lambda: checking(process.pid, "slow")), signal.SIGKILL)
         process.communicate()

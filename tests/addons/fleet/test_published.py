@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.addons.fleet.columns import columns
 from kcheck.addons.fleet.database import opened
+from kcheck.addons.fleet.results import columns
 from kcheck.addons.fleet.tables import TABLES, VERSION
 from kcheck.report import query_result
 from kcheck.report.query_result import Answer

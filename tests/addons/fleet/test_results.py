@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcheck.addons.fleet import results
-from kcheck.addons.fleet.columns import columns
 from kcheck.addons.fleet.database import ResultsError, opened
 from kcheck.addons.fleet.outcomes import Kept
+from kcheck.addons.fleet.results import columns
 from kcheck.addons.fleet.tables import TABLES, Rows, SharedRow
 from kcheck.commands.cli import cli
 from kcheck.text.files.lock import LockedError, locked

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from kcheck.addons.fleet.listing import Repository
 from kcheck.addons.fleet.outcomes import Kept
 from kcheck.addons.fleet.run import Done, Order, run
 from kcheck.addons.fleet.tables import Rows
-from kcheck.addons.fleet.task import Bounds, Outcome, Past, Settings, failed
+from kcheck.addons.fleet.task import Bounds, Outcome, failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from kcheck.addons.fleet.task import Task
 
 pytestmark = pytest.mark.smoke
 
-PAST = Past("code", Settings(), [("kind", "main.tf", "file")])
-FLEET = [Repository(name, f"/checkouts/{name}") for name in ("a", "b", "c")]
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> list[Repository]:
+    """Three repositories of one file."""
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "main.tf").write_text(name)
+    return [Repository(name, str(tmp_path / name)) for name in "abc"]
 
 
 class Scripted:
@@ -37,7 +44,7 @@ class Scripted:
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
         for task in tasks:
             self.asked.append(task)
-            yield task, self.outcomes_of.get(task.name, [Outcome("checked", rows=Rows(suppressed=1), past=PAST)]).pop(0)
+            yield task, self.outcomes_of.get(task.name, [Outcome("checked", rows=Rows(suppressed=1))]).pop(0)
 
 
 @pytest.fixture
@@ -45,10 +52,10 @@ def kept(tmp_path: Path) -> Kept:
     return Kept(str(tmp_path / "out"))
 
 
-def test_what_is_found_is_kept_and_told(kept: Kept) -> None:
+def test_what_is_found_is_kept_and_told(kept: Kept, fleet: list[Repository]) -> None:
     told: list[tuple[int, int]] = []
     ended = run(
-        FLEET, kept, Scripted(b=[failed("broken")]), Order(), lambda done: told.append((done.ended, done.failed))
+        fleet, kept, Scripted(b=[failed("broken")]), Order(), lambda done: told.append((done.ended, done.failed))
     )
     assert [(one.repository.name, one.outcome.status, one.attempts) for one in ended] == [
         ("a", "checked", 1), ("b", "failed", 1), ("c", "checked", 1),
@@ -60,67 +67,106 @@ def test_what_is_found_is_kept_and_told(kept: Kept) -> None:
     assert outcome.rows == Rows(suppressed=1)
 
 
-def test_the_next_run_is_told_what_the_last_one_saw(kept: Kept) -> None:
-    run(FLEET, kept, Scripted(b=[failed("broken")]), Order(), lambda _: None)
-    unchanged = Scripted(a=[Outcome("checked", past=PAST, is_unchanged=True)])
-    ended = run(FLEET, kept, unchanged, Order(), lambda _: None)
-    assert {task.name: task.past for task in unchanged.asked} == {"a": PAST, "b": None, "c": PAST}
+def test_what_is_unchanged_is_not_checked_again(kept: Kept, fleet: list[Repository]) -> None:
+    run(fleet, kept, Scripted(b=[failed("broken")]), Order(), lambda _: None)
+    Path(fleet[2].folder, "main.tf").write_text("changed")
+    again, counts = Scripted(), list[tuple[int, int]]()
+    ended = run(fleet, kept, again, Order(), lambda done: counts.append((done.ended, done.unchanged)))
+    assert [task.name for task in again.asked] == ["b", "c"]
     assert [one.outcome.is_unchanged for one in ended] == [True, False, False]
+    assert counts == [(1, 1), (2, 1), (3, 1)]
     outcome = kept.outcome("a")
     assert outcome is not None
     assert outcome.rows == Rows(suppressed=1)  # of the run before
 
 
-@pytest.mark.parametrize(("jobs", "more"), [(1, [2, 1, 0]), (2, [1, 0, 0]), (8, [0, 0, 0])])
-def test_a_task_says_how_many_its_worker_gets_after_it(jobs: int, more: list[int], kept: Kept) -> None:
-    engine = Scripted()
-    engine.jobs = jobs
-    run(FLEET, kept, engine, Order(), lambda _: None)
-    assert [task.more for task in engine.asked] == more
+def test_what_changes_while_it_is_checked_is_checked_again(kept: Kept, fleet: list[Repository]) -> None:
+    class Changing(Scripted):
+        def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
+            for task, outcome in super().outcomes(tasks):
+                Path(task.folder, "main.tf").write_text("changed")
+                yield task, outcome
+
+    run(fleet, kept, Changing(), Order(), lambda _: None)
+    again = Scripted()
+    run(fleet, kept, again, Order(), lambda _: None)
+    assert [task.name for task in again.asked] == ["a", "b", "c"]
 
 
-def test_a_fresh_run_is_told_nothing(kept: Kept) -> None:
-    run(FLEET, kept, Scripted(), Order(), lambda _: None)
+def test_what_was_checked_in_part_is_checked_again(kept: Kept, fleet: list[Repository]) -> None:
+    run(fleet, kept, Scripted(a=[Outcome("partly", rows=Rows())]), Order(), lambda _: None)
+    again = Scripted()
+    run(fleet, kept, again, Order(), lambda _: None)
+    assert [task.name for task in again.asked] == ["a"]
+
+
+def test_another_day_checks_again(kept: Kept, fleet: list[Repository], monkeypatch: pytest.MonkeyPatch) -> None:
+    for day, asked in (("2026-11-01", "abc"), ("2026-11-01", ""), ("2026-11-02", "abc")):
+        monkeypatch.setenv("KCHECK_TODAY", day)
+        engine = Scripted()
+        run(fleet, kept, engine, Order(), lambda _: None)
+        assert [(task.name, task.day) for task in engine.asked] == [(name, day) for name in asked]
+
+
+def test_a_fresh_run_checks_all(kept: Kept, fleet: list[Repository]) -> None:
+    run(fleet, kept, Scripted(), Order(), lambda _: None)
     fresh = Scripted()
-    run(FLEET, kept, fresh, Order(fresh=True), lambda _: None)
-    assert [task.past for task in fresh.asked] == [None] * 3
+    run(fleet, kept, fresh, Order(fresh=True), lambda _: None)
+    assert [task.name for task in fresh.asked] == ["a", "b", "c"]
 
 
-def test_those_that_take_longest_come_first_and_unknown_ones_before_them(kept: Kept) -> None:
+def test_those_that_take_longest_come_first_and_unknown_ones_before_them(kept: Kept, fleet: list[Repository]) -> None:
     for name, seconds in (("a", 1.0), ("c", 9.0)):
         kept.keep(name, Outcome("checked", seconds=seconds))
     engine = Scripted()
-    run(FLEET, kept, engine, Order(), lambda _: None)
+    run(fleet, kept, engine, Order(), lambda _: None)
     assert [task.name for task in engine.asked] == ["b", "c", "a"]
 
 
 @pytest.mark.parametrize(("retries", "status", "attempts"), [(0, "failed", 1), (1, "failed", 2), (2, "checked", 3)])
-def test_who_died_by_chance_is_tried_again(retries: int, status: str, attempts: int, kept: Kept) -> None:
+def test_who_died_by_chance_is_tried_again(
+    retries: int, status: str, attempts: int, kept: Kept, fleet: list[Repository]
+) -> None:
     dead = failed("its process was ended by SIGKILL", can_retry=True)
     engine = Scripted(b=[dead, dead, Outcome("checked", rows=Rows())])
     counts: list[int] = []
-    ended = run(FLEET, kept, engine, Order(Bounds(), retries), lambda done: counts.append(done.ended))
+    ended = run(fleet, kept, engine, Order(Bounds(), retries), lambda done: counts.append(done.ended))
     assert (ended[1].outcome.status, ended[1].attempts) == (status, attempts)
     assert counts == [1, 2, 3]
     assert [task.name for task in engine.asked] == ["a", "b", "c", *["b"] * (attempts - 1)]
 
 
-def test_an_interrupted_run_keeps_what_it_has(kept: Kept) -> None:
+def test_an_interrupted_run_keeps_what_it_has(kept: Kept, fleet: list[Repository]) -> None:
     def stop(done: Done) -> None:
         if done.ended == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(FLEET, kept, Scripted(), Order(), stop)
-    assert [kept.past(name) for name in "abc"] == [PAST, PAST, None]
+        run(fleet, kept, Scripted(), Order(), stop)
+    assert [bool(kept.key(name)) for name in "abc"] == [True, True, False]
 
 
 def test_files_of_another_kcheck_are_as_none(kept: Kept, tmp_path: Path) -> None:
-    kept.keep("a", Outcome("checked", past=PAST))
+    kept.keep("a", Outcome("checked", key="key"))
     (file,) = (tmp_path / "out/outcomes").iterdir()
     file.write_bytes(b"\x81\xa6status\x01")
     assert kept.outcome("a") is None
-    assert kept.past("a") is None
+    assert kept.key("a") == ""
+
+
+def test_an_outcome_with_what_an_older_kcheck_has_asked_is_no_longer_of_use(
+    kept: Kept, fleet: list[Repository], tmp_path: Path
+) -> None:
+    run(fleet, kept, Scripted(), Order(), lambda _: None)
+    for file in (tmp_path / "out/outcomes").iterdir():
+        data = msgspec.msgpack.decode(file.read_bytes())
+        del data["key"]
+        data |= {"past": {"code": "x", "settings": {}, "answers": []}, "code": "x", "archive": b""}
+        file.write_bytes(msgspec.msgpack.encode(data))
+    again = Scripted()
+    ended = run(fleet, kept, again, Order(), lambda _: None)
+    assert [task.name for task in again.asked] == ["a", "b", "c"]
+    assert [one.outcome.status for one in ended] == ["checked"] * 3
 
 
 def test_progress_has_a_rate() -> None:

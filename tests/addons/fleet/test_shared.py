@@ -364,10 +364,10 @@ def test_three_repositories_share_an_account_a_network_a_way_out_and_a_reservati
     top = write({f"{name}/main.tf": TRAINING.replace("NAME", name) for name in ("a", "b", "c")} | {f"{name}/job.yaml": JOB for name in ("a", "b", "c")})  # fmt: skip
     kept, ended = Kept(str(top / "out")), []
     for name in ("a", "b", "c"):
+        monkeypatch.chdir(top / name)
         outcome = check(Task(name, str(top / name)))
-        monkeypatch.chdir(top)
         kept.keep(name, outcome)
-        ended.append(Ended(Repository(name, str(top / name)), replace(outcome, rows=None, past=None), 1))
+        ended.append(Ended(Repository(name, str(top / name)), replace(outcome, rows=None), 1))
     ended.append(Ended(Repository("broken", "/broken"), failed("broken"), 1))
     ended.append(Ended(Repository("lost", "/lost"), Outcome("checked"), 1))
     stated = Stated(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.addons.fleet.rows import rows_of
+from kcheck.addons.fleet.check import rows_of
 from kcheck.addons.fleet.tables import EVERYWHERE, IN_ACCOUNT, IN_REGION, IN_REPOSITORY
 from kcheck.config.config import Config
 

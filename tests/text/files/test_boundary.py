@@ -16,7 +16,6 @@ from kcheck.text.files.boundary import around
 from tests.text.files.test_tree import CLUSTER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from click.testing import Result
@@ -61,16 +60,15 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files outside whose bytes are asked for; there are to be none."""
     found: list[str] = []
     outside = os.path.join(os.path.realpath(tmp_path), "outside", "")
-    for name in ("_read", "_head"):
-        own = getattr(system, name)
+    own = system.head
 
-        def noted(path: str, own: Callable[[str], bytes] = own) -> bytes:
-            real = os.path.realpath(path.partition(" ")[2] or path)
-            if real.startswith(outside):
-                found.append(real)
-            return own(path)
+    def noted(path: str, most: int) -> bytes:
+        real = os.path.realpath(path)
+        if real.startswith(outside):
+            found.append(real)
+        return own(path, most)
 
-        monkeypatch.setattr(system, name, noted)
+    monkeypatch.setattr(system, "head", noted)  # all bytes are read by it
     return found
 
 

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import __version__
-from kcheck.addons.fleet.report.trend import chart
 from kcheck.report.html import document
-from kcheck.report.html.document import Head, Section
+from kcheck.report.html.document import Head, Picture, Section
+from kcheck.report.html.run_chart import round_step
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from markupsafe import Markup
 
     from kcheck.addons.fleet.report.layout import Part, Report, Table
+    from kcheck.addons.fleet.report.overview import Point
 
 MOST = 100
 """Rows of a table."""
+_STATES = {"stops": "stop before their target", "unknown": "not known", "reaches": "reach their target"}
+"""The parts of a bar, from the bottom to the top."""
+_HEIGHT, _LINE = 160, 20
+"""Pixels: of the plot, and of a line of the legend."""
+_SHARE = 0.7
+"""What a bar takes of its place."""
+_LABELS = 4
+"""Of the axis at the most: they fit a phone."""
 
 
 def render(report: Report) -> str:
@@ -35,3 +47,78 @@ def _body(part: Part) -> Markup:
 def _words(table: Table) -> list[int]:
     """The columns of a table that have text."""
     return [at for at, column in enumerate(table.columns) if not column.is_number]
+
+
+# --- the trend: clusters by what becomes of them, run by run
+
+
+class Piece(NamedTuple):
+    """A part of a bar: pixels from the top of the plot."""
+
+    state: str
+    y: float
+    height: float
+
+
+class Bar(NamedTuple):
+    """A run: percentages of the width, its parts, and what a pointer is shown."""
+
+    x: float
+    width: float
+    middle: float
+    pieces: list[Piece]
+    about: str
+    label: str
+
+
+def chart(runs: Sequence[Point]) -> Picture:
+    """The clusters of some runs, the oldest first."""
+    most = max(1, *(run.clusters for run in runs))
+    step = round_step(most / 4)
+    top = -(-most // step) * step
+    begin = 8 + _LINE * len(_STATES) + 8
+    svg = document.markup(
+        "fleet.svg", bars=_bars(runs, top), keys=list(_STATES.items()), line=_LINE, top=begin,
+        plot=_HEIGHT, height=begin + _HEIGHT + 28, about=_about(runs),
+        ticks=[(_y(number, top), f"{number:,}") for number in range(step, top + 1, step)],
+    )  # fmt: skip
+    return Picture(svg, begin + _HEIGHT + 28)
+
+
+def _about(runs: Sequence[Point]) -> str:
+    first, last = runs[0], runs[-1]
+    before, now = counted(first.clusters_that_stop, "cluster"), f"{last.clusters_that_stop:,}"
+    return f"{before} stopped before the target on {first.started}, {now} on {last.started}"
+
+
+def _bars(runs: Sequence[Point], top: int) -> list[Bar]:
+    place = 100 / len(runs)
+    every = -(-len(runs) // _LABELS)
+    is_daily = len({run.started[:10] for run in runs}) > 1
+    found = []
+    for at, run in enumerate(runs):
+        x = place * (at + (1 - _SHARE) / 2)
+        counts = {
+            "stops": run.clusters_that_stop, "unknown": run.clusters_unknown, "reaches": run.clusters_that_reach,
+        }  # fmt: skip
+        is_labelled = (len(runs) - 1 - at) % every == 0
+        label = (run.started[5:10] if is_daily else run.started[11:]) if is_labelled else ""
+        about = f"{run.started}: {', '.join(f'{counts[state]:,} {text}' for state, text in _STATES.items())}"
+        width = place * _SHARE
+        middle = round(x + width / 2, 2)
+        found.append(Bar(round(x, 2), round(width, 2), middle, _pieces(counts, top), about, label))
+    return found
+
+
+def _pieces(counts: dict[str, int], top: int) -> list[Piece]:
+    below, found = 0, []
+    for state in _STATES:
+        if counts[state]:
+            y = _y(below + counts[state], top)
+            found.append(Piece(state, y, round(_y(below, top) - y, 1)))
+        below += counts[state]
+    return found
+
+
+def _y(clusters: int, top: int) -> float:
+    return round(_HEIGHT * (1 - clusters / top), 1)

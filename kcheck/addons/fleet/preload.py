@@ -1,0 +1,40 @@
+"""Loads and compiles what checks need: imported by the process that they are forked from.
+
+Most of what a small repository takes is that; what depends on a repository is asked again in its own check.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import pkgutil
+
+from kcheck.addons.fleet.check import check
+from kcheck.addons.fleet.task import Outcome, Task
+from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.engine import rules
+from kcheck.text.bundled import EXAMPLES
+
+_READERS = ("inventory", "kubernetes", "text.syntax", "terraform", "engine.words", "scale")
+"""Packages of which a check imports what its files need."""
+
+
+def warm() -> dict[str, Outcome]:
+    """Check an example of each cloud; return what is found, by cloud."""
+    for name in _READERS:
+        package = importlib.import_module(f"kcheck.{name}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    rules.load()
+    found = {}
+    for cloud in CLOUDS:
+        with contextlib.chdir(os.path.join(EXAMPLES, f"{cloud}-training")):
+            found[cloud] = check(Task(cloud, "."))
+    return found
+
+
+warm()
+gc.collect()
+gc.freeze()  # what is there is shared with the processes that are forked, as long as nobody writes to it

@@ -1,0 +1,251 @@
+"""What tells a checkout from another one: its commit, and the key of all that its check depends on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.addons.fleet import checkout
+from kcheck.addons.fleet.checkout import Keys, revision
+from kcheck.addons.fleet.listing import Repository
+from kcheck.addons.fleet.task import Settings
+from kcheck.config.config import Environment
+from kcheck.text.files.disk import MAX_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.smoke
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+DAY = "2026-11-22"
+DEFAULT = Settings()
+posix = pytest.mark.skipif(os.name == "nt", reason="links, pipes and names of POSIX")
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A checkout."""
+    folder = tmp_path / "repository"
+    (folder / "infra").mkdir(parents=True)
+    (folder / "main.tf").write_text('module "infra" {}\n')
+    (folder / "infra" / "main.tf").write_text("locals {}\n")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text('[remote "origin"]\n\turl = https://token@github.com/acme/infra.git\n')
+    return folder
+
+
+def key(folder: Path, settings: Settings = DEFAULT, day: str = DAY) -> str:
+    return Keys(day).of(Repository("a", str(folder), settings=settings))
+
+
+def changed(top: Path, change: Callable[[], object], settings: Settings = DEFAULT) -> bool:
+    """Whether a change gives a checkout another key."""
+    before = key(top, settings)
+    assert before
+    change()
+    after = key(top, settings)
+    assert after
+    return before != after
+
+
+# --- what counts
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["main.tf", "new.tf", "infra/main.tf", ".hidden/values.yaml", "vendor/a.yaml", ".terraform/modules/modules.json"],
+)
+def test_content_counts(name: str, top: Path) -> None:
+    (top / name).parent.mkdir(parents=True, exist_ok=True)
+    assert changed(top, lambda: (top / name).write_text("changed"))
+
+
+def test_names_count(top: Path) -> None:
+    assert changed(top, lambda: (top / "main.tf").rename(top / "other.tf"))
+    assert changed(top, lambda: (top / "infra").rename(top / "moved"))
+    assert changed(top, (top / "empty").mkdir)
+    assert changed(top, (top / "other.tf").unlink)
+
+
+def test_where_one_file_ends_and_the_next_begins_counts(tmp_path: Path) -> None:
+    keys = set()
+    for name, files in {"1": {"a": "b", "c": ""}, "2": {"a": "", "c": "b"}, "3": {"a": "b", "c/d": ""}}.items():
+        folder = tmp_path / name / "repository"
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+        keys.add(key(folder))
+    assert len(keys) == 3
+
+
+def test_times_of_files_do_not_count(top: Path) -> None:
+    assert not changed(top, lambda: os.utime(top / "main.tf", (1, 1)))
+
+
+@pytest.mark.parametrize("name", ["node_modules/a.js", ".terraform/providers/aws", ".venv/lib/a.py", "infra/.cache/a"])
+def test_folders_that_nothing_reads_do_not_count(name: str, top: Path) -> None:
+    (top / ".terraform").mkdir()
+
+    def write() -> None:
+        (top / name).parent.mkdir(parents=True)
+        (top / name).write_text("a")
+
+    assert not changed(top, write)
+
+
+def test_a_checkout_may_lie_elsewhere_but_not_have_another_name(top: Path, tmp_path: Path) -> None:
+    moved = shutil.copytree(top, tmp_path / "builds/1/repository")
+    renamed = shutil.copytree(top, tmp_path / "builds/other")
+    assert key(moved) == key(top)
+    assert key(renamed) != key(top)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(nodes=("7",)), Settings(roots=("infra",)), Settings(price="2.5"), Settings(var_files=("a.tfvars",)),
+        Settings(environments=(Environment(root="infra", name="prod"),)),
+    ],
+)  # fmt: skip
+def test_what_the_list_says_counts(settings: Settings, top: Path) -> None:
+    assert key(top, settings) != key(top)
+
+
+def test_the_day_counts(top: Path) -> None:
+    assert key(top, day="2026-11-23") != key(top)
+
+
+def test_another_kcheck_counts(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key(top)
+    monkeypatch.setattr(checkout, "code", lambda: "another")
+    assert key(top) != before
+
+
+def test_variables_of_terraform_count(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert changed(top, lambda: monkeypatch.setenv("TF_VAR_nodes", "7"))
+    assert not changed(top, lambda: monkeypatch.setenv("OTHER", "7"))
+
+
+def test_rules_and_modules_of_the_fleet_count(top: Path, tmp_path: Path) -> None:
+    rules, modules, rule = tmp_path / "rules", tmp_path / "modules", tmp_path / "one.yaml"
+    for folder in (rules, modules):
+        folder.mkdir()
+    rule.write_text("summary: a\n")
+    settings = Settings(rules=(str(rules), str(rule)), module_dirs=(str(modules),))
+    assert changed(top, lambda: (rules / "a.yaml").write_text("a"), settings)
+    assert changed(top, lambda: (modules / "main.tf").write_text("a"), settings)
+    assert changed(top, lambda: rule.write_text("summary: b\n"), settings)
+    assert not changed(top, lambda: (tmp_path / "other").write_text("a"), settings)
+
+
+# --- git
+
+
+def test_of_git_the_origin_counts(top: Path) -> None:
+    config = top / ".git" / "config"
+    assert not changed(top, lambda: config.write_text(config.read_text().replace("token", "other")))
+    assert not changed(top, lambda: (top / ".git" / "index").write_text("a"))
+    assert changed(top, lambda: config.write_text(config.read_text().replace("acme", "other")))
+    assert changed(top, lambda: shutil.rmtree(top / ".git"))
+
+
+def test_a_work_tree_may_lie_elsewhere(top: Path) -> None:
+    shutil.rmtree(top / ".git")
+    (top / ".git").write_text("gitdir: /one/place\n")
+    assert not changed(top, lambda: (top / ".git").write_text("gitdir: /another/place\n"))
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"HEAD": f"{COMMIT}\n"}, COMMIT),
+        ({"HEAD": "ref: refs/heads/main\n", "refs/heads/main": f"{COMMIT}\n"}, COMMIT),
+        ({"HEAD": "ref: refs/heads/main\n", "packed-refs": f"# pack-refs\n{COMMIT} refs/heads/main\n"}, COMMIT),
+        ({"HEAD": "ref: refs/../../secret\n", "../secret": f"{COMMIT}\n"}, ""),
+        ({"HEAD": "ref: refs/heads/none\n"}, ""),
+        ({"HEAD": "anything\n"}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_commit(files: dict[str, str], expected: str, top: Path) -> None:
+    for name, text in files.items():
+        (top / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / ".git" / name).write_text(text)
+    assert revision(str(top)) == expected
+
+
+def test_without_git_there_is_no_commit(tmp_path: Path) -> None:
+    assert revision(str(tmp_path)) == ""
+
+
+# --- what strangers write
+
+
+@posix
+def test_a_link_is_its_target_and_is_not_followed(top: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.tf").write_text("a")
+    assert changed(top, lambda: (top / "link").symlink_to(outside))
+    assert not changed(top, lambda: (outside / "a.tf").write_text("b"))
+
+    def elsewhere() -> None:
+        (top / "link").unlink()
+        (top / "link").symlink_to(tmp_path)
+
+    assert changed(top, elsewhere)
+    assert changed(top, lambda: (top / "around").symlink_to(top))
+
+
+@posix
+def test_pipes_are_not_opened(top: Path) -> None:
+    assert changed(top, lambda: os.mkfifo(top / "pipe"))
+    (top / ".git" / "config").unlink()
+    for name in ("HEAD", "config"):
+        os.mkfifo(top / ".git" / name)
+    assert key(top)
+    assert revision(str(top)) == ""
+
+
+@posix
+def test_names_that_are_no_text_count(top: Path) -> None:
+    assert changed(top, lambda: (top / "b\udcff").write_text("a"))
+
+
+@posix
+@pytest.mark.skipif(hasattr(os, "getuid") and os.getuid() == 0, reason="root may read all")
+def test_what_cannot_be_read_is_as_empty_as_for_kcheck(top: Path) -> None:
+    assert changed(top, lambda: (top / "main.tf").chmod(0))
+    assert changed(top, lambda: (top / "infra").chmod(0))
+
+
+def test_of_a_file_that_is_too_large_to_be_read_size_and_head_count(top: Path) -> None:
+    large = top / "dump.json"
+    with large.open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+
+    def write(at: int) -> None:
+        with large.open("r+b") as file:
+            file.seek(at)
+            file.write(b"x")
+
+    assert not changed(top, lambda: write(1_000_000))
+    assert changed(top, lambda: write(0))
+    assert changed(top, lambda: write(MAX_BYTES + 1))
+
+
+@pytest.mark.parametrize(("bound", "value"), [("_MOST_ENTRIES", 3), ("_MOST_BYTES", 10)])
+def test_one_that_has_too_much_has_no_key(bound: str, value: int, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = Keys(DAY)
+    monkeypatch.setattr(checkout, bound, value)
+    assert keys.of(Repository("a", str(top))) == ""
+
+
+def test_one_that_is_not_there_has_no_key(top: Path, tmp_path: Path) -> None:
+    assert key(tmp_path / "none") == ""
+    assert key(top, Settings(rules=(str(tmp_path / "none"),))) == ""

@@ -1,0 +1,231 @@
+"""Processes of checks: whatever becomes of one, there is an outcome with its reason, and nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.addons.fleet import check, process
+from kcheck.addons.fleet.process import all_ended, outcome_of
+from kcheck.addons.fleet.task import Bounds, Outcome, Task
+from tests.addons.fleet.processes import IS_LINUX, checking, children, is_gone, slow, small, start_code, wait_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+linux = pytest.mark.skipif(not IS_LINUX, reason="asks /proc")
+KILLED = "its process was ended by SIGKILL: out of memory, or a bug in a library"
+
+CHECK = """
+import sys
+from kcheck.addons.fleet.process import outcome_of
+from kcheck.addons.fleet.task import Task
+print(outcome_of(Task("a", sys.argv[1])).status)
+"""
+
+
+def begun(task: Task) -> tuple[threading.Thread, list[Outcome], int]:
+    """Begin a check; return the thread that waits for it, its outcome, and the process that checks."""
+    found: list[Outcome] = []
+    waiting = threading.Thread(target=lambda: found.append(outcome_of(task)))
+    waiting.start()
+    return waiting, found, wait_for(lambda: checking(os.getpid(), os.path.basename(task.folder)))
+
+
+def test_each_repository_has_a_process_of_its_own(tmp_path: Path) -> None:
+    first = outcome_of(Task("a", str(small(tmp_path / "a"))))
+    second = outcome_of(Task("b", str(small(tmp_path / "b"))))
+    assert (first.status, first.rows) == (second.status, second.rows)
+    assert first.rows is not None
+    assert first.rows.clusters
+    assert first.memory > 10_000_000 or os.name == "nt"
+    assert checking(os.getpid()) is None
+
+
+def test_a_folder_that_is_not_there_is_its_reason(tmp_path: Path) -> None:
+    outcome = outcome_of(Task("a", str(tmp_path / "none")))
+    assert (outcome.status, outcome.reason) == ("failed", f"{tmp_path / 'none'}: No such file or directory")
+
+
+@linux
+def test_a_path_that_is_no_text_is_a_path(tmp_path: Path) -> None:
+    assert outcome_of(Task("a", str(small(tmp_path / "\udcff")))).status == "checked"
+
+
+def test_what_takes_too_long_says_so(tmp_path: Path) -> None:
+    outcome = outcome_of(Task("a", str(slow(tmp_path / "a", 3000)), bounds=Bounds(seconds=0.5)))
+    assert outcome.status == "partly"
+    assert outcome.reason.startswith("stopped after 0.5 s (--timeout)")
+
+
+@linux
+def test_what_needs_too_much_memory_says_so(tmp_path: Path) -> None:
+    (slow(tmp_path / "a", 100) / "big.yaml").write_text(
+        "apiVersion: v1\nkind: List\nitems:\n" + "- {a: {b: [c, d]}}\n" * 200_000
+    )
+    outcome = outcome_of(Task("a", str(tmp_path / "a"), bounds=Bounds(memory=64 * 1024**2)))
+    assert (outcome.status, outcome.can_retry) == ("failed", False)
+    assert outcome.reason == "it needs more memory than it may have (--memory)"
+    assert outcome_of(Task("b", str(small(tmp_path / "b")), bounds=Bounds(memory=64 * 1024**2))).status == "checked"
+
+
+@linux
+def test_a_process_that_crashes_is_an_outcome_and_the_next_repository_is_checked(tmp_path: Path) -> None:
+    waiting, found, child = begun(Task("a", str(slow(tmp_path / "a"))))
+    os.kill(child, signal.SIGKILL)
+    waiting.join()
+    assert (found[0].status, found[0].reason, found[0].can_retry) == ("failed", KILLED, True)
+    assert outcome_of(Task("b", str(small(tmp_path / "b")))).status == "checked"
+
+
+@linux
+def test_a_process_that_answers_nobody_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by the deadline inside, which a stopped process does not see."""
+    monkeypatch.setattr(process, "GRACE", 3.0)
+    waiting, found, child = begun(Task("a", str(slow(tmp_path / "a", 3000)), bounds=Bounds(seconds=1)))
+    os.kill(child, signal.SIGSTOP)
+    waiting.join()
+    assert (found[0].status, found[0].reason) == ("failed", "it did not end within 1 s (--timeout)")
+    assert found[0].can_retry is False
+    assert is_gone(child)
+
+
+@linux
+@pytest.mark.parametrize("how", ["ends", "is killed"])
+def test_nothing_is_left_that_a_check_has_started(how: str, tmp_path: Path) -> None:
+    with start_code(STARTS.format(how=how), str(small(tmp_path / "a")), folder=tmp_path) as run:
+        output, errors = run.communicate()
+    assert output.split()[0] == {"ends": "checked", "is killed": "failed"}[how], errors
+    for number in output.split()[1:]:
+        wait_for(lambda number=number: is_gone(int(number)))  # type: ignore[misc]
+
+
+STARTS = """
+import os, signal, subprocess, sys
+from kcheck.addons.fleet import check, process, task
+process._CONTEXT = __import__("multiprocessing").get_context("fork")
+made = check.check
+def starting(task):
+    sleeping = subprocess.Popen(["sleep", "600"])
+    open("../started", "w").write(str(sleeping.pid))
+    if "{how}" == "is killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return made(task)
+check.check = starting
+print(process.outcome_of(task.Task("a", sys.argv[1])).status, open("started").read())
+"""
+
+
+@linux
+def test_a_check_ends_with_its_worker(tmp_path: Path) -> None:
+    with start_code(WAITS, str(small(tmp_path / "a")), folder=tmp_path) as worker:
+        numbers = wait_for(lambda: (tmp_path / "started").exists() and (tmp_path / "started").read_text().split())
+        worker.kill()
+    for number in numbers:
+        wait_for(lambda number=number: is_gone(int(number)))  # type: ignore[misc]
+
+
+WAITS = """
+import multiprocessing, os, subprocess, sys, time
+from kcheck.addons.fleet import check, process, task
+process._CONTEXT = multiprocessing.get_context("fork")
+def waiting(task):
+    sleeping = subprocess.Popen(["sleep", "600"])
+    open("../new", "w").write(f"{os.getpid()} {sleeping.pid}")
+    os.rename("../new", "../started")
+    time.sleep(600)
+check.check = waiting
+process.outcome_of(task.Task("a", sys.argv[1]))
+"""
+
+
+@linux
+def test_what_checks_are_forked_from_ends_with_its_worker(tmp_path: Path) -> None:
+    with start_code(CHECK, str(slow(tmp_path / "a", 3000)), folder=tmp_path) as worker:
+        child = wait_for(lambda: checking(worker.pid, "a"))
+        left = [*children(worker.pid), child]
+        worker.kill()
+    for one in left:
+        wait_for(lambda one=one: is_gone(one))  # type: ignore[misc]
+
+
+@linux
+def test_a_long_path_of_temporary_files_is_no_hindrance(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 100)
+    folder.mkdir()
+    with start_code(CHECK, str(small(tmp_path / "a")), folder=tmp_path, TMPDIR=str(folder)) as worker:
+        output, errors = worker.communicate()
+    assert output == "checked\n", errors
+
+
+@linux
+def test_all_are_ended_at_once_and_none_begins(tmp_path: Path) -> None:
+    waiting, found, child = begun(Task("a", str(slow(tmp_path / "a", 3000))))
+    begin = time.monotonic()
+    with all_ended():
+        waiting.join()
+        late = outcome_of(Task("b", str(small(tmp_path / "b"))))
+    assert time.monotonic() - begin < 5
+    assert [(one.status, one.can_retry) for one in (*found, late)] == [("failed", False)] * 2
+    assert is_gone(child)
+    assert outcome_of(Task("b", str(tmp_path / "b"))).status == "checked"
+
+
+@linux
+def test_no_descriptor_and_no_zombie_is_left(tmp_path: Path) -> None:
+    task = Task("a", str(small(tmp_path / "a")))
+    assert outcome_of(task).status == "checked"
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        outcome_of(task)
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert checking(os.getpid()) is None
+
+
+@linux
+def test_many_at_a_time_have_their_own_reasons(tmp_path: Path) -> None:
+    folders = [slow(tmp_path / str(number), 300) for number in range(4)]
+    begun_ = [begun(Task(folder.name, str(folder))) for folder in folders]
+    os.kill(begun_[1][2], signal.SIGKILL)
+    for waiting, *_ in begun_:
+        waiting.join()
+    assert [found[0].reason for _, found, _ in begun_] == ["", KILLED, "", ""]
+
+
+@pytest.mark.parametrize("name", ["multiprocessing", "kcheck", "yaml", "resource"])
+def test_nothing_is_imported_from_the_current_folder(name: str, tmp_path: Path) -> None:
+    """Strangers name their repositories as they like."""
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "run.py").write_text(f"if __name__ == '__main__':\n{_indented(CHECK)}")
+    here = tmp_path / "checkouts"
+    (here / name).mkdir(parents=True)
+    (here / name / "__init__.py").write_text("open('imported', 'w')\nraise SystemExit('imported')\n")
+    folder = small(here / "a")
+    run = subprocess.run(
+        [sys.executable, str(code / "run.py"), str(folder)], cwd=here, capture_output=True, text=True, check=False
+    )
+    assert run.stdout == "checked\n", run.stderr
+    assert sorted(path.name for path in here.iterdir()) == sorted(["a", name])
+
+
+def _indented(code: str) -> str:
+    return "".join(f"    {line}\n" for line in code.splitlines())
+
+
+def test_a_bug_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(_: Task) -> Outcome:
+        raise ValueError("not like that")
+
+    monkeypatch.setattr(check, "check", wrong)
+    monkeypatch.chdir(tmp_path)
+    outcome = process._attempt(Task("a", str(tmp_path)))
+    assert outcome.status == "failed"
+    assert outcome.reason.startswith("a bug in kcheck: ValueError: not like that")
