@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import comparison_options, options, printing
+from kcheck.engine import linter, rules
+from kcheck.fix.gate import baseline
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -29,10 +32,6 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     Entries are matched by rule, file and object, not by line or message. Entries that exist keep their date; those
     outside PATH are kept.
     """
-    from kcheck.engine import linter, rules
-    from kcheck.fix.gate import baseline
-    from kcheck.text.units import counted
-
     tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
     with printing.show_progress() as tell:
         result = options.with_usage_errors(lambda: linter.run(tree, config, tell))

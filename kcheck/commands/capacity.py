@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.api import Project
 from kcheck.commands import options, printing
+from kcheck.report import capacity
+from kcheck.report.html import capacity_page
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -29,13 +32,8 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
 
     Exits with 0, or with 2 on wrong usage. Only `kcheck check` fails if the target is not reached.
     """
-    from kcheck.api import Project
-    from kcheck.report import capacity
-
     world = options.with_usage_errors(lambda: Project(paths, config).world)
     if format_ == "html":
-        from kcheck.report.html import capacity_page
-
         printing.page(capacity_page.as_html(world))
     elif format_ == "svg":
         printing.page(_picture(world))
@@ -52,8 +50,6 @@ def _picture(world: World) -> str:
     Raises:
         click.UsageError: there are several, or no limit has a number.
     """
-    from kcheck.report.html import capacity_page
-
     clusters = world.inventory.clusters
     if len(clusters) > 1:
         raise click.UsageError("svg shows one cluster; name its folder, or use --format html")

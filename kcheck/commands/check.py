@@ -11,6 +11,7 @@ import click
 from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.options import NOTHING
 from kcheck.report.formats import FORMATS, Report, render
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -199,7 +200,6 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
 
     from kcheck.fix.gate import ignores
     from kcheck.text.files import save
-    from kcheck.text.units import counted
 
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("--add-ignores needs a reason, in one line")
@@ -234,7 +234,6 @@ def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, qu
         click.UsageError: the file cannot be written, or the run is not the one that wrote it.
     """
     from kcheck.engine import rules
-    from kcheck.text.units import counted
 
     if baseline.arguments != click.get_current_context().obj.arguments:
         if prune:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from kcheck import __version__
 
@@ -93,6 +94,12 @@ class _Commands(click.Group):
 
         hint = f"did you mean kcheck check {name}?" if os.path.exists(name) else nearest(name, tuple(COMMANDS))
         raise click.UsageError(f"there is no command {name}; {hint}", ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the names of commands without importing them."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""

@@ -10,7 +10,11 @@ import click
 
 from kcheck.commands import printing
 from kcheck.commands.options import with_usage_errors
+from kcheck.config.config import ConfigError
+from kcheck.config.locations import BASELINE
 from kcheck.text.files import system
+from kcheck.text.files.boundary import REASON
+from kcheck.text.files.tree import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,14 +93,9 @@ def baseline_path(config: Config, file: str | None) -> str:
     Raises:
         ConfigError: it is a link that leads out of the repository, or the settings have another file there.
     """
-    from kcheck.config.locations import BASELINE
-
     path = file or config.baseline or BASELINE
     boundary = config.boundary
     if boundary is not None and not boundary.widened([path] if file else ()).holds(system.real_path(path)):
-        from kcheck.config.config import ConfigError
-        from kcheck.text.files.boundary import REASON
-
         raise ConfigError(f"{path}: it is {REASON}, or leads there")
     return path
 
@@ -151,7 +150,6 @@ def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Compa
     """Whether what changed since the commit to compare with can change the findings."""
     from kcheck.fix.gate.relevance import can_change_findings
     from kcheck.text.files.disk import Disk
-    from kcheck.text.files.tree import display_path
 
     if comparison.difference is None:
         return True

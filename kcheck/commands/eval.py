@@ -8,6 +8,9 @@ import sys
 import click
 
 from kcheck.commands import options, printing
+from kcheck.config.config import Config, parse_variables
+from kcheck.report.escape import json_text
+from kcheck.terraform.console import Answer, evaluate
 from kcheck.text.regex import regex
 
 _OPTION = regex(r"--?[A-Za-z][\w-]*(?:=.*)?", re.DOTALL)
@@ -45,9 +48,6 @@ def command(
 
     {"value", "known", "reason", "origins"}; exits with 1 if the value is unknown.
     """
-    from kcheck.config.config import Config, parse_variables
-    from kcheck.report.escape import json_text
-    from kcheck.terraform.console import Answer, evaluate
 
     def answered() -> Answer:
         given = parse_variables(variables)

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.api import Project
 from kcheck.commands import comparison_options, options, printing
+from kcheck.text.files import save
+from kcheck.text.findings import SAFETIES, Severity
+from kcheck.text.text import steps
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,9 +57,6 @@ def command(
     """
     if safe_only and unsafe_fixes:
         raise click.UsageError("--safe-only and --unsafe-fixes exclude each other")
-    from kcheck.api import Project
-    from kcheck.text.files import save
-    from kcheck.text.findings import SAFETIES
 
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
     with printing.show_progress() as tell:
@@ -88,9 +90,6 @@ def command(
 
 def _summary(outcome: Fixes, left: list[Finding], places: _Places) -> Iterable[str]:
     """What was mended and what was not, and what a person has to decide."""
-    from kcheck.text.findings import SAFETIES
-    from kcheck.text.units import counted
-
     counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
     kinds = ", ".join(f"{counts[safety]} {safety}" for safety in SAFETIES if counts[safety])
     if kinds:
@@ -120,8 +119,6 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places) -> Iterable[s
 
 def _held_back(outcome: Fixes) -> Iterable[tuple[str, str, list[Finding]]]:
     """Fixes that were not asked for: the flag that does, why it is needed, and which they are."""
-    from kcheck.text.findings import Severity
-
     small = [finding for finding in outcome.held_back if finding.severity is Severity.INFO]
     rest = [finding for finding in outcome.held_back if finding.severity is not Severity.INFO]
     costs = [finding for finding in rest if finding.fix and finding.fix.safety == "costs"]
@@ -158,8 +155,6 @@ class _Places:
     def _moved(self, then: bytes, now: bytes) -> list[int]:
         """The line that each line of an earlier text has now; of one that is gone, the line in its place."""
         if then not in self.lines:
-            from kcheck.text.text import steps
-
             old, new = then.split(b"\n"), now.split(b"\n")
             found = [1] * len(old)
             for _, start, end, to, stop in steps(old, new):

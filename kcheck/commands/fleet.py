@@ -10,17 +10,30 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck import __version__
+from kcheck.addons.fleet import results
+from kcheck.addons.fleet.database import ResultsError
+from kcheck.addons.fleet.engine import DaskEngine
+from kcheck.addons.fleet.listing import Common, fleet
+from kcheck.addons.fleet.outcomes import Kept
+from kcheck.addons.fleet.questions import QUESTIONS, ask, question
+from kcheck.addons.fleet.report import numbers
+from kcheck.addons.fleet.report.contents import contents
+from kcheck.addons.fleet.run import EngineError, Order, run
+from kcheck.addons.fleet.shared import OVER, of_run, sentence
+from kcheck.addons.fleet.tables import RunRow
+from kcheck.addons.fleet.task import Bounds
 from kcheck.commands import options, printing
 from kcheck.commands.options import PathsOrSubcommand
 from kcheck.commands.printing import show_progress
+from kcheck.engine import rules
+from kcheck.report import query_result
 from kcheck.text.regex import regex
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.addons.fleet.engine import DaskEngine
     from kcheck.addons.fleet.run import Done
-    from kcheck.addons.fleet.tables import RunRow
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BYTES = regex(r"(\d{1,12})([KMGT]?)(?:i?B?)", 0)
@@ -44,8 +57,6 @@ def _bytes(_context: click.Context, _parameter: click.Parameter, text: str) -> i
 
 
 def _complete_questions(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    from kcheck.addons.fleet.questions import QUESTIONS
-
     return [name for name in QUESTIONS if name.startswith(incomplete)]
 
 
@@ -102,15 +113,6 @@ def command(
     A repository that fails, hangs or needs too much memory is a row with its reason. A run that was stopped goes on
     where it was. Exits with 0 when all is done, or with 2 on wrong usage.
     """
-    from kcheck.addons.fleet import results
-    from kcheck.addons.fleet.listing import Common, fleet
-    from kcheck.addons.fleet.outcomes import Kept
-    from kcheck.addons.fleet.run import Order, run
-    from kcheck.addons.fleet.shared import OVER, of_run, sentence
-    from kcheck.addons.fleet.tables import RunRow
-    from kcheck.addons.fleet.task import Bounds
-    from kcheck.engine import rules
-
     if folders:  # a mistake in them is none of each repository
         options.with_usage_errors(lambda: rules.all_rules(folders))
     found, limits = options.with_usage_errors(lambda: fleet(paths, Common(nodes, folders, module_dirs)))
@@ -161,11 +163,8 @@ def report(output: str, form: str, owner: str, run: str) -> None:
     """
     from importlib import import_module
 
-    from kcheck.addons.fleet.report.contents import contents
-    from kcheck.addons.fleet.report.numbers import ask
-
     with _result_errors():
-        found = options.with_usage_errors(lambda: ask(output, owner, run))
+        found = options.with_usage_errors(lambda: numbers.ask(output, owner, run))
     module = import_module(f"kcheck.addons.fleet.report.{form}")
     printing.page(module.render(contents(found, module.MOST)))
 
@@ -183,9 +182,6 @@ def query(name: str | None, output: str, form: str, *, sql: bool) -> None:
 
     The answers are queries to DIR/fleet.duckdb, which any DuckDB can ask, too. Nothing is written.
     """
-    from kcheck.addons.fleet.questions import QUESTIONS, ask, question
-    from kcheck.report import query_result
-
     if name is None:
         width = max(map(len, QUESTIONS))
         printing.page("".join(f"{one:{width}}  {question(one).sentence}\n" for one in QUESTIONS))
@@ -211,9 +207,6 @@ def _engine(scheduler: str | None, jobs: int) -> Iterator[DaskEngine]:
     Raises:
         click.UsageError: it cannot be had, or was lost.
     """
-    from kcheck.addons.fleet.engine import DaskEngine
-    from kcheck.addons.fleet.run import EngineError
-
     try:
         with DaskEngine(scheduler, jobs) as engine:
             yield engine
@@ -228,8 +221,6 @@ def _result_errors() -> Iterator[None]:
     Raises:
         Failure: that is so.
     """
-    from kcheck.addons.fleet.database import ResultsError
-
     try:
         yield
     except ResultsError as error:
@@ -244,8 +235,6 @@ def _progress(done: Done) -> str:
 def _summary(row: RunRow, output: str) -> str:
     """What was done, and what is to be done next."""
     import shlex
-
-    from kcheck.text.units import counted
 
     parts = [f"{row.unchanged:,} unchanged"] * bool(row.unchanged) + [f"{row.failed:,} failed"] * bool(row.failed)
     some = f" ({', '.join(parts)})" if parts else ""

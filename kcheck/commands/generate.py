@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcheck.commands import options, printing
+from kcheck.config import effective
+from kcheck.config.config import ConfigError
 from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.generate import intent, intent_from_code, other_clouds, render
+from kcheck.generate.assembly import ImpossibleError, generate
+from kcheck.generate.intent import render_intent
+from kcheck.generate.intent_from_code import Source
+from kcheck.generate.readme import place
+from kcheck.text.files import save
+from kcheck.text.files.boundary import contains_path
+from kcheck.text.files.disk import Disk
+from kcheck.text.files.save import File, SaveError
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from kcheck.generate.assembly import Output
     from kcheck.generate.intent import Intent
-    from kcheck.generate.intent_from_code import Source
     from kcheck.generate.other_clouds import Translated
-    from kcheck.text.files.save import File
 
 
 def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -69,8 +79,6 @@ def command(
     for line in intent.assumed:
         printing.note(f"kcheck: assumed: {line}")
     if show_intent:
-        from kcheck.generate.intent import render_intent
-
         printing.page(render_intent(intent))
         return
     folder = output or intent.name
@@ -80,7 +88,6 @@ def command(
         for one in results:
             _tell(one.intent, one.made, changed, os.path.join(folder, one.cloud), diff=diff)
         sys.exit(max(_status(one.made) for one in results))
-    from kcheck.generate.assembly import ImpossibleError, generate
 
     try:
         made = options.with_usage_errors(lambda: generate(intent))
@@ -94,8 +101,6 @@ def command(
 
 def _on_clouds(intent: Intent, clouds: tuple[str, ...]) -> tuple[list[Translated], dict[str, bytes]]:
     """The clouds that can have the cluster, and the files of all; ends with 2 if none can."""
-    from kcheck.generate import other_clouds
-
     results = other_clouds.on_clouds(intent, clouds)
     able = [one for one in results if isinstance(one, other_clouds.Translated)]
     for refused in results:
@@ -113,8 +118,6 @@ def _on_clouds(intent: Intent, clouds: tuple[str, ...]) -> tuple[list[Translated
 
 def _written(made: dict[str, bytes], folder: str, *, diff: bool, overwrite: bool) -> list[File]:
     """The files that differ from what is there, written or printed as a diff; ends with 2 if that cannot be."""
-    from kcheck.text.files import save
-
     try:
         changed = [one for one in _files(made, folder) if one.old != one.new or one.fresh]
         if diff:
@@ -134,10 +137,6 @@ def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, Any]) -> So
     Raises:
         ConfigError: there is nothing to be read, or the settings make no sense.
     """
-    from kcheck.config import effective
-    from kcheck.config.config import ConfigError
-    from kcheck.generate.intent_from_code import Source
-
     if not paths:
         unused = [effective.flag(name) for name, value in {"cluster": cluster, **reading}.items() if value]
         if unused:
@@ -152,15 +151,10 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, code: Source
     Raises:
         ConfigError: no cloud is known, or they say what cannot be.
     """
-    from kcheck.config.config import ConfigError
-    from kcheck.generate import intent
-
     given: dict[str, object] = intent.load(file) if file else {}
     if nodes is not None:
         given["nodes"] = nodes
     if code:
-        from kcheck.generate import intent_from_code
-
         return intent_from_code.intent_of(code, cloud, given)
     if cloud is None:
         raise ConfigError(f"no cloud given; use kcheck generate {'|'.join(CLOUDS)}")
@@ -173,10 +167,6 @@ def _files(made: dict[str, bytes], folder: str) -> list[File]:
     Raises:
         SaveError: a link would have one written elsewhere.
     """
-    from kcheck.text.files.boundary import contains_path
-    from kcheck.text.files.disk import Disk
-    from kcheck.text.files.save import File, SaveError
-
     result = []
     for path, data in made.items():
         target = os.path.join(folder, *path.split("/"))
@@ -194,8 +184,6 @@ def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
     Raises:
         SaveError: there are such files, and nobody has said that they may go.
     """
-    from kcheck.text.files.save import SaveError
-
     there = [file.path for file in files if not file.fresh]
     if there and not overwrite:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
@@ -207,8 +195,6 @@ def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
 
 def _leftover_files(made: dict[str, bytes], folder: str) -> list[str]:
     """Files that are there as another cluster would have them, and this one has not."""
-    from kcheck.generate import render
-
     every = {path for cloud in CLOUDS for path, _ in render.names(cloud)}
     targets = (os.path.join(folder, *path.split("/")) for path in sorted(every - made.keys()))
     return [target for target in targets if os.path.lexists(target)]
@@ -216,10 +202,6 @@ def _leftover_files(made: dict[str, bytes], folder: str) -> list[str]:
 
 def _tell(intent: Intent, made: Output, changed: list[File], folder: str, *, diff: bool) -> None:
     """Print what was made, and what a check says of it."""
-    from kcheck.generate.readme import place
-    from kcheck.text.files.boundary import contains_path
-    from kcheck.text.units import counted
-
     result = made.result
     verb = "would be written" if diff else "written"
     own = [one for one in changed if contains_path(folder, one.path)]

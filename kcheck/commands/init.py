@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options, printing
+from kcheck.commands.setup import proposal
+from kcheck.text.files import save
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +36,6 @@ def command(path: str, write: bool, ci: str | None) -> None:
     is kept. Exits with 0, or with 2 if files cannot be written.
     """
     printing.note(f"kcheck: reading {path}")
-    from kcheck.commands.setup import proposal
-    from kcheck.text.files import save
 
     systems = None if ci is None else () if ci == "none" else (ci,)
     found = options.with_usage_errors(lambda: proposal.propose(path, systems))
@@ -59,8 +60,6 @@ def command(path: str, write: bool, ci: str | None) -> None:
 
 def _summary(found: Proposal, *, write: bool) -> Iterable[str]:
     """What is in the proposal, what a check says then, and what to do next."""
-    from kcheck.text.units import counted
-
     yield from found.notes
     if found.files and os.path.realpath(found.base) != os.path.realpath("."):
         yield f"Paths are relative to {found.base}; run `git apply` there."

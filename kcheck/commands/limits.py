@@ -7,7 +7,10 @@ import datetime
 import click
 
 from kcheck.commands import options, printing
+from kcheck.config.numbers import dates
 from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.config.today import today
+from kcheck.report import limit
 from kcheck.text.regex import regex
 
 _DAYS = regex(r"(\d{1,5})d")
@@ -17,7 +20,6 @@ def _before(_context: click.Context, _option: click.Parameter, text: str | None)
     """The day that an age or a date means: numbers checked before it are listed."""
     if text is None:
         return None
-    from kcheck.config.today import today
 
     days = _DAYS.fullmatch(text)
     last = options.with_usage_errors(today)
@@ -44,9 +46,6 @@ def command(names: tuple[str, ...], cloud: str | None, before: str | None, form:
 
     With NAMEs, only numbers whose name contains one of them. `kcheck explain NAME` says what uses a number.
     """
-    from kcheck.config.numbers import dates
-    from kcheck.report import limit
-
     every = [one for one in dates.numbers() if cloud in (None, one.cloud)]
     every = [one for one in every if not names or any(name in one.name for name in names)]
     found = [one for one in every if before is None or one.entry.checked < before]

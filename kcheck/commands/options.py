@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 import click
 
 from kcheck.commands import printing
+from kcheck.config.config import ConfigError
+from kcheck.text import deadline
+from kcheck.text.bundled import RULES
 from kcheck.text.files import system
+from kcheck.text.files.tree import PathError, Tree
+from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
-    from kcheck.text.files.tree import Tree
     from kcheck.text.findings import Finding
 
 T = TypeVar("T")
@@ -38,8 +42,6 @@ class Failure(click.ClickException):
 
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """Names of groups and rules, for the shell. The names of the files, as reading all rules takes a second."""
-    from kcheck.text.bundled import RULES
-
     groups = [name for name, _ in system.entries(RULES)]
     rules = (name for group in groups for name, _ in system.entries(os.path.join(RULES, group)))
     names = [*groups, *(os.path.splitext(rule)[0] for rule in rules)]
@@ -197,7 +199,6 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
         timeout: float | None = None, hook: bool = False, usage: str | None = None, **rest: object,
     ) -> None:  # fmt: skip
         from kcheck.config import effective
-        from kcheck.text import deadline
 
         flags = {
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
@@ -274,9 +275,6 @@ def with_usage_errors(action: Callable[[], T]) -> T:
     Raises:
         click.UsageError: a path or a variable file does not exist, or the settings make no sense.
     """
-    from kcheck.config.config import ConfigError
-    from kcheck.text.files.tree import PathError
-
     try:
         return action()
     except (PathError, ConfigError) as error:
@@ -285,8 +283,6 @@ def with_usage_errors(action: Callable[[], T]) -> T:
 
 def reaches_threshold(finding: Finding, threshold: str) -> bool:
     """Whether a finding counts for the exit status."""
-    from kcheck.text.findings import Severity
-
     severity = "warning" if threshold == "undecided" else threshold
     return threshold != "never" and finding.severity >= Severity[severity.upper()]
 
@@ -318,8 +314,6 @@ def tell_bugs(result: Result) -> None:
 
 def end_late() -> NoReturn:
     """Say that the time is over, and end with 3."""
-    from kcheck.text import deadline
-
     printing.note(f"kcheck: {deadline.reason()}.")
     sys.exit(3)
 
@@ -331,8 +325,6 @@ def bug_status(result: Result) -> int:
 
 def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
     """The files of the given paths, the working directory without any."""
-    from kcheck.text.files.tree import Tree
-
     return Tree(list(paths), None, config.exclude, config.boundary)
 
 

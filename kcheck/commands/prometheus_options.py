@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from kcheck.addons.usage.http import Access, checked_header, checked_url
+from kcheck.addons.usage.prometheus import Prometheus
+from kcheck.addons.usage.recorder import Question, Recorder
 from kcheck.commands import options, printing
+from kcheck.scale.usage import recording
 from kcheck.text.files import system
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.addons.usage.http import Access
-    from kcheck.addons.usage.prometheus import Prometheus
-    from kcheck.addons.usage.recorder import Question
     from kcheck.scale.usage.recording import Recording
 TOKEN, BASIC_AUTH = "KCHECK_PROMETHEUS_TOKEN", "KCHECK_PROMETHEUS_BASIC_AUTH"
 _DURATION = regex(r"(\d{1,6})(s|m|h|d|w)")
@@ -140,8 +141,6 @@ def recording_of(file: str | None, network: Network, window: str) -> Recording:
         click.UsageError: neither is given, or both.
         Failure: it cannot be read, or there is no answer.
     """
-    from kcheck.scale.usage import recording
-
     if (file is None) == (network.prometheus is None):
         raise click.UsageError("give --from FILE or --prometheus URL; kcheck usage record makes a FILE")
     try:
@@ -151,8 +150,6 @@ def recording_of(file: str | None, network: Network, window: str) -> Recording:
 
 
 def _recorded(network: Network, window: str) -> Recording:
-    from kcheck.addons.usage.recorder import Recorder
-
     with printing.show_progress() as show:
         recorder = Recorder.new(client(network), question(network, window))
         recorder.run(show, lambda: None)
@@ -165,8 +162,6 @@ def question(network: Network, window: str) -> Question:
     Raises:
         click.UsageError: it cannot be measured.
     """
-    from kcheck.addons.usage.recorder import Question
-
     step = network.step
     length = _duration(window or _WINDOW) if network.window is None else network.window
     if step not in _STEPS:
@@ -185,8 +180,6 @@ def client(network: Network) -> Prometheus:
         click.UsageError: options contradict each other.
         RecordingError: an option makes no sense.
     """
-    from kcheck.addons.usage.prometheus import Prometheus
-
     access = _access(network)
     if access.url.startswith("http:") and access.headers and not _is_here(access.url):
         printing.note("kcheck: credentials go over http, which everybody on the way can read; use https")
@@ -198,8 +191,6 @@ def _is_here(url: str) -> bool:
 
 
 def _access(network: Network) -> Access:
-    from kcheck.addons.usage.http import Access, checked_header, checked_url
-
     headers = dict(map(checked_header, network.headers))
     own = [name for name in headers if name.lower() == "authorization"]
     token = _secret(network.token_file, "--token-file", TOKEN)

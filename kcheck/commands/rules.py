@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options, printing
+from kcheck.config.config import ConfigError
+from kcheck.engine import new_rule, rule_checks, rules
+from kcheck.engine.rule import RuleError
+from kcheck.fix import rule_examples
+from kcheck.report import rule as page
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
@@ -27,8 +32,6 @@ def command(context: click.Context, folders: tuple[str, ...], tested: str | None
     """
     if context.invoked_subcommand:
         return
-    from kcheck.engine import rules
-    from kcheck.report import rule as page
 
     if tested is None:
         printing.page(page.listing(options.with_usage_errors(lambda: rules.all_rules(options.rule_folders(folders)))))
@@ -51,10 +54,6 @@ def command(context: click.Context, folders: tuple[str, ...], tested: str | None
 
 def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
     """The rules of a folder; what is wrong with them is told as a compiler does, a line each."""
-    from kcheck.config.config import ConfigError
-    from kcheck.engine import rules
-    from kcheck.engine.rule import RuleError
-
     try:
         own = rules.read(folder)
         rules.all_rules(beside)
@@ -69,9 +68,6 @@ def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
 
 def _failures(rule: Rule, folders: tuple[str, ...], *, strict: bool) -> list[str]:
     """What is wrong with a rule, each with its place: first what its examples do not show."""
-    from kcheck.engine import rule_checks
-    from kcheck.fix import rule_examples
-
     wrong = list(rule_checks.misplaced_presence(rule))
     for example in rule.documentation.examples:
         run = rule_examples.ExampleRun(rule, example, folders)
@@ -98,7 +94,6 @@ def new(name: str, folder: str | None, subject: str) -> None:
 
     Name it after the bad thing, such as pod-without-team. Exits with 2 where there is such a rule already.
     """
-    from kcheck.engine import new_rule
 
     def written() -> tuple[str, str]:
         own = folder or next(iter(options.rule_folders(())), "policies")

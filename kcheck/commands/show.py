@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options, printing
+from kcheck.engine import linter
+from kcheck.report import model
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -27,11 +29,7 @@ def command(paths: tuple[str, ...], config: Config, undecided: bool, format_: st
     With --undecided: what was checked and what was not, and each input that undecided checks need, with its place and
     how to set it.
     """
-    from kcheck.report import model
-
     if undecided:
-        from kcheck.engine import linter
-
         result = options.with_usage_errors(lambda: linter.run(options.read_tree(paths, config), config))
         printing.page(model.undecided_json(result) if format_ == "json" else model.undecided_text(result))
         options.tell_bugs(result)

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.addons.calibration import measures, read
+from kcheck.addons.calibration.model import RecordingError
 from kcheck.commands import options, printing
+from kcheck.config.config import RunRequest
+from kcheck.engine import rules
+from kcheck.fix import what_if
+from kcheck.inventory import reader
+from kcheck.report import simulation
+from kcheck.report.html import run_page
+from kcheck.scale.simulate import results, scenario
+from kcheck.scale.world import World
+from kcheck.text.units import quantity, seconds
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -50,9 +61,6 @@ def command(
     """
     from msgspec.structs import replace
 
-    from kcheck.config.config import RunRequest
-    from kcheck.report import simulation
-
     if record:
         printing.page(_recorded(record, paths))
         return
@@ -67,15 +75,11 @@ def command(
     if format_ == "svg" and len(found) > 1:
         raise click.UsageError("svg shows one cluster; name its folder, or use --format html")
     if format_ == "svg":
-        from kcheck.report.html import run_page
-
         printing.page(run_page.as_svg(found[0]))
         return
     savings = _savings(paths, config, found) if what_if else [None] * len(found)
     pairs = list(zip(found, savings, strict=True))
     if format_ == "html":
-        from kcheck.report.html import run_page
-
         printing.page(run_page.as_html(pairs))
         return
     if format_ == "json":
@@ -91,9 +95,6 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
     Raises:
         click.UsageError: a file is no recording, or none of them tells a delay.
     """
-    from kcheck.addons.calibration import measures, read
-    from kcheck.addons.calibration.model import RecordingError
-
     if paths:
         raise click.UsageError("--record reads FILE alone; leave out PATH")
     try:
@@ -105,18 +106,11 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
 
 def _savings(paths: tuple[str, ...], config: Config, outcomes: list[SimulationResult]) -> list[list[FixSaving]]:
     """What fixes save of each run."""
-    from kcheck.fix import what_if
-
     return what_if.savings(list(paths) or ["."], config, outcomes)
 
 
 def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:
     """The runs of every cluster, and why some have none."""
-    from kcheck.engine import rules
-    from kcheck.inventory import reader
-    from kcheck.scale.simulate import results, scenario
-    from kcheck.scale.world import World
-
     rules.check_limits(config)
     world = World(reader.read(options.read_tree(paths, config), config).inventory, config)
     found, left = [], []
@@ -135,8 +129,6 @@ def _seconds(text: str | None) -> float | None:
     Raises:
         BadParameter: it is none.
     """
-    from kcheck.text.units import seconds
-
     if text is None:
         return None
     try:
@@ -154,8 +146,6 @@ def _size(text: str | None) -> float | None:
     Raises:
         BadParameter: it is none.
     """
-    from kcheck.text.units import quantity
-
     if text is None:
         return None
     try:

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.addons.usage.bill import bill
+from kcheck.addons.usage.recorder import Recorder
 from kcheck.commands import options, printing
 from kcheck.commands.options import PathsOrSubcommand
 from kcheck.commands.prometheus_options import Network, client, question, recording_of, with_network
+from kcheck.config import settings
+from kcheck.inventory import reader
+from kcheck.model import Inventory
+from kcheck.scale.usage import joining, recording
+from kcheck.scale.usage.recording import RecordingError, as_bytes, read
+from kcheck.scale.world import World
+from kcheck.text.files import save
 
 if TYPE_CHECKING:
     from kcheck.addons.usage.bill import By, Order
     from kcheck.addons.usage.prometheus import Prometheus
-    from kcheck.addons.usage.recorder import Question, Recorder
+    from kcheck.addons.usage.recorder import Question
     from kcheck.config.config import Config
     from kcheck.scale.usage.recording import Recording
-    from kcheck.scale.world import World
 _EVERY = 30.0
 """Seconds of work that may be lost."""
 
@@ -59,10 +67,6 @@ def command(
     """
     from importlib import import_module
 
-    from kcheck.addons.usage.bill import bill
-    from kcheck.scale.usage import joining
-    from kcheck.scale.usage.recording import RecordingError, read
-
     if measured is None and network.prometheus is None:
         measured = config.usage.recording or None
     found = recording_of(measured, network, config.usage.window)
@@ -82,10 +86,6 @@ def command(
 
 def _world(paths: tuple[str, ...], config: Config) -> World:
     """What is below some paths; without any no code at all."""
-    from kcheck.inventory import reader
-    from kcheck.model import Inventory
-    from kcheck.scale.world import World
-
     return World(reader.read(options.read_tree(paths, config), config).inventory if paths else Inventory(), config)
 
 
@@ -100,9 +100,6 @@ def record(output: str, network: Network) -> None:
     """
     if network.prometheus is None:
         raise click.UsageError("give --prometheus URL")
-    from kcheck.config import settings
-    from kcheck.scale.usage.recording import RecordingError, as_bytes
-    from kcheck.text.files import save
 
     folder = os.path.dirname(output) or "."
     if not os.path.isdir(folder):
@@ -129,9 +126,6 @@ def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: b
     Raises:
         RecordingError: the part is of something else, or there is no answer.
     """
-    from kcheck.addons.usage.recorder import Recorder
-    from kcheck.scale.usage import recording
-
     with printing.show_progress() as show:
         show("looking for metrics")
         if not os.path.isfile(part):
@@ -147,9 +141,6 @@ def _recorder(prometheus: Prometheus, asked: Question, part: str, *, ends_now: b
 
 def _run(recorder: Recorder, part: str) -> None:
     """Record to the end; at times, and when it fails, what there is goes into the part."""
-    from kcheck.scale.usage.recording import RecordingError, as_bytes
-    from kcheck.text.files import save
-
     recording = recorder.recording
     saved, cost, at = time.monotonic(), 0.0, recording.until
 

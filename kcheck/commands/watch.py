@@ -10,16 +10,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from kcheck.addons.editor.checker import Checker
 from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.comparison_options import Wanted
+from kcheck.config.config import ConfigError
+from kcheck.config.locations import find_file
+from kcheck.engine import linter
+from kcheck.fix.gate.comparison import news, without_known
+from kcheck.fix.gate.relevance import can_change_findings
+from kcheck.report import text
+from kcheck.report.formats import Report, render
+from kcheck.report.text import closing, finding_text
 from kcheck.text.files import system
+from kcheck.text.files.changes import Watcher
+from kcheck.text.files.disk import Disk
+from kcheck.text.files.tree import PathError, Tree, display_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
-    from kcheck.text.files.tree import Tree
     from kcheck.text.findings import Finding
 
 _NAMED = 3
@@ -43,9 +54,6 @@ def command(
     Prints all findings once, then those that are new, changed or gone. A file that cannot be read is reported, and the
     findings before it stand until it can. Ends with Ctrl-C, and exits with 0 then; 2 on wrong usage.
     """
-    from kcheck.text.files.changes import Watcher
-    from kcheck.text.files.tree import PathError
-
     for path in paths:
         if not os.path.exists(path):
             raise click.UsageError(f"{path}: no such file or folder")
@@ -77,8 +85,6 @@ class _Watch:
     """Checks some paths, and prints what has changed since the run before."""
 
     def __init__(self, paths: tuple[str, ...], wanted: Wanted, *, select: tuple[str, ...], info: bool) -> None:
-        from kcheck.addons.editor.checker import Checker
-
         self._paths = paths
         self._wanted = wanted
         self._select = select
@@ -97,8 +103,6 @@ class _Watch:
 
     def others(self) -> Iterator[str]:
         """The files that matter beside those below the paths: the settings, what they name, and what was read."""
-        from kcheck.config.config import ConfigError
-
         yield from self._settings_files()
         if self._last is None:
             return
@@ -111,10 +115,6 @@ class _Watch:
 
     def _settings_files(self) -> Iterator[str]:
         """The file of the settings, if there is one: also one that makes no sense."""
-        from kcheck.config.config import ConfigError
-        from kcheck.config.locations import find_file
-        from kcheck.text.files.disk import Disk
-
         flag = "--config="
         yield from (one.removeprefix(flag) for one in self._run.arguments if one.startswith(flag))
         with suppress(ConfigError):
@@ -126,8 +126,6 @@ class _Watch:
         """Whether files that have changed can change what is found."""
         if self._last is None:
             return True
-        from kcheck.fix.gate.relevance import can_change_findings
-        from kcheck.text.files.disk import Disk
 
         config, tree, _ = self._last
         others = {os.path.normpath(path) for path in self.others()}
@@ -139,9 +137,6 @@ class _Watch:
 
     def begin(self) -> None:
         """Check for the first time, and print all that is found."""
-        from kcheck.report import text
-        from kcheck.report.formats import Report, render
-
         result = self._checked("")
         if result is not None:
             self._shown = Report(result, self._info).findings
@@ -158,9 +153,6 @@ class _Watch:
         result = self._checked(head)
         if result is None:
             return
-        from kcheck.fix.gate.comparison import news
-        from kcheck.report.formats import Report
-        from kcheck.report.text import closing, finding_text
 
         report = Report(result, self._info)
         found = news(self._shown or [], report.findings)
@@ -185,8 +177,6 @@ class _Watch:
 
     def _checked(self, head: str) -> Result | None:
         """What is found now; None if the settings make no sense, which is printed."""
-        from kcheck.config.config import ConfigError
-
         try:
             with printing.show_progress():
                 self._last = self._state()
@@ -204,10 +194,6 @@ class _Watch:
         Raises:
             ConfigError: the settings make no sense.
         """
-        from kcheck.engine import linter
-        from kcheck.fix.gate.comparison import without_known
-        from kcheck.text.files.tree import Tree
-
         if self._checker is not None:
             (last,) = self._checker.check({}, in_parts=False)
             config, tree, result = last.config, last.tree, last.result
@@ -229,8 +215,6 @@ def _files(changed: list[str]) -> str:
 
 
 def _shown_paths(changed: list[str]) -> list[str]:
-    from kcheck.text.files.tree import display_path
-
     return list(map(display_path, changed))
 
 

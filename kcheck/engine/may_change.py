@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from kcheck.engine.words import raw_views
+from kcheck.terraform.validations import Validations
 from kcheck.text import deadline
 from kcheck.text.files.tree import display_path
 from kcheck.text.syntax import edit
+from kcheck.text.syntax.anchors import uses
 from kcheck.text.units import data_text
 from kcheck.text.values import Origin, Overlaid
 
@@ -82,7 +84,6 @@ def _refused(finding: Finding, world: World, roots: Iterable[Module]) -> str:
     """Why a variable would not take a new value, so that Terraform would refuse to plan; empty if it would."""
     if not roots:
         return ""
-    from kcheck.terraform.validations import Validations
 
     validations = world.remember("validations", "", lambda: Validations(roots))
     changes = {change.place: change for change in finding.changes if not change.append}
@@ -128,8 +129,6 @@ class _Sharing:
         missing = change.origin.missing
         span = missing.container if missing else change.origin.written
         if edit.is_anchored(span):
-            from kcheck.text.syntax.anchors import uses
-
             name, count = uses(span, missing.path[0] if missing else "")
             wanting = len(self.owners[finding.rule, change.place])
             if count > wanting:

@@ -11,13 +11,13 @@ from kcheck.engine.rule import FixTable, RuleError, RuleTable
 from kcheck.text.files import system
 from kcheck.text.files.tree import display_path
 from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
 from kcheck.text.values import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.text.syntax import yaml
     from kcheck.text.text import Span
 
 SUFFIXES = (".yaml", ".yml")
@@ -38,8 +38,6 @@ class File(Struct, frozen=True):
 
     def location(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
         """The place of a key, or of a character of a text in its value."""
-        from kcheck.text.syntax import yaml
-
         if path[0] in ("why", "examples", "mistakes"):
             return self._documentation_place(path)
         node = yaml.get(self.root, *path)
@@ -59,8 +57,6 @@ class File(Struct, frozen=True):
 
     def _documentation_place(self, path: tuple[str | int, ...]) -> str:
         """The place of a key of the second document, or of what is there of the path to it."""
-        from kcheck.text.syntax import yaml
-
         found: yaml.Node | None = None
         for i, step in enumerate(path if self.documentation is not None else ()):
             above = yaml.get(self.documentation, *path[:i])
@@ -95,8 +91,7 @@ def read(group: str, path: str) -> File:
     Raises:
         RuleError: it is no YAML, or has not the shape of a rule; all that is wrong, a line each.
     """
-    from kcheck.config import schemas  # own rules are rare: others do not pay for their reader
-    from kcheck.text.syntax import yaml
+    from kcheck.config import schemas
 
     try:
         source = Source(display_path(path), system.read(path))
@@ -141,8 +136,6 @@ def _fix_problem(fix: FixTable) -> str:
 
 
 def _key(root: yaml.Target, name: str) -> Span:
-    from kcheck.text.syntax import yaml
-
     entry = yaml.entries(root).get(name) if isinstance(root, yaml.Mapping) else None
     return entry.key.span if entry else root.span
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.text.findings import Severity
+
 if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.text.findings import Finding, Undecided
@@ -30,8 +32,6 @@ class Report(NamedTuple):
     @property
     def findings(self) -> list[Finding]:
         """The findings that are shown, by path, place and rule."""
-        from kcheck.text.findings import Severity
-
         return [finding for finding in self.result.findings if self.info or finding.severity > Severity.INFO]
 
     @property

@@ -11,6 +11,7 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale import deletion
 from kcheck.scale.basics import anyone, cluster_of, computed, grouped, is_default, unknown_size
 from kcheck.scale.pools import autoscaled
+from kcheck.scale.simulate import scenario
 from kcheck.scale.world.caps import vcpus
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.units import minor_version
@@ -129,8 +130,6 @@ def tainting_time(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
     """Seconds from one batch to the next at least, the time to taint nodes aside."""
-    from kcheck.scale.simulate import scenario
-
     settings, _ = scenario.autoscaler_settings(autoscaler, known(autoscaler.cluster))
     delay = ceil(settings.taint_delay)
     return mapped(autoscaler.scan_interval, lambda own: min(own, delay) if settings.eager else own)

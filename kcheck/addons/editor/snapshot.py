@@ -9,10 +9,12 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.addons.editor.positions import uri
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import HCL, MANIFESTS, VARIABLES, display_path, holds_objects
 from kcheck.text.syntax import yaml
+from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
 
 if TYPE_CHECKING:
@@ -75,10 +77,6 @@ class Snapshot:
 
     def address(self, path: str) -> str:
         """The URI of a path, as the editor names what is in the folder."""
-        from kcheck.addons.editor.positions import (
-            uri,  # with the libraries of the language server, which watch does without
-        )
-
         if path not in self._addresses:
             real = system.real_path(path)
             inside = contains_path(self.folder, real)
@@ -137,8 +135,6 @@ class Buffers:
 def _problem_of(text: Source) -> Problem | None:
     """The first thing in a text that cannot be read; None if there is none, or its syntax is not one of ours."""
     if text.path.endswith((*HCL, *VARIABLES)) and not text.path.endswith(".json"):
-        from kcheck.text.syntax.hcl.parse import parse
-
         return next(iter(parse(text).problems), None)
     if text.path.endswith(MANIFESTS) and holds_objects(text.data):
         return next((found.problem for found in yaml.documents(text) if found.problem is not None), None)

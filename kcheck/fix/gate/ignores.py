@@ -16,6 +16,8 @@ from kcheck.text.files import system
 from kcheck.text.files.save import File
 from kcheck.text.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree, display_path
 from kcheck.text.syntax import edit, yaml
+from kcheck.text.syntax.hcl.align import Lines
+from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.syntax.insertion import Insertion
 from kcheck.text.syntax.members import edits_to_add, edits_to_add_last
 from kcheck.text.syntax.scan import toml_key_line
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.text.files.disk import Disk
     from kcheck.text.findings import Finding, Identity
-    from kcheck.text.syntax.hcl.align import Lines
     from kcheck.text.text import Span
     from kcheck.text.values import Data
 
@@ -159,8 +160,6 @@ class _Places:
         """The blocks of Terraform around a place, the innermost first."""
         source = anchor.source
         if source not in self.blocks:
-            from kcheck.text.syntax.hcl.parse import parse
-
             self.blocks[source] = [block.span for block in parse(source).body.nested()]
         for block in reversed(self.blocks[source]):
             if block.start <= anchor.start < block.end:
@@ -169,8 +168,6 @@ class _Places:
     def hcl_lines(self, source: Source) -> Lines:
         """The lines of a file of Terraform."""
         if source not in self.lines:
-            from kcheck.text.syntax.hcl.align import Lines
-
             self.lines[source] = Lines(source.data)
         return self.lines[source]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
+from kcheck.scale.growth import Growth, largest
 from kcheck.scale.world.memory import Memory
 from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
@@ -14,7 +15,6 @@ from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, map
 if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.model import Cluster, Inventory, NodePool, Thing, Workload
-    from kcheck.scale.growth import Growth
     from kcheck.scale.world.caps import Cap, Caps
     from kcheck.scale.world.pools import Pools
     from kcheck.scale.world.relations import Autoscaling
@@ -74,8 +74,6 @@ class Sizes(Memory):
 
     def within(self, cap: Cap, cluster: Cluster, most: int) -> int:
         """How many of `most` nodes fit below a cap as the pools grow; all sizes are known."""
-        from kcheck.scale.growth import largest
-
         pools, growth = self._pools.of_cluster(cluster), self.growth(cluster)
         names = [pool.id for pool in pools]
         found = largest(
@@ -88,8 +86,6 @@ class Sizes(Memory):
         return self.remember("growth", cluster.id, lambda: self._growth(cluster))
 
     def _growth(self, cluster: Cluster) -> Growth:
-        from kcheck.scale.growth import Growth
-
         pools = self._pools.of_cluster(cluster)
         maxima = [known(pool.size.max_nodes) for pool in pools]
         growable = tuple(bool(known(pool.size.autoscaled)) for pool in pools)
