@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from kcheck.commands import explain, fix
 from kcheck.text.files.tree import display_path
 from kcheck.text.units import counted
 
@@ -25,7 +26,6 @@ def next_step(context: click.Context, report: Report) -> str:
     findings = report.findings
     if not findings or context.params.get("hook"):
         return ""
-    from kcheck.commands import explain, fix
 
     steps = []
     fixes = Counter(finding.fix.safety for finding in findings if finding.fix is not None)

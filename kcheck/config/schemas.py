@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.text.bundled import PROFILES
-from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, known, plain
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from jsonschema_rs import Draft202012Validator
 
+    from kcheck.text.syntax import yaml
     from kcheck.text.text import Source, Span
     from kcheck.text.values import Datum, DatumValue
 
@@ -83,6 +83,8 @@ def document(source: Source) -> Known[DatumValue]:
     Raises:
         ConfigError: it is broken, or there are several.
     """
+    from kcheck.text.syntax import yaml
+
     documents = list(yaml.documents(source))
     empty: Known[DatumValue] = Known({}, Origin((source.span(0, 0),)))
     if not documents:
@@ -112,6 +114,8 @@ def at(span: Span) -> str:
 
 def datum(node: yaml.Node) -> Known[DatumValue]:
     """A YAML node with the places of its parts; 3.0 is 3, as in JSON Schema."""
+    from kcheck.text.syntax import yaml
+
     node = yaml.resolve(node)
     origin = Origin((node.span,))
     if isinstance(node, yaml.Mapping):

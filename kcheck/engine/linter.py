@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import judged, merging, rules
+from kcheck.engine import forked_workers, judged, merging, rules
 from kcheck.engine.deciding import Checks, number_of_processes, pieces
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
@@ -176,7 +176,6 @@ def _shared(
     checks: list[Checks], parts: list[Piece], processes: int, tell: Callable[[str], None]
 ) -> Iterator[list[Outcome]]:
     """What each of the checks finds of its things, decided by several processes."""
-    from kcheck.engine import forked_workers
 
     def decide(part: int) -> list[Outcome]:
         tell(f"checking, part {part + 1} of {len(parts)}")
