@@ -8,7 +8,7 @@ from kcheck.inventory import autoscalers
 from kcheck.inventory.incremental import OfFile
 from kcheck.kubernetes import images, releases, syncs
 from kcheck.kubernetes.objects import objects_in
-from kcheck.kubernetes.workloads import jobs, prometheus, queues, sharings
+from kcheck.kubernetes.workloads import jobs, prometheus, queues, references, sharings
 from kcheck.model import Addon, Manifest
 from kcheck.text import deadline
 from kcheck.text.syntax import yaml
@@ -119,6 +119,7 @@ class Objects:
         found += [("autoscalers", autoscaler) for autoscaler in autoscalers.of_object(item)]
         found += [("addons", addon) for addon in _installed_products(item)]
         found += [("services", service) for service in jobs.services([item])]
+        found += [("definitions", one) for one in references.defined(item, jobs.identity(item))]
         return [*found, *((queues.LISTS[type(one)], one) for one in queues.read(item))]
 
     def add_watchers(self) -> list[Thing]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,8 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
     if reading.charts is not None:
         reading.problems += reading.charts.problems
         reading.sources += reading.charts.sources
+    kustomized = map(os.path.dirname, tree.kustomizations)
+    reading.inventory.rendered = frozenset((*tree.charts, *kustomized, *reading.templates))
     assignment.assign_clusters(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.inventory.clouds.karpenter").read(reading.inventory)
@@ -258,19 +261,22 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     from kcheck.inventory import deployed
     from kcheck.inventory.manifests import Plain
     from kcheck.kubernetes import objects, releases, syncs
-    from kcheck.kubernetes.workloads import jobs, queues, unknown_kinds
+    from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
 
     charts = _charts(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
     more = ("NodePool", "Provisioner", "Service", *(one.node_class for one in registry.every() if one.node_class))
-    names = frozenset(
-        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more)
-    )
-    kinds = objects.Kinds(names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER).with_kinds(wanted.kinds)
+    read_here = jobs.KINDS | queues.KINDS | references.KINDS
+    names = frozenset((
+        *read_here, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more
+    ))  # fmt: skip
+    kinds = objects.Kinds(
+        names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER, quiet=references.KINDS
+    ).with_kinds(wanted.kinds)
     kustomized = _kustomized(tree, kinds, charts, reading) if tree.kustomizations else None
     elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
     sources = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
-    plain = Plain(sources, kinds, jobs.ALONE - clusters.keys())
+    plain = Plain(sources, kinds, (jobs.ALONE | references.ALONE) - clusters.keys())
     manifests, made = plain.manifests, list(rendered)
     if kustomized is not None:
         made += kustomized.manifests.objects
