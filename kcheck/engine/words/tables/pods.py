@@ -5,6 +5,7 @@ from __future__ import annotations
 from kcheck.engine.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
 from kcheck.scale import (
+    agents,
     basics,
     fabrics,
     gangs,
@@ -153,6 +154,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("refusal", "refusal", "what no pool has of the labels and GPUs that they ask for; null where one has, or may have, all of it", pods.refusal, nullable=True),
         record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may",
                pods.shortage, nullable=True),
+        record("barred", "barred", "of an agent that GPU nodes need, such as a device plugin: the first pool from which a taint keeps its pods; null without one", agents.barred, nullable=True),
         record("misnomer", "misnomer", "a claim, ConfigMap, Secret or service account that they name and the code lacks, while their folder has one of nearly that name; null without one",
                references.misnomer, nullable=True),
         record("pool", "pool", "the pool that they land on, the first of several with equal nodes; null where it is not known", pods.pool, nullable=True),
@@ -189,6 +191,13 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("where", "string", "where the pods mount it: on 16 nodes, in 16 pods"),
         part("cloud", "string", "the cloud of the cluster: eks, gke, aks, ack, selfmanaged; any where the cluster is not known"),
         part("sure", "bool", "whether it is a disk for sure, and no machine holds all of the pods"),
+    ),
+    "barred": (
+        part("role", "string", "device plugin, fabric plugin, driver, or exporter of metrics"),
+        record("pool", "pool", "the pool", lambda b, _w: basics.computed(b.pool, b.pool)),
+        part("taint", "string", "the taint that it lacks a toleration for, key=value:Effect"),
+        made("toleration", "string", "the toleration to add: of that taint, or of all where there are several",
+             lambda b, _w: basics.computed(b.pool, b.toleration), kind="map"),
     ),
     "misnomer": (
         part("kind", "string", "PersistentVolumeClaim, ConfigMap, Secret or ServiceAccount"),
