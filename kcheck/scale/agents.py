@@ -58,7 +58,8 @@ def barred(template: PodTemplate, world: World) -> Value[Barred]:
     pool, kept = next(iter(found.items()))
     several = len({taint for own in found.values() for taint in own}) > 1
     given = None if several else taints.toleration(kept[0])
-    return computed(template, Barred(role, pool, kept[0], given or {"operator": "Exists"}))
+    name = kept[0].rpartition(":")[0].removesuffix("=")
+    return computed(template, Barred(role, pool, name, given or {"operator": "Exists"}))
 
 
 def _texts(agent: Workload) -> list[str]:

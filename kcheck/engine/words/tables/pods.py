@@ -195,7 +195,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "barred": (
         part("role", "string", "device plugin, fabric plugin, driver, or exporter of metrics"),
         record("pool", "pool", "the pool", lambda b, _w: basics.computed(b.pool, b.pool)),
-        part("taint", "string", "the taint that it lacks a toleration for, key=value:Effect"),
+        part("taint", "string", "the taint that it lacks a toleration for, key=value"),
         made("toleration", "string", "the toleration to add: of that taint, or of all where there are several",
              lambda b, _w: basics.computed(b.pool, b.toleration), kind="map"),
     ),
