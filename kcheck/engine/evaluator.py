@@ -334,8 +334,10 @@ class Evaluator:
 
     def ordered_value(self, text: str) -> Any:
         """The value of an expression with the keys of its maps in the order of the text, or of the word that it is."""
-        subject, _, name = text.strip().partition(".")
-        word = self.view.data.get(name) if subject == self.view.subject else None
+        subject, *steps = text.strip().split(".")
+        word: object = self.view.data if subject == self.view.subject else None
+        for step in steps:
+            word = word.get(step) if isinstance(word, dict) else None
         return word if isinstance(word, dict) else _ordered(self.value(text), text)
 
     def by_hand(self, change: Change) -> str:

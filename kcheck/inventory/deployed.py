@@ -9,7 +9,7 @@ from kcheck.inventory.reading import OfFile
 from kcheck.kubernetes import images, releases, syncs
 from kcheck.kubernetes.charts import Charts
 from kcheck.kubernetes.objects import objects_in
-from kcheck.kubernetes.workloads import jobs, prometheus, queues, sharings
+from kcheck.kubernetes.workloads import jobs, prometheus, queues, references, sharings
 from kcheck.model import Addon, Manifest
 from kcheck.text import deadline
 from kcheck.text.syntax import yaml
@@ -124,6 +124,7 @@ class Objects:
         found += [("autoscalers", autoscaler) for autoscaler in autoscalers.of_object(item)]
         found += [("addons", addon) for addon in _installed_products(item)]
         found += [("services", service) for service in jobs.services([item])]
+        found += [("definitions", one) for one in references.defined(item, jobs.identity(item))]
         return [*found, *((queues.LISTS[type(one)], one) for one in queues.read(item))]
 
     def add_watchers(self) -> list[Thing]:

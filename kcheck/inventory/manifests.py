@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import objects, releases, syncs
-from kcheck.kubernetes.workloads import jobs, queues, unknown_kinds
+from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
 from kcheck.model import Inventory
 
 if TYPE_CHECKING:
@@ -71,14 +71,17 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
     charts = charts_of(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
     more = ("NodePool", "Provisioner", "Service", *(one.node_class for one in registry.every() if one.node_class))
-    names = frozenset(
-        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more)
-    )
-    kinds = objects.Kinds(names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER).with_kinds(wanted.kinds)
+    read_here = jobs.KINDS | queues.KINDS | references.KINDS
+    names = frozenset((
+        *read_here, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more
+    ))  # fmt: skip
+    kinds = objects.Kinds(
+        names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER, quiet=references.KINDS
+    ).with_kinds(wanted.kinds)
     kustomized = _kustomized(tree, kinds, charts, reading) if tree.kustomizations else None
     elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
     sources = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
-    plain = PlainManifests(sources, kinds, jobs.ALONE - clusters.keys())
+    plain = PlainManifests(sources, kinds, (jobs.ALONE | references.ALONE) - clusters.keys())
     manifests, made = plain.manifests, list(rendered)
     if kustomized is not None:
         made += kustomized.manifests.objects

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
     if reading.charts is not None:
         reading.problems += reading.charts.problems
         reading.sources += reading.charts.sources
+    kustomized = map(os.path.dirname, tree.kustomizations)
+    reading.inventory.rendered = frozenset((*tree.charts, *kustomized, *reading.templates))
     assignment.assign_clusters(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.inventory.clouds.karpenter").read(reading.inventory)

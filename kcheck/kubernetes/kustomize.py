@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MAX_OBJECTS, MAX_DEPTH, MAX_STEPS = 50_000, 50, 10_000
 """What all kustomizations of a tree may hold; nobody writes more, but bases of bases can multiply."""
+_GENERATED = frozenset({"ConfigMap", "Secret"})
+"""Kinds that generators make, of which the objects are not rendered."""
 
 
 class Rendering(Struct):
@@ -246,7 +248,7 @@ class _Renderer:
                     else:
                         key = text(document, "kind"), text(document, "apiVersion"), name_of(document).effective
                         chosen = places.get(key, [])
-                        if not chosen and own.complete and not own.is_component:
+                        if not chosen and own.complete and not own.is_component and key[0] not in _GENERATED:
                             own.gap(
                                 f"a patch is for {key[0] or 'object'}/{key[2].name}, which does not exist", patch.span
                             )

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 class Kinds(Struct, frozen=True):
     """The kinds of objects to read, None for all; kinds in `marks` only with a mark in the text.
 
-    Objects of other kinds are looked at where their text has all of `others`, but for the kinds in `never`.
+    Objects of other kinds are looked at where their text has all of `others`, but for the kinds in `never`. Of `quiet`
+    kinds all objects are read, but what is broken is only noted where it has a mark.
     """
 
     names: frozenset[str] | None
     marks: Mapping[str, tuple[bytes, ...]] = {}
     others: tuple[bytes, ...] = ()
     never: frozenset[str] = frozenset()
+    quiet: frozenset[str] = frozenset()
 
     def __contains__(self, kind: str) -> bool:
         return self.names is None or kind in self.names
@@ -40,17 +42,18 @@ class Kinds(Struct, frozen=True):
         if kinds is None or self.names is None:
             return Kinds(None)
         marks = {kind: own for kind, own in self.marks.items() if kind not in kinds}
-        return replace(self, names=self.names | kinds, marks=marks)
+        return replace(self, names=self.names | kinds, marks=marks, quiet=self.quiet - kinds)
 
-    def named(self) -> Kinds:
-        """The kinds that have a name here."""
-        return replace(self, others=())
+    def noted(self) -> Kinds:
+        """The kinds of which what is broken is noted: those that have a name here, and are not quiet."""
+        silent = self.quiet - self.marks.keys()
+        return replace(self, names=self.names and self.names - silent, others=(), quiet=frozenset())
 
     def includes(self, kind: str, data: bytes) -> bool:
         """Whether a document with an object of a kind is looked at."""
         if kind not in self:
             return bool(self.others) and kind not in self.never and all(mark in data for mark in self.others)
-        return kind not in self.marks or any(mark in data for mark in self.marks[kind])
+        return kind not in self.marks or kind in self.quiet or any(mark in data for mark in self.marks[kind])
 
 
 class Object(Struct, frozen=True):
@@ -137,7 +140,7 @@ def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
     """Add the objects of a file to a result."""
     for document in _documents(source, lambda data: may_hold(data, kinds)):
         if document.problem is not None:
-            if kinds.others and not may_hold(document.span.text.encode(), kinds.named()):
+            if kinds.others and not may_hold(document.span.text.encode(), kinds.noted()):
                 continue  # what nobody asked for by name may be something else
             if yaml.is_template(source.data):
                 if source not in result.templates:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
-    from kcheck.model.pods import Addon, Mirror, Monitor, Service, Workload
+    from kcheck.model.pods import Addon, Definition, Mirror, Monitor, Service, Workload
     from kcheck.model.pools import KarpenterPool, NodePool, Reservation
     from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
     from kcheck.text.values import Record
@@ -95,7 +95,7 @@ class Inventory(Struct, eq=False):
     `objects` and `resources` are those that rules want to see as they are written. `scope_of` says to which
     folder a thing belongs that a kustomization there renders from files of others. `synced` are the tools that make
     again what is deleted, with a pattern of the folders that they apply. `libraries` are roots that look like modules
-    for others.
+    for others. In `rendered` folders, charts, kustomizations or templates may make objects.
     """
 
     clusters: list[Cluster] = []
@@ -120,6 +120,7 @@ class Inventory(Struct, eq=False):
     sharings: list[Sharing] = []
     watchers: list[Watcher] = []
     monitors: list[Monitor] = []
+    definitions: list[Definition] = []
     cluster_of: dict[Thing, Cluster] = {}
     candidates_of: dict[Thing, Candidates] = {}
     doubts: dict[str, str] = {}
@@ -128,6 +129,7 @@ class Inventory(Struct, eq=False):
     scope_of: dict[Thing, str] = {}
     synced: list[tuple[str, re.Pattern[str]]] = []
     libraries: frozenset[str] = frozenset()
+    rendered: frozenset[str] = frozenset()
 
     def has_content(self) -> bool:
         """Whether anything was found that rules have something to say of."""
@@ -156,5 +158,6 @@ class Inventory(Struct, eq=False):
         """Things that are applied to a cluster."""
         yield from chain.from_iterable((
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
-            self.schedulers, self.admissions, self.sharings, self.watchers, self.monitors, self.objects,
+            self.schedulers, self.admissions, self.sharings, self.watchers, self.monitors, self.definitions,
+            self.objects,
         ))  # fmt: skip

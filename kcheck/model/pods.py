@@ -68,6 +68,28 @@ class Volume(Struct, frozen=True):
     path: str = ""
 
 
+class Reference(Struct, frozen=True):
+    """An object that a pod names and cannot start without."""
+
+    kind: str
+    name: Value[str]
+
+
+class Definition(Thing, frozen=True):
+    """An object that pods may name, or a StorageClass.
+
+    Of a claim, `modes` are its access modes and `storage` is its class, which does not matter where it asks for a
+    `chosen` volume; of a class, `storage` is the provisioner.
+    """
+
+    kind: str
+    name: Value[str]
+    namespace: Value[str]
+    modes: Value[tuple[str, ...]] = NOTHING
+    storage: Value[str] = NOTHING
+    chosen: bool = False
+
+
 class Container(Thing, frozen=True):
     """A container of a pod. CPU is in millicores, memory in bytes; requests and limits are those that are written.
 
@@ -123,7 +145,8 @@ class PodTemplate(Thing, frozen=True):
     `all_cards` says that a pod takes all cards of its node, and `claims_fabric` that it gets interfaces of a fabric.
     `node_devices` says that it sees the devices of its node, as privileged ones do. Required affinity to its own kind
     keeps the pods in one domain of a label, `packed_by`.
-    `devices` says that it asks for any: cards, parts of them, interfaces, or claims.
+    `devices` says that it asks for any: cards, parts of them, interfaces, or claims. `references` are the objects that
+    it names.
     """
 
     role: str
@@ -161,6 +184,7 @@ class PodTemplate(Thing, frozen=True):
     node_devices: Value[bool] = NOTHING
     packed_by: Value[str] = NOTHING
     devices: Value[bool] = NOTHING
+    references: tuple[Reference, ...] = ()
 
 
 class Workload(Thing, frozen=True):

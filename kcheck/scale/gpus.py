@@ -179,7 +179,8 @@ def _karpenter(template: PodTemplate, cluster: Cluster, world: World) -> Value[s
     return computed(template, "Karpenter" if known(ignores) is not False else None)
 
 
-_PLUGIN = regex(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron|dra-driver")
+PLUGIN = regex(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron|dra-driver")
+"""What makes GPUs known to a cluster: by the name of a chart, an add-on or an image."""
 
 
 def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
@@ -188,4 +189,4 @@ def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
         return computed(cluster, value=True)
     names = [addon.name for addon in world.deployed.on(cluster).addons]
     names += [image.text for workload in world.deployed.on(cluster).workloads for image in workload.images]
-    return anyone(cluster, (mapped(name, lambda text: bool(_PLUGIN.search(text))) for name in names))
+    return anyone(cluster, (mapped(name, lambda text: bool(PLUGIN.search(text))) for name in names))

@@ -357,15 +357,15 @@ def _shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
 
 
 def _taints(template: PodTemplate, pool: NodePool) -> Fit:
-    keeping = _keeping(template, pool)
-    if keeping:
-        return Fit(fits=False, kind="taint", why=keeping[0].rpartition(":")[0].removesuffix("="))
+    found = keeping(template, pool)
+    if found:
+        return Fit(fits=False, kind="taint", why=found[0].rpartition(":")[0].removesuffix("="))
     given = (pool.scheduling.taints, template.tolerations)
     unknown = next((one for one in given if isinstance(one, Unknown)), None)
     return Fit(None, "taint", unknown.reason) if unknown else _FITS
 
 
-def _keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
+def keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
     """The taints that keep pods from the nodes of a pool."""
     found = (taint for taint in taints(pool) if untolerated(template, taint) and not _admitted(template, pool, taint))
     return tuple(dict.fromkeys(found))
@@ -420,6 +420,6 @@ def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
 
 def barrier(template: PodTemplate, pools: Iterable[NodePool]) -> str:
     """The single taint that keeps pods off, as `key=value:Effect`; empty if it is not unique."""
-    found = {_keeping(template, pool) for pool in pools if fit(template, pool).kind == "taint"}
+    found = {keeping(template, pool) for pool in pools if fit(template, pool).kind == "taint"}
     only = found.pop() if len(found) == 1 else ()
     return only[0] if len(only) == 1 else ""

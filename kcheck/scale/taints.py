@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, Toleration
     from kcheck.scale.world import World
 
-_OTHERS = regex(r"^(trn|inf|dl\d|g4ad|vt1)|_MI300X|^Standard_(NG|NV\d+as_v4)")
+OTHERS = regex(r"^(trn|inf|dl\d|g4ad|vt1)|_MI300X|^Standard_(NG|NV\d+as_v4)")
 """Machines with accelerators that are not of NVIDIA."""
 
 
@@ -24,7 +24,7 @@ def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
     if isinstance(pool.machine.instance_types, Unknown):
         return pool.machine.instance_types
     types = known(pool.machine.instance_types) or ()
-    if not types or any(map(_OTHERS.search, types)):
+    if not types or any(map(OTHERS.search, types)):
         return computed(pool, None)
     return computed(pool, {"key": NVIDIA, "value": "true", "effect": pool.scheduling.no_schedule})
 
@@ -88,14 +88,19 @@ def lacking(template: PodTemplate, world: World) -> Value[dict[str, str]]:
     taint = _barrier(template, world)
     if isinstance(taint, Unknown):
         return taint
+    return computed(template, toleration(taint))
+
+
+def toleration(taint: str) -> dict[str, str] | None:
+    """The toleration of a taint, `key=value:Effect`; None where it is none."""
     rest, _, effect = taint.rpartition(":")
     key, _, value = rest.partition("=")
-    if not taint or effect.replace("_", "").lower() not in _EFFECTS:
-        return computed(template, None)
+    if effect.replace("_", "").lower() not in _EFFECTS:
+        return None
     result = {"key": key, "operator": "Exists"}
     if value and key not in names.cards():  # of the taints of cards, nobody cares for the value
         result |= {"operator": "Equal", "value": value}
-    return computed(template, {**result, "effect": _EFFECTS[effect.replace("_", "").lower()]})
+    return {**result, "effect": _EFFECTS[effect.replace("_", "").lower()]}
 
 
 def _barrier(template: PodTemplate, world: World) -> str | Unknown:

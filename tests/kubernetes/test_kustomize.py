@@ -359,6 +359,21 @@ def test_a_long_chain_ends(check: Callable[..., Result]) -> None:
     assert any("nested too deeply" in note for note in notes(check(files)))
 
 
+def test_a_patch_of_a_generated_config_map_is_for_what_exists(check: Callable[..., Result]) -> None:
+    files = {
+        "kustomization.yaml": "resources: [a.yaml]\nconfigMapGenerator: [{name: env, literals: [a=b]}]\npatches: [{path: p.yaml}]\n",
+        "a.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n",
+        "p.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: env}\ndata: {a: c}\n",
+    }
+    assert check(files).reading.gaps == []
+
+
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "PersistentVolumeClaim"])
+def test_broken_objects_that_only_have_a_name_are_not_told(kind: str, check: Callable[..., Result]) -> None:
+    text = f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: a}}\ndata: [\n"
+    assert check({"a.yaml": text}).findings == []
+
+
 def test_aliases_of_aliases_in_a_patch_end(check: Callable[..., Result]) -> None:
     lines = [f"    x{i}: &x{i} [{', '.join([f'*x{i - 1}'] * 9)}]" for i in range(1, 12)]
     bomb = "\n".join(

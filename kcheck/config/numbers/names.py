@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     import re
     from typing import Literal, TypeAlias, TypedDict
 
-    Key: TypeAlias = Literal["cards", "shares", "slices", "queued", "vendors", "stores", "unordered", "whole"]
+    Key: TypeAlias = Literal[
+        "cards", "shares", "slices", "queued", "vendors", "stores", "disks", "file_systems", "unordered", "whole"
+    ]
 
     class Names(TypedDict, total=False):
         """The names of one owner, as the head of `any/names.yaml` explains."""
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
         queued: list[str]
         vendors: list[str]
         stores: list[str]
+        disks: list[str]
+        file_systems: list[str]
         unordered: list[str]
         whole: list[str]
         scripts: dict[str, list[str]]

@@ -24,7 +24,7 @@ _TABLES = {
     ),
     "networks": ("subnet", "pod_range", "share", "wall"),
     "autoscaling": ("autoscaler", "flag", "karpenter_pool"),
-    "pods": ("workload", "template", "start", "excess", "refusal", "shortage", "container", "image"),
+    "pods": ("workload", "template", "start", "excess", "split", "barred", "misnomer", "refusal", "shortage", "container", "image"),
     "queues": (
         "priority_class", "bundle", "queue", "kube_namespace", "quota", "scheduler", "admission", "sharing",
     ),
@@ -71,7 +71,7 @@ SUBJECTS = _Subjects()
 """Subject -> its words. docs/words.md is printed from this table."""
 
 PARTS = frozenset({
-    "excess", "share", "cost", "saving", "rate", "bundle", "fabric", "quota_need", "refusal", "retirement", "shortage", "start", "support",
+    "barred", "excess", "share", "cost", "saving", "rate", "bundle", "fabric", "misnomer", "quota_need", "refusal", "retirement", "shortage", "split", "start", "support",
     "tier",
 })  # fmt: skip
 """Subjects that are only reached from others: no rule is about them."""

@@ -109,6 +109,8 @@ class Cloud(Protocol):
     """Whether the range of Services, where none is written, is among the addresses of the network."""
     shares_gateways: bool = False
     """Whether clusters of one network may leave through one gateway."""
+    has_disks: bool = True
+    """Whether volumes of the default storage class are disks of the cloud."""
     extended_plan: str = ""
     """The support plan by which versions of Kubernetes are supported for longer."""
     reservation: str = ""

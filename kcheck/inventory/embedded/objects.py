@@ -30,6 +30,7 @@ _TYPED = {
     "cron_job": ("batch/v1", "CronJob"), "priority_class": ("scheduling.k8s.io/v1", "PriorityClass"),
     "resource_quota": ("v1", "ResourceQuota"), "limit_range": ("v1", "LimitRange"), "namespace": ("v1", "Namespace"),
     "config_map": ("v1", "ConfigMap"), "service_account": ("v1", "ServiceAccount"),
+    "persistent_volume_claim": ("v1", "PersistentVolumeClaim"), "secret": ("v1", "Secret"),
 }  # fmt: skip
 _LISTS = {
     "container": "containers", "init_container": "initContainers", "volume": "volumes", "volume_mount": "volumeMounts",

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import names
 from kcheck.kubernetes.objects import value_of
+from kcheck.kubernetes.workloads import references
 from kcheck.kubernetes.workloads.scalars import (
     absent,
     boolean,
@@ -112,6 +113,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         node_devices=_node_devices(spec),
         packed_by=_packed_by(spec, labels),
         devices=_devices(spec),
+        references=tuple(references.of_pod(spec, [node for _, node in containers(spec)])),
     )
 
 

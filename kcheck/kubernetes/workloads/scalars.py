@@ -165,7 +165,7 @@ def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Va
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
     """Why a path or a parent is unknown; None if known or absent."""
     found = _reached(node, path)
-    value = value_of(found) if isinstance(found, yaml.Computed) else found
+    value = value_of(found) if isinstance(found, yaml.Scalar) else found
     if not isinstance(value, Unknown):
         return None
     return Unknown(value.reason, value.origin, value.symbol)  # what it may be is not read, as what it is would be

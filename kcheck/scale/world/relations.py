@@ -15,7 +15,7 @@ from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, 
 if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Cluster, Inventory, Thing
 
-_KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers")
+_KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers", "definitions")
 """What rules compare with what is applied beside it."""
 
 
@@ -38,6 +38,10 @@ class Deployments:
         cluster = self._inventory.cluster_of.get(thing)
         if cluster is not None:
             return cluster.id
+        return self.folder(thing)
+
+    def folder(self, thing: Thing) -> str:
+        """The folder of its kustomization or file."""
         return self._inventory.scope_of.get(thing) or os.path.dirname(thing.place.source.path)
 
     def beside(self, thing: Thing) -> Inventory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kcheck.engine.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
 from kcheck.scale import (
+    agents,
     basics,
     fabrics,
     gangs,
@@ -15,8 +16,10 @@ from kcheck.scale import (
     priorities,
     queue_limits,
     queues,
+    references,
     taints,
     unschedulable,
+    volumes,
 )
 
 _CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
@@ -73,6 +76,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("servers", "template", "its parameter servers: pods without GPUs of the role PS; null without any", jobs.servers, nullable=True),
         record("excess", "excess", "what it asks of its queue beyond the most that this ever gives; of a job whose pods wait for each other also of the quota of its namespace; null where that is enough",
                queue_limits.excess, nullable=True),
+        record("split_claim", "split", "a claim that only one node or pod may mount, and that its pods mount on several at once; null without one", volumes.split_claim, nullable=True),
         made("settings", "string", "which of ttl and deadline its kind has", jobs.settings, kind="list"),
         made("serves", "bool", "whether a command starts a server (--port, serve)", jobs.serves),
         simple("disposed", "string", "key of the volumes that are deleted with it: volumeClaimPolicies (JobSet), volumes (Volcano), ephemeral volumeClaimTemplates; null without any"),
@@ -153,6 +157,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("refusal", "refusal", "what no pool has of the labels and GPUs that they ask for; null where one has, or may have, all of it", unschedulable.refusal, nullable=True),
         record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may",
                unschedulable.shortage, nullable=True),
+        record("barred", "barred", "of an agent that GPU nodes need, such as a device plugin: the first pool from which a taint keeps its pods; null without one", agents.barred, nullable=True),
+        record("misnomer", "misnomer", "a claim, ConfigMap, Secret or service account that they name and the code lacks, while their folder has one of nearly that name; null without one",
+               references.misnomer, nullable=True),
         record("pool", "pool", "the pool that they land on, the first of several with equal nodes; null where it is not known", pods.pool, nullable=True),
         records("pools", "pool", "pools they can land on", pods.pools),
         records("sure_pools", "pool", "those of them that take them for sure, as far as labels, taints and sizes are known", pods.sure_pools),
@@ -179,6 +186,26 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         part("parts", "string", "the sum over its pods"),
         part("kind", "string", "ClusterQueue, Queue (Volcano), or ResourceQuota of namespace"),
         part("name", "string", "the name of the queue or namespace"),
+    ),
+    "split": (
+        simple("name", "string", "the name of the claim", nullable=False),
+        simple("modes", "string", "its access modes", kind="list", nullable=False),
+        part("mode", "string", "ReadWriteOnce or ReadWriteOncePod"),
+        part("where", "string", "where the pods mount it: on 16 nodes, in 16 pods"),
+        part("cloud", "string", "the cloud of the cluster: eks, gke, aks, ack, selfmanaged; any where the cluster is not known"),
+        part("sure", "bool", "whether it is a disk for sure, and no machine holds all of the pods"),
+    ),
+    "barred": (
+        part("role", "string", "device plugin, fabric plugin, driver, or exporter of metrics"),
+        record("pool", "pool", "the pool", lambda b, _w: basics.computed(b.pool, b.pool)),
+        part("taint", "string", "the taint that it lacks a toleration for, key=value"),
+        made("toleration", "string", "the toleration to add: of that taint, or of all where there are several",
+             lambda b, _w: basics.computed(b.pool, b.toleration), kind="map"),
+    ),
+    "misnomer": (
+        part("kind", "string", "PersistentVolumeClaim, ConfigMap, Secret or ServiceAccount"),
+        simple("name", "string", "the name that pods give it", nullable=False),
+        simple("defined", "string", "the name of the one that is defined", nullable=False),
     ),
     "refusal": (
         part("kind", "string", "label or gpus"),

@@ -31,6 +31,7 @@ class SelfManaged(Cloud):
     )  # fmt: skip
     files = (configurations.VARIABLES, configurations.TEMPLATE)
     own_kernel = True
+    has_disks = False
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read kubeadm's configurations, the static pods of control planes, and the clusters of kops."""

@@ -1,0 +1,101 @@
+"""Objects that pods name and the code lacks, where it defines one of nearly the same name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.scale.basics import computed, grouped
+from kcheck.text.regex import regex
+from kcheck.text.values import Known, Value, known
+
+if TYPE_CHECKING:
+    from kcheck.model import Definition, PodTemplate, Reference, Workload
+    from kcheck.scale.world import World
+
+_CRUCIAL = ("PersistentVolumeClaim", "ServiceAccount")
+"""Kinds that nobody makes on the side, as people do with Secrets and ConfigMaps."""
+_GIVEN = frozenset({"default", "kube-root-ca.crt"})
+"""Names of objects that every namespace has."""
+_WORDS, _DIGITS = regex(r"[a-z0-9]+"), regex(r"[0-9]+")
+_ENDINGS = frozenset({"pvc", "claim", "volume", "vol", "sa"})
+"""Words that only say of what kind an object is."""
+_MOST_EDITS, _LETTERS = 2, 3
+"""Letters that may differ at most, each of so many."""
+
+
+class Misnomer(Struct, frozen=True):
+    """An object that pods name and nothing defines, and the one that their folder defines under a similar name."""
+
+    kind: str
+    name: Value[str]
+    defined: Value[str]
+
+
+def misnomer(template: PodTemplate, world: World) -> Value[Misnomer]:
+    """The first object that pods seem to name by a wrong name; null without one."""
+    workload = world.deployed.workload(template)
+    if workload.partial or _rendered(workload, world):
+        return computed(template, None)
+    order = sorted(template.references, key=lambda one: one.kind not in _CRUCIAL)
+    found = ((one, _meant(one, workload, world)) for one in order)
+    named = next(((one, other) for one, other in found if other is not None), None)
+    return computed(template, Misnomer(named[0].kind, named[0].name, named[1].name) if named else None)
+
+
+def _rendered(workload: Workload, world: World) -> bool:
+    """Whether a chart, a kustomization or a template around a workload may make objects for it."""
+    folder = world.deployed.folder(workload)
+    near = world.remember("rendered", folder, lambda: _near_tools(folder, world))
+    return near or workload in world.inventory.scope_of
+
+
+def _near_tools(folder: str, world: World) -> bool:
+    """Whether something is rendered in a folder, above or below it."""
+    own = f"{folder or '.'}/"
+    others = [f"{one or '.'}/" for one in world.inventory.rendered]
+    return any(own.startswith(one) or one.startswith(own) or "./" in (own, one) for one in others)
+
+
+def _meant(one: Reference, workload: Workload, world: World) -> Definition | None:
+    """The object that a name seems to mean, of the folder and namespace of a workload; None where the name exists."""
+    every, name = world.inventory.definitions, known(one.name)
+    defined = world.remember("defined names", "", lambda: {(own.kind, known(own.name)) for own in every})
+    if name is None or name in _GIVEN or (one.kind, name) in defined:
+        return None
+    folders = world.remember("objects by folder", "", lambda: grouped(every, world.deployed.folder))
+    near = [own for own in folders.get(world.deployed.folder(workload), []) if own.kind == one.kind]
+    if not all(isinstance(own.name, Known) for own in near):
+        return None
+    used = world.remember("names of pods", "", lambda: _named(world)) if one.kind not in _CRUCIAL else set()
+    for own in near:
+        other, here = known(own.name) or "", known(own.namespace) == known(workload.namespace)
+        if here and (one.kind, other) not in used and nearly_same(name, other):
+            return own
+    return None
+
+
+def _named(world: World) -> set[tuple[str, str | None]]:
+    """The kinds and names of the objects that any pods name."""
+    pods = (template for workload in world.inventory.workloads for template in workload.templates)
+    return {(one.kind, known(one.name)) for template in pods for one in template.references}
+
+
+def nearly_same(left: str, right: str) -> bool:
+    """Whether two names are one, misspelt or with another ending: no other numbers, and no word for another."""
+    words = [[word for word in _WORDS.findall(text) if word not in _ENDINGS] for text in (left, right)]
+    one, other = ("".join(word for word in own if word not in rest) for own, rest in (words, reversed(words)))
+    edits = _edits(one, other)
+    same_numbers = _DIGITS.findall(one) == _DIGITS.findall(other)
+    return same_numbers and edits <= min(_MOST_EDITS, len(one) // _LETTERS, len(other) // _LETTERS)
+
+
+def _edits(left: str, right: str) -> int:
+    """The fewest letters to add, remove or replace to make one text of another."""
+    row = list(range(len(right) + 1))
+    for i, char in enumerate(left, 1):
+        above, row = row, [i]
+        for j, other in enumerate(right, 1):
+            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (char != other)))
+    return row[-1]

@@ -1,0 +1,157 @@
+"""Claims on volumes of one node that pods on several nodes mount."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kcheck.config.numbers import names
+from kcheck.inventory.clouds.registry import cloud
+from kcheck.scale.basics import computed, grouped
+from kcheck.text.units import counted
+from kcheck.text.values import Unknown, Unset, Value, all_known, equals, known, number, total
+
+if TYPE_CHECKING:
+    from kcheck.model import Definition, NodePool, PodTemplate, Workload
+    from kcheck.scale.world import World
+
+_CLAIM = "PersistentVolumeClaim"
+_ONE_POD = "ReadWriteOncePod"
+_SINGLE = frozenset({"ReadWriteOnce", _ONE_POD})
+_HOST = "kubernetes.io/hostname"
+_GPUS, _MOST_GPUS = 8, 16
+"""GPUs of nearly all large machines, and of the largest ones (a2-megagpu-16g)."""
+
+
+class Split(Struct, frozen=True):
+    """A claim that only one node, or one pod, may mount, and `where` the pods of a workload mount it.
+
+    Without `sure`, a rare machine holds all pods, or the storage may let more nodes mount it than the claim says.
+    """
+
+    name: Value[str]
+    modes: Value[tuple[str, ...]]
+    mode: str
+    where: str
+    sure: bool
+    cloud: str
+
+
+def split_claim(workload: Workload, world: World) -> Value[Split]:
+    """The claim on a volume of one node that pods of a workload mount on several; null without one."""
+    users: dict[str, list[PodTemplate]] = {}
+    for template in workload.templates:
+        for name in dict.fromkeys(known(one.name) for one in template.references if one.kind == _CLAIM):
+            users.setdefault(name or "", []).append(template)
+    for name, templates in users.items():
+        found = _split(name, templates, workload, world) if name else None
+        if found is not None:
+            return computed(workload, found)
+    return computed(workload, None)
+
+
+def _split(name: str, templates: list[PodTemplate], workload: Workload, world: World) -> Split | Unknown | None:
+    claims = _claims(name, workload, world)
+    found = all_known(one.modes for one in claims)
+    if isinstance(found, Unknown):
+        return found
+    modes = {mode for own in found for mode in own or ("",)}
+    if not modes or not modes <= _SINGLE or any(one.chosen for one in claims):
+        return None
+    one_pod = modes == {_ONE_POD}
+    disks = one_pod or _on_disks(claims, workload, world)
+    if disks is False:
+        return None
+    if one_pod:
+        most, sure = total(one.count for one in templates), True
+    else:
+        most, sure = _fewest_nodes(templates, workload, world)
+    if isinstance(most, Unknown) or most <= 1:
+        return most if isinstance(most, Unknown) else None
+    cluster = world.inventory.cluster_of.get(workload)
+    return Split(
+        name=next(one.name for one in templates[0].references if one.kind == _CLAIM and known(one.name) == name),
+        modes=claims[0].modes,
+        mode=_ONE_POD if one_pod else "ReadWriteOnce",
+        where=f"in {counted(most, 'pod')}" if one_pod else f"on {counted(most, 'node')}",
+        sure=sure and disks is True,
+        cloud=cluster.cloud if cluster else "any",
+    )
+
+
+def _claims(name: str, workload: Workload, world: World) -> list[Definition]:
+    """The claims of that name in the namespace of a workload: those of its folder, or of its cluster by namespace."""
+    space, scope = known(workload.namespace), world.deployed.scope(workload)
+    here = world.deployed.beside(workload).definitions
+    every = world.remember("claims by name", scope, lambda: grouped(here, lambda one: (one.kind, known(one.name))))
+    found = [one for one in every.get((_CLAIM, name), []) if known(one.namespace) == space]
+    near = [one for one in found if world.deployed.folder(one) == world.deployed.folder(workload)]
+    return near or (found if space is not None else [])
+
+
+def _on_disks(claims: list[Definition], workload: Workload, world: World) -> bool | None:
+    """Whether claims get disks, which one node has at a time; None where the storage of any is not known."""
+    found = [_on_disk(one, workload, world) for one in claims]
+    return False if False in found else None if None in found else True
+
+
+def _on_disk(claim: Definition, workload: Workload, world: World) -> bool | None:
+    classes = [one for one in world.deployed.beside(claim).definitions if one.kind == "StorageClass"]
+    written = known(claim.storage)
+    if isinstance(claim.storage, Unset):
+        cluster = world.inventory.cluster_of.get(workload)
+        others = any(_kind(known(one.storage) or "") is not True for one in classes)
+        return True if cluster is not None and cloud(cluster.cloud).has_disks and not others else None
+    own = next((known(one.storage) for one in classes if known(one.name) == written), written)
+    return _kind(own or "")
+
+
+def _kind(storage: str) -> bool | None:
+    """Whether a provisioner, or a usual name of a class, stands for disks; None where it is not known."""
+    if names.pattern("file_systems", re.IGNORECASE).search(storage):
+        return False
+    return True if names.pattern("disks", re.IGNORECASE).search(storage) else None
+
+
+def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World) -> tuple[int | Unknown, bool]:
+    """The fewest nodes that hold some pods of a workload, and whether several are sure."""
+    if workload.per_node:
+        found = world.sizes.of_workload(workload)
+        return (found if isinstance(found, Unknown) else number(found, 0)), True
+    counts = all_known(one.count for one in templates)
+    if isinstance(counts, Unknown):
+        return counts, False
+    if any(_pinned(one) for one in templates):
+        return 0, False
+    gpus = sum(count * number(one.gpus, 0) for one, count in zip(templates, counts, strict=True))
+    pools = [pool for one in templates for pool in _pools(one, world)]
+    largest = max((number(pool.machine.gpus, 0) for pool in pools), default=0)
+    least = [(-(-gpus // (largest or _GPUS)), bool(largest) or gpus > _MOST_GPUS)]
+    for one, count in zip(templates, counts, strict=True):
+        each = _most_per_node(one, world)
+        if each is not None:
+            least.append((-(-count // each), True))
+    return max(nodes for nodes, _ in least), any(sure and nodes > 1 for nodes, sure in least)
+
+
+def _pools(template: PodTemplate, world: World) -> list[NodePool]:
+    """The pools that pods may land on, as far as known."""
+    found = world.pools.candidates(template)
+    return [] if isinstance(found, Unknown) else [pool for pool, _ in found]
+
+
+def _most_per_node(template: PodTemplate, world: World) -> int | None:
+    """The most pods that share a node; None where it is not known."""
+    if known(template.spread) or template.all_cards or template.ports:
+        return 1
+    found = [world.pools.per_node(template, pool) for pool in _pools(template, world)]
+    most = [one.high for one in found if one is not None and one.high]
+    return max(most) if most and len(most) == len(found) else None
+
+
+def _pinned(template: PodTemplate) -> bool:
+    """Whether all pods are on one node by what they ask for: affinity to each other, or its name."""
+    named = any(one.key == _HOST for term in known(template.selection) or () for one in term)
+    return named or equals(template.packed_by, _HOST)

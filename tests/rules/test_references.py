@@ -1,0 +1,115 @@
+"""Objects that pods name, beside objects of nearly the same name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.scale.references import nearly_same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine.linter import Result
+
+    Check = Callable[..., Result]
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      SPEC
+      containers:
+        - name: train
+          image: registry.example.com/train:1
+          CONTAINER
+"""
+CLAIM = "volumes: [{name: data, persistentVolumeClaim: {claimName: NAME}}]"
+ENV = "env: [{name: TOKEN, valueFrom: {KINDKeyRef: {name: NAME, key: token}}}]"
+FROM = "envFrom: [{KINDRef: {name: NAME}}]"
+
+
+def job(spec: str = "", container: str = "") -> str:
+    return JOB.replace("SPEC", spec).replace("CONTAINER", container)
+
+
+def defined(kind: str, name: str, more: str = "") -> str:
+    return f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}{more}}}\n"
+
+
+def told(result: Result) -> list[tuple[str, str]]:
+    assert not result.bugs
+    found = [one for one in result.findings if one.rule == "named-object-missing"]
+    return [(one.severity.word, one.message.rpartition(" names ")[2].partition(",")[0]) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "named", "severity"),
+    [
+        ("PersistentVolumeClaim", "checkpoints", job(CLAIM.replace("NAME", "checkpoint")), "error"),
+        ("ServiceAccount", "trainer", job("serviceAccountName: trainer-sa"), "error"),
+        ("ConfigMap", "settings", job(container=FROM.replace("KIND", "configMap").replace("NAME", "setting")), "warning"),
+        ("Secret", "hf-token", job(container=ENV.replace("KIND", "secret").replace("NAME", "hf-tokens")), "warning"),
+        ("Secret", "hf-token", job("volumes: [{name: t, secret: {secretName: hftoken}}]"), "warning"),
+        ("ConfigMap", "settings", job("volumes: [{name: t, projected: {sources: [{configMap: {name: setings}}]}}]"), "warning"),
+    ],
+)  # fmt: skip
+@pytest.mark.medium
+def test_misspelt_names(kind: str, name: str, named: str, severity: str, check: Check) -> None:
+    found = told(check({"object.yaml": defined(kind, name), "job.yaml": named}))
+    assert [(one, text.split()[0]) for one, text in found] == [(severity, kind)]
+
+
+WRONG = job(CLAIM.replace("NAME", "checkpoint"))
+GOOD = defined("PersistentVolumeClaim", "checkpoints")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"claim.yaml": GOOD, "job.yaml": WRONG, "elsewhere/claim.yaml": GOOD.replace("checkpoints", "checkpoint")},
+        {"claim.yaml": GOOD.replace("}", ", namespace: a}"), "job.yaml": WRONG},
+        {"a/claim.yaml": GOOD, "b/job.yaml": WRONG},
+        {"claim.yaml": GOOD.replace("name:", "generateName:"), "job.yaml": WRONG},
+        {"claim.yaml": GOOD, "job.yaml": WRONG.replace("claimName: checkpoint", "claimName: $CLAIM")},
+        {"claim.yaml": GOOD, "job.yaml": WRONG, "kustomization.yaml": "resources: [claim.yaml, job.yaml]\n"},
+        {"jobs/claim.yaml": GOOD, "jobs/job.yaml": WRONG, "Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n"},
+        {"claim.yaml": GOOD, "job.yaml": WRONG, "made/claim.yaml": "{{ range .x }}\nkind: Job\napiVersion: batch/v1\n{{ end }}\n"},
+        {"account.yaml": defined("ServiceAccount", "defaults"), "job.yaml": job("serviceAccountName: default")},
+        {"m.yaml": defined("ConfigMap", "settings"), "job.yaml": job(container="envFrom: [{configMapRef: {name: setting, optional: true}}]")},
+    ],
+)  # fmt: skip
+@pytest.mark.medium
+def test_what_may_be_defined_elsewhere_is_not_told(files: dict[str, str], check: Check) -> None:
+    assert told(check(files)) == []
+
+
+@pytest.mark.medium
+def test_secrets_that_pods_name_are_not_meant_by_others(check: Check) -> None:
+    used = job(container=FROM.replace("KIND", "secret").replace("NAME", "hf-token"))
+    other = used.replace("hf-token", "hf-tokens").replace("name: train}", "name: eval}")
+    files = {"secret.yaml": defined("Secret", "hf-token"), "a.yaml": other}
+    assert len(told(check(files))) == 1
+    assert told(check({**files, "b.yaml": used})) == []
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("checkpoints", "checkpoint-pvc", True),
+        ("train-data", "data-train", True),
+        ("traindata", "train-data", True),
+        ("data-a", "data-b", False),
+        ("data-1", "data-2", False),
+        ("data-east", "data-west", False),
+        ("data-dev", "data-prod", False),
+        ("train", "train-logs", False),
+    ],
+)
+def test_names_that_are_nearly_the_same(left: str, right: str, same: bool) -> None:
+    assert nearly_same(left, right) is same
