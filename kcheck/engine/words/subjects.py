@@ -93,6 +93,8 @@ def things(subject: str, world: World) -> Sequence[Thing]:
     match subject:
         case "wall" | "setting" if not inventory.clusters:
             return []
+        case "autoscaler" if not inventory.autoscalers:
+            return []
         case "wall":
             from kcheck.scale import walls
 
@@ -101,7 +103,7 @@ def things(subject: str, world: World) -> Sequence[Thing]:
             from kcheck.scale import control_plane
 
             return [one for cluster in inventory.clusters for one in control_plane.settings(cluster)]
-        case "autoscaler" if inventory.autoscalers:
+        case "autoscaler":
             from kcheck.scale.autoscaler import has_work
 
             return [one for one in inventory.autoscalers if has_work(one, world)]

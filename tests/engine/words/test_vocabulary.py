@@ -8,8 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
+from kcheck.config.config import Config
 from kcheck.engine import rule_words, rules
-from kcheck.engine.words.subjects import _TABLES, PARTS, SUBJECTS, word
+from kcheck.engine.words.subjects import _TABLES, PARTS, SUBJECTS, things, word
+from kcheck.model import Input, Inventory
+from kcheck.scale.world import World
+from kcheck.text.text import Source, Span
 from tests.places import ROOT
 
 pytestmark = pytest.mark.medium
@@ -44,6 +48,11 @@ def test_each_table_has_the_subjects_that_are_looked_up_in_it() -> None:
     for table, names in _TABLES.items():
         assert tuple(import_module(f"kcheck.engine.words.tables.{table}").SUBJECTS) == names
     assert set(SUBJECTS) >= PARTS
+
+
+def test_an_empty_tree_has_no_things_but_inputs() -> None:
+    world = World(Inventory(), Config(), [Input("a", Span(Source("a.tf", b""), 0, 0), kind="templates", path="a.tf")])
+    assert {subject for subject in SUBJECTS if things(subject, world)} == {"input"}
 
 
 def test_subnets_and_pod_ranges_have_the_same_words() -> None:
