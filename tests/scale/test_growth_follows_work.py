@@ -85,6 +85,7 @@ def read(write: Write, pools: str, manifest: str = "", nodes: int | None = None)
         (SYSTEM + CPU + GPU, job("{cpu: 16}", "{pool: system}"), ["gpu"]),  # no pool takes it
         (SYSTEM + CPU + GPU, "", ["gpu"]),
         (SYSTEM + CPU, job("{cpu: 1}", pods=1), []),
+        (SYSTEM.replace("= 6", "= 1") + GPU, job("{cpu: 1}", "{pool: system}"), ["gpu"]),  # jobs of one node
     ],
 )
 def test_pools_that_take_more(pools: str, manifest: str, expected: list[str], write: Write) -> None:

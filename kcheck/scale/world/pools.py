@@ -146,20 +146,22 @@ class Pools:
     def taking(self, cluster: Cluster) -> list[NodePool]:
         """The pools that take more nodes as a cluster grows: those that its jobs fit, else those with accelerators.
 
-        Jobs with accelerators decide, else jobs of several pods, which grow on pools without any where these fit.
-        Pools of a fixed size take more only where no autoscaled one does. Empty where nothing tells them apart.
+        Jobs with accelerators decide, else jobs of several pods, which grow on autoscaled pools without any. Pools of a
+        fixed size, or for the system, take more only where no others do. Empty where nothing tells them apart.
         """
         pools = [pool for pool in self.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
+        scaled = [pool for pool in pools if known(pool.size.autoscaled)]
+        cards = [pool for pool in pools if known(pool.machine.gpu)]
         jobs = [job for job in self._deployed.on(cluster).workloads if job.batch and not job.per_node]
         pods = [template for job in jobs for template in job.templates]
         with_cards = [one for one in pods if number(one.gpus, 0) or one.all_cards or one.device_classes]
-        several = [one for one in pods if number(one.count, 0) > 1]
-        cards = [pool for pool in pools if known(pool.machine.gpu)]
-        found = self._on(with_cards, pools) or ([] if with_cards else self._on(several, pools))
-        if not with_cards:
-            found = [pool for pool in found if pool not in cards] or found
-        found = found or cards
-        return [pool for pool in found if known(pool.size.autoscaled)] or found
+        if with_cards:
+            found = self._on(with_cards, pools) or cards
+        else:
+            several = [one for one in pods if number(one.count, 0) > 1]
+            found = self._on(several, [pool for pool in scaled if pool not in cards]) or cards
+        found = [pool for pool in found if pool in scaled] or found
+        return [pool for pool in found if not equals(pool.mode, "System")] or found
 
     def _on(self, templates: list[PodTemplate], pools: list[NodePool]) -> list[NodePool]:
         """The pools that any of some pods may land on."""
