@@ -268,8 +268,20 @@ class CodeReader:
     # --- what runs on it
 
     def _largest_job(self) -> tuple[Workload, PodTemplate] | None:
-        every = [(job, template) for job in self.jobs for template in job.templates if known(template.count)]
+        """The job with most pods that training pools take; where these have GPUs, of those that ask for some."""
+        every = [
+            (job, one) for job in self.jobs for one in job.templates if known(one.count) and self._is_training(one)
+        ]
         return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
+
+    def _is_training(self, pods: PodTemplate) -> bool:
+        """Whether training pools may take pods for their work."""
+        pools = self.training.pools
+        if not pools:
+            return True
+        if self.training.gpus and not (number(pods.gpus, 0) or pods.all_cards or pods.device_classes or pods.shares):
+            return False
+        return any(self.world.pools.fit(pods, pool).fits is not False for pool in pools)
 
     def _gpus_of_pods(self) -> int | None:
         return max((number(one.gpus, 0) for job in self.jobs for one in job.templates), default=0) or None

@@ -106,6 +106,15 @@ def test_machines_without_gpus_stay_without_gpus(tmp_path: Path) -> None:
     assert (found.region, found.zones) == ("eastus", ("2",))
 
 
+def test_a_cpu_job_says_nothing_of_gpu_nodes(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: tokenize}\nspec:\n  parallelism: 400\n  template:\n    spec:\n"
+        "      containers: [{name: a, image: example.com/a:1, resources: {requests: {cpu: 4}}}]\n"
+    )
+    found = read(gke(tmp_path, machine='"a3-highgpu-8g"'))
+    assert (found.gpus, found.nodes) == (8, 20)
+
+
 def test_one_zone_stays_one_zone(tmp_path: Path) -> None:
     found = read(gke(tmp_path))
     assert (found.region, found.zones, found.account) == ("us-east4", ("us-east4-b",), "ours")
