@@ -13,7 +13,7 @@ from kcheck.text.values import Known, Origin, Unknown, Value, known, number
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool, PodTemplate
-    from kcheck.scale.placement import Share
+    from kcheck.scale.placement import Fit, Share
     from kcheck.scale.world import World
     from kcheck.text.values import Value
 
@@ -53,8 +53,7 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     if cluster is None:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
     pools = world.pools.of_cluster(cluster)
-    obstacles = [(pool, world.pools.obstacles(template, pool)) for pool in pools]
-    if not pools or not all(found and found[0].kind in ("label", "gpus") for _, found in obstacles):
+    if not pools or not all(_refuses(world.pools.fit(template, pool)) for pool in pools):
         return computed(template, None)
     more = _more_nodes(cluster, world)
     if isinstance(more, Unknown):
@@ -62,11 +61,16 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     serverless = known(cluster.serverless)
     if more or serverless or isinstance(cluster.serverless, Unknown):
         return computed(template, None)
+    obstacles = [(pool, world.pools.obstacles(template, pool)) for pool in pools]
     pool, found = min(obstacles, key=lambda pair: (len(pair[1]), pair[1][0].kind != "label"))
     kind, field = found[0].kind, template.selection if found[0].kind == "label" else template.gpus
     asked = Known(found[0].why, field.origin or Origin((template.place,)))
     fixed = not any(known(one.size.autoscaled) for one in pools)
     return computed(template, Refusal(kind, asked, pool, _instead(kind, template, pool), fixed))
+
+
+def _refuses(fit: Fit) -> bool:
+    return fit.fits is False and fit.kind in ("label", "gpus")
 
 
 def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:

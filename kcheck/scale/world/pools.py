@@ -42,7 +42,6 @@ class Pools:
         self._deployed = deployed
         self._autoscaling = autoscaling
         self._found: dict[PodTemplate, list[tuple[NodePool, bool]] | Unknown] = {}
-        self._fits: dict[tuple[PodTemplate, NodePool], placement.Fit] = {}
 
     @cached_property
     def _daemons(self) -> Daemons:
@@ -134,9 +133,7 @@ class Pools:
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
         """Whether pods can land on nodes of a pool, beside its DaemonSets."""
-        if (template, pool) not in self._fits:
-            self._fits[template, pool] = placement.fit(template, pool, self._taken(template, pool), self._slots(pool))
-        return self._fits[template, pool]
+        return placement.fit(template, pool, self._taken(template, pool), self._slots(pool))
 
     def obstacles(self, template: PodTemplate, pool: NodePool) -> list[placement.Fit]:
         """What keeps pods from a pool for sure, in the order labels, GPUs, size, taints."""
