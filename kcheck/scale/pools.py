@@ -73,7 +73,7 @@ def _fills(workload: Workload, pool: NodePool, world: World) -> int | None:
 def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
     """How many nodes of a pool pods fill by their GPUs; None if they do not fit or something is not known."""
     pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
-    if pods is None or gpus > of_node or world.pools.fit(template, pool).fits is False:
+    if pods is None or gpus > of_node or not world.pools.may_land(template, pool):
         return None
     return -(-int(pods) // (of_node // gpus)) if gpus else 0
 
@@ -112,7 +112,7 @@ def gpu_workloads(pool: NodePool, world: World) -> list[Workload] | Unknown:
     found = _with_gpus(pool, world)
     if isinstance(found, Unknown):
         return found
-    return [one for one in found if any(world.pools.fit(own, pool).fits is not False for own in _on_cards(one))]
+    return [one for one in found if any(world.pools.may_land(own, pool) for own in _on_cards(one))]
 
 
 def turned_away(pool: NodePool, world: World) -> list[Workload] | Unknown:

@@ -52,8 +52,6 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
         return computed(template, None)
     if cluster is None:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
-    if _may_land(template, world):
-        return computed(template, None)
     pools = world.pools.of_cluster(cluster)
     if not pools or not all(_refuses(world.pools.fit(template, pool)) for pool in pools):
         return computed(template, None)
@@ -69,12 +67,6 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     asked = Known(found[0].why, field.origin or Origin((template.place,)))
     fixed = not any(known(one.size.autoscaled) for one in pools)
     return computed(template, Refusal(kind, asked, pool, _instead(kind, template, pool), fixed))
-
-
-def _may_land(template: PodTemplate, world: World) -> bool:
-    """Whether any pool takes pods, or may; not where pools may be missing."""
-    found = world.pools.candidates(template)
-    return bool(found) and not isinstance(found, Unknown)
 
 
 def _refuses(fit: Fit) -> bool:
@@ -98,8 +90,6 @@ def shortage(template: PodTemplate, world: World) -> Value[Shortage]:
         return computed(template, None)
     if cluster is None:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
-    if _may_land(template, world):
-        return computed(template, None)
     pools = world.pools.of_cluster(cluster)
     fits = (world.pools.fit(template, pool) for pool in pools)
     if any(fit.fits is not False or fit.kind == "taint" for fit in fits):

@@ -131,6 +131,13 @@ class Pools:
         found = [(pool, self.fit(template, pool).fits) for pool in pools]
         return [(pool, bool(fits)) for pool, fits in found if fits is not False]
 
+    def may_land(self, template: PodTemplate, pool: NodePool) -> bool:
+        """Whether pods may land on nodes of a pool."""
+        found = self.candidates(template)
+        if isinstance(found, Unknown):
+            return self.fit(template, pool).fits is not False
+        return any(one is pool for one, _ in found)
+
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
         """Whether pods can land on nodes of a pool, beside its DaemonSets."""
         return placement.fit(template, pool, self._taken(template, pool), self._slots(pool))
