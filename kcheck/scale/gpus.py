@@ -8,6 +8,7 @@ from kcheck.config.numbers import flags, machines
 from kcheck.scale import karpenter
 from kcheck.scale.autoscaler import minor
 from kcheck.scale.basics import anyone, computed
+from kcheck.scale.world.pools import CONFIG
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 _MIG = "nvidia.com/mig-"
 _WHOLE = frozenset({"nvidia.com/gpu", "nvidia.com/gpu.shared"})
-_CHOSEN = "nvidia.com/device-plugin.config"
-"""The label of nodes that names the configuration of the device plugin which they take."""
 
 
 def ways(one: Sharing, world: World) -> Value[tuple[str, ...]]:
@@ -49,7 +48,7 @@ def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sh
     """The configurations that the nodes of all pools take on which pods land, by a label of theirs; else none."""
     pools = world.pools.candidates(template)
     names = [
-        (known(pool.scheduling.labels) or {}).get(_CHOSEN) for pool, _ in (() if isinstance(pools, Unknown) else pools)
+        (known(pool.scheduling.labels) or {}).get(CONFIG) for pool, _ in (() if isinstance(pools, Unknown) else pools)
     ]
     found = [one for one in near if one.id.rpartition("/")[2] in names]
     return found if None not in names and len(found) == len(set(names)) else []

@@ -48,7 +48,7 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     asks = bool(number(template.gpus, 0)) or bool(known(template.selection))
-    if workload.per_node or not asks:
+    if workload.per_node or not asks or _on_virtual_nodes(template):
         return computed(template, None)
     if cluster is None:
         return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
@@ -67,6 +67,11 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     asked = Known(found[0].why, field.origin or Origin((template.place,)))
     fixed = not any(known(one.size.autoscaled) for one in pools)
     return computed(template, Refusal(kind, asked, pool, _instead(kind, template, pool), fixed))
+
+
+def _on_virtual_nodes(template: PodTemplate) -> bool:
+    """Whether pods select a node that is none: a virtual kubelet's."""
+    return any("virtual-kubelet" in one.values for term in known(template.selection) or () for one in term)
 
 
 def _refuses(fit: Fit) -> bool:

@@ -326,6 +326,9 @@ def test_summary(write: Write) -> None:
         "2 more with --unsafe-fixes (Terraform would replace something, or pods that run today may not):"
         " kubenet-retiring 1, pod-range-too-small 1.\n"
         "1 more with --info: job-never-cleaned 1.\n"
+        "1 left for you to decide:\n"
+        "  main.tf:7:18 error pool-ends-below-target: Pool system ends at 200 nodes; 390 nodes of the cluster need 390 of it\n"
+        "    = help: turn on autoscaling of pool system, with a maximum of 390: a fixed size starts all nodes\n"
     )
     assert result.exit_code == 1
 

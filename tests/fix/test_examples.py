@@ -44,7 +44,11 @@ def test_a_fix_has_another_turn_after_those_that_it_depends_on(write: Write) -> 
     """An upgrade of many nodes at a time takes more addresses than the range provided for that was made at once."""
     write(TREES["node-subnet-slash-24-1-good"])
     outcome = fix.fix(["."], Config(nodes={"": 1000}), safeties=SAFETIES)
-    assert {finding.rule for finding in outcome.fixed} == {"slow-upgrades", "subnet-too-small"}
+    assert {finding.rule for finding in outcome.fixed} == {
+        "pool-ends-below-target",
+        "slow-upgrades",
+        "subnet-too-small",
+    }
     assert b'"10.0.0.0/16"\n}\n\nresource "aws_eks_cluster"' in outcome.files[0].new
 
 

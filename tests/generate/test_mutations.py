@@ -262,7 +262,7 @@ EKS = [
     mistake("job-without-deadline", "eks", drop(JOB, "activeDeadlineSeconds")),
     mistake("missing-shared-memory", "eks", drop(JOB, "name: shm", times=2)),
     mistake("priorities-do-not-preempt", "eks", drop(KUEUE, " preemption:", times=2)),
-    mistake("queue-ignores-gpus", "eks", every(KUEUE, GPU, "memory")),
+    mistake("queue-ignores-gpus", "eks", every(KUEUE, GPU, "memory"), opens=True),
     mistake(
         "queue-label-missing",
         "eks",
@@ -300,7 +300,7 @@ EKS = [
     mistake("gpu-pool-untainted", "eks", drop(POOLS, "taints = ")),
     mistake("gpu-without-device-plugin", "eks", without(GPU_PLUGIN)),
     mistake("instance-store-unused", "eks", drop(POOLS, "cloudinit_pre_nodeadm"), also=("gpu-image-disk-small",)),
-    mistake("pool-below-job", "eks", add(ADDED, job(1200))),
+    mistake("pool-below-job", "eks", add(ADDED, job(1200)), opens=True),
     mistake("pool-over-quota", "eks", pools(a=500, b=200)),
     mistake("quota-needed", "eks", drop("kcheck.yaml", "eks.quota.p:")),
     mistake(QUOTA, "eks", swap("kcheck.yaml", r"(eks.quota.p:\n +value:) \d+", r"\1 960")),
@@ -429,6 +429,50 @@ EKS = [
             'taints = pool.spot ? { spot = { key = "spot", value = "true", effect = "NO_SCHEDULE" } } : {',
         ),
         add(ADDED, job(4, worker(nodeSelector={"eks.amazonaws.com/capacityType": "SPOT"}))),
+        also=("daemon-set-misses-taint",),
+    ),
+    # jobs that their pools, queues and disks do not take
+    mistake("pod-matches-no-pool", "eks", add(ADDED, job(4, worker(nodeSelector={"training/pool": "vision"})))),
+    mistake("job-exceeds-queue", "eks", drop(KUEUE, "cohortName", times=2), add(ADDED, job(700))),
+    mistake("pool-ends-below-target", "eks", swap(TFVARS, r"(gpu-a1 +=.*nodes = )\d+", r"\g<1>100"), also=(QUOTA,)),
+    mistake("gpus-held-without-work", "eks", add(ADDED, deployment(pod(8, own={"command": ["sleep", "infinity"]})))),
+    mistake(
+        "daemon-set-misses-taint",
+        "eks",
+        swap(
+            POOLS,
+            r"taints = \{",
+            'taints = pool.spot ? { spot = { key = "spot", value = "true", effect = "NO_SCHEDULE" } } : {',
+        ),
+    ),
+    mistake(
+        "named-object-missing",
+        "eks",
+        add(
+            ADDED,
+            job(
+                4,
+                worker(
+                    volumes=[VOLUMES[0], {"name": "checkpoints", "persistentVolumeClaim": {"claimName": "checkpoint"}}]
+                ),
+            ),
+        ),
+    ),
+    mistake(
+        "volume-on-one-node",
+        "eks",
+        add(
+            ADDED,
+            text(
+                thing(
+                    "v1", "PersistentVolumeClaim", "disk", {"accessModes": ["ReadWriteOnce"], "storageClassName": "gp3"}
+                )
+            )
+            + "---\n"
+            + job(
+                4, worker(volumes=[VOLUMES[0], {"name": "checkpoints", "persistentVolumeClaim": {"claimName": "disk"}}])
+            ),
+        ),
     ),
 ]
 
@@ -439,6 +483,11 @@ EKS_KARPENTER = [
         "karpenter-disrupts-training",
         "eks karpenter",
         every(KARPENTER, "consolidationPolicy: WhenEmpty", "consolidationPolicy: WhenEmptyOrUnderutilized"),
+    ),
+    mistake(
+        "karpenter-keeps-idle-nodes",
+        "eks karpenter",
+        every(KARPENTER, r"consolidateAfter: \S+", "consolidateAfter: 4h"),
     ),
     mistake("karpenter-expires-nodes", "eks karpenter", every(KARPENTER, "expireAfter: Never", "expireAfter: 72h")),
     mistake("karpenter-limits-below-target", "eks karpenter", every(KARPENTER, r"nodes: 150", "nodes: 50")),
@@ -516,7 +565,7 @@ EKS_KARPENTER = [
         swap(JOB, "backoffLimitPerIndex: .*", "backoffLimit: 0"),
         drop(JOB, "podFailurePolicy:"),
     ),
-    mistake("pool-capped-by-default", "eks spot", drop(POOLS, r"max_size     = pool\.nodes"), also=(QUOTA,)),
+    mistake("pool-capped-by-default", "eks spot", drop(POOLS, r"max_size     = pool\.nodes")),
 ]
 CLUSTER = "cluster.tf"
 GROWN = ("subnet-too-small", "pod-range-too-small", "ready-timeout-short")
@@ -602,7 +651,7 @@ ACK = [
         "ack",
         swap(CLUSTER, "is_enterprise_security_group = true", "is_enterprise_security_group = false"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3100"),
-        also=(QUOTA,),
+        also=(QUOTA, "pool-ends-below-target"),
     ),
     mistake("pod-subnet-too-small", "ack", every(TFVARS, r'(pods = "[\d.]+)/\d+', r"\1/25")),
     mistake("subnet-too-small", "ack", every(TFVARS, r'(nodes = "[\d.]+)/\d+', r"\1/26")),
@@ -839,6 +888,8 @@ def carried() -> Iterator[Mistake]:
 MISTAKES = [*carried(), *EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
 
 NOT_HERE = {
+    "gpu-pool-of-fixed-size": "all pools that are generated grow from zero",
+    "gpu-pool-unused": "pools that are generated are empty until a job comes",
     "node-subnet-slash-24": "it is about nodes of unknown number, and all that is generated has a size",
     "retired-module": "generated clusters call no module",
     "too-many-pods": "generated clusters have overlay, which takes more pods than their nodes can run",

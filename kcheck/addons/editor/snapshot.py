@@ -9,7 +9,6 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.addons.editor.positions import uri
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import HCL, MANIFESTS, VARIABLES, display_path, holds_objects
@@ -77,6 +76,8 @@ class Snapshot:
 
     def address(self, path: str) -> str:
         """The URI of a path, as the editor names what is in the folder."""
+        from kcheck.addons.editor.positions import uri
+
         if path not in self._addresses:
             real = system.real_path(path)
             inside = contains_path(self.folder, real)

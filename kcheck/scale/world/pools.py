@@ -15,10 +15,14 @@ from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Subnet, Thing
+    from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Sharing, Subnet, Thing
     from kcheck.scale.allocatable import Taken
     from kcheck.scale.daemons import Daemons
     from kcheck.scale.world.relations import Autoscaling, Deployments
+
+
+CONFIG = "nvidia.com/device-plugin.config"
+"""The label of nodes that names the configuration of the device plugin which they take."""
 
 
 def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[NodePool]]:
@@ -207,13 +211,19 @@ class Pools:
             return None
         own = [one for one in self._inventory.sharings if one.pool is pool]
         others = [one for one in self._inventory.sharings if self._inventory.cluster_of.get(one) in (cluster, None)]
-        found = own or [one for one in others if one.pool is None]
+        found = own or [one for one in others if one.pool is None and self._may_take(pool, cluster, one)]
         copies = [copies for one in found for copies in (*one.slices, *one.mps)]
         if not copies:
             return None
         most = max(number(one, 0) for one in copies) if all(map(known, copies)) else None
         low = cards * min(number(one, 1) for one in copies) if own else cards
         return Interval(low, None if most is None else cards * max(1, most))
+
+    def _may_take(self, pool: NodePool, cluster: Cluster, one: Sharing) -> bool:
+        """Whether nodes of a pool may take a configuration of the device plugin: by their label, or any without."""
+        names = {(known(own.scheduling.labels) or {}).get(CONFIG) for own in self.of_cluster(cluster)} - {None}
+        chosen, name = (known(pool.scheduling.labels) or {}).get(CONFIG), one.id.rpartition("/")[2]
+        return name == chosen if chosen is not None else name not in names
 
     def _taken(self, template: PodTemplate, pool: NodePool) -> Taken:
         return self._daemons.taken(pool, self._deployed.workload(template))

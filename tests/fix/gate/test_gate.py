@@ -440,7 +440,6 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
         {"gpu.tf": GPU_POOL.replace('"Standard_ND96isr_H100_v5"', "var.size") + 'variable "size" {}\n'},
         {"gpu.tf": GPU_POOL + '  priority = "Spot"\n'},
         {"kcheck.yaml": "price: 30\n"},
-        {"gpu.tf": ""},
     ],
 )
 def test_what_other_files_say_of_it_brings_nothing_back(change: dict[str, str | bytes], write: Write, git: Git) -> None:
@@ -452,6 +451,15 @@ def test_what_other_files_say_of_it_brings_nothing_back(change: dict[str, str | 
     for how in (["--baseline"], ["--diff-base", "HEAD"]):
         assert "job.yaml" not in {path for _, path in found(*how)}
     assert "job.yaml" not in gone()
+
+
+@pytest.mark.slow
+def test_a_job_that_loses_its_pool_is_news(write: Write, git: Git) -> None:
+    commit(git, write, {"main.tf": cluster(nodes=3), "gpu.tf": GPU_POOL, "job.yaml": GPU_JOB})
+    run("baseline")
+    write({"gpu.tf": ""})
+    for how in (["--baseline"], ["--diff-base", "HEAD"]):
+        assert ("pod-matches-no-pool", "job.yaml") in found(*how)
 
 
 @pytest.mark.slow

@@ -118,16 +118,16 @@ def test_from_monday_to_the_gate(write: Callable[[Mapping[str, str]], Path], git
 
     # Monday: a look
     old = found()
-    assert len(old) == 40
+    assert len(old) == 50
     assert {path for _, path in old} == set(jobs)
 
     # Monday, later: the stock is taken, and the gate is shut behind it
-    assert "(10 errors, 30 warnings, 24 infos)" in run("baseline").stderr
+    assert "(20 errors, 30 warnings, 24 infos)" in run("baseline").stderr
     write({"kcheck.yaml": "baseline: kcheck-baseline.json\n"})
     result = run("check")
     assert (result.exit_code, result.stdout) == (
         0,
-        "nothing found; 64 already known.\n1 cluster, 2 pools, 10 workloads checked.\n",
+        "nothing found; 74 already known.\n1 cluster, 2 pools, 10 workloads checked.\n",
     )
     git("add", ".")
     git("commit", "-qm", "turn kcheck on")
