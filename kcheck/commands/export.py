@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.addons.admission import export, listing
 from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ def admission(
     With PATH it also exports rules that need taints, GPUs or queues of the code: their values go into a ConfigMap. An
     object with the annotation `kcheck.dev/ignore: RULE, RULE: reason` is not judged by these rules.
     """
-    from kcheck.addons.admission import export, listing
 
     def selection() -> Selection:
         known = export.read(options.read_tree(paths, config), config) if paths else None
