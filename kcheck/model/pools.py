@@ -43,6 +43,11 @@ class Size(Struct, frozen=True, eq=False):
     zone_count: Value[int] = NOTHING
     times: int = 1
 
+    @property
+    def standing(self) -> Value[int]:
+        """Nodes that are there whether anything runs or not: the minimum, or the fixed size."""
+        return self.min_nodes if known(self.autoscaled) else self.max_nodes
+
 
 class Upgrade(Struct, frozen=True, eq=False):
     """The upgrade settings of a pool: surge, and nodes replaced at a time (`rolling`).

@@ -96,7 +96,7 @@ def chooses(template: PodTemplate, pool: NodePool, slots: Interval | None = None
 
 
 def _open(parts: Iterable[Fit]) -> Fit:
-    """What is not known of parts without an obstacle."""
+    """Find the first part that is not known; none of them is an obstacle."""
     return next((part for part in parts if part.fits is None), Fit(fits=True))
 
 

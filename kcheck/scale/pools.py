@@ -98,12 +98,12 @@ def kept(pool: NodePool, _world: World) -> Value[int]:
     """Nodes that it has whether anything runs or not: its minimum, or its fixed size."""
     if isinstance(pool.size.autoscaled, Unknown):
         return pool.size.autoscaled
-    own = pool.size.min_nodes if known(pool.size.autoscaled) else pool.size.max_nodes
+    own = pool.size.standing
     return own if isinstance(own, Unknown) else computed(pool, number(own, 0))
 
 
 def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
-    """What the nodes cost in a day that it has whether anything runs or not."""
+    """Cost of a day of the nodes that it has whether anything runs or not."""
     return mapped(kept(pool, world), lambda nodes: money.cost([(pool, nodes)], world, money.DAY))
 
 
@@ -112,15 +112,20 @@ def gpu_workloads(pool: NodePool, world: World) -> list[Workload] | Unknown:
     found = _with_gpus(pool, world)
     if isinstance(found, Unknown):
         return found
-    return [one for one in found if any(world.pools.may_land(own, pool) for own in _on_cards(one))]
+    return [one for one in found if _may_land(one, pool, world)]
 
 
 def turned_away(pool: NodePool, world: World) -> list[Workload] | Unknown:
     """The workloads with GPUs of its cluster that cannot land on its nodes."""
-    found, landing = _with_gpus(pool, world), gpu_workloads(pool, world)
-    if isinstance(found, Unknown) or isinstance(landing, Unknown):
+    found = _with_gpus(pool, world)
+    if isinstance(found, Unknown):
         return found
-    return [one for one in found if one not in landing]
+    return [one for one in found if not _may_land(one, pool, world)]
+
+
+def _may_land(workload: Workload, pool: NodePool, world: World) -> bool:
+    """Whether pods with GPUs of a workload may land on nodes of a pool."""
+    return any(world.pools.may_land(one, pool) for one in _on_cards(workload))
 
 
 def _with_gpus(pool: NodePool, world: World) -> list[Workload] | Unknown:

@@ -22,7 +22,7 @@ _GI = 2**30
 
 
 class Excess(Struct, frozen=True):
-    """What a job asks of a queue, or of the quota of its namespace, beyond the `most` that this ever gives.
+    """A request of a job beyond the `most` that its queue, or the quota of its namespace, ever gives.
 
     CPU is in whole CPUs, memory in GiB.
     """
@@ -36,26 +36,26 @@ class Excess(Struct, frozen=True):
 
 
 def excess(job: Workload, world: World) -> Value[Excess]:
-    """What keeps a job out of its queue, or its last pods out of their namespace, for ever; null if nothing does."""
+    """Excess that keeps a job out of its queue, or its last pods out of their namespace, for ever; null without any."""
     if not job.batch or job.per_node:
         return computed(job, None)
     queue = admitting_queue(job, world)
     if queue is not None and not job.shrinks:
         pods, name = _least(job, queue), known(queue.name) or ""
         own = queue.guaranteed if queue.kind == "ClusterQueue" else queue.quotas
-        if isinstance(own, Unknown):
-            return own
-        if _first(pods, known(own) or {}, queue.kind, name) is not None:
-            if isinstance(queue.quotas, Unknown):
-                return queue.quotas
-            found = _first(pods, known(queue.quotas) or {}, queue.kind, name)
-            if found is not None:
-                return computed(job, found)
+        for most in (own, queue.quotas):  # its own quota, and with what it may borrow
+            if isinstance(most, Unknown):
+                return most
+            found = _first(pods, known(most) or {}, queue.kind, name)
+            if found is None:
+                break
+        else:
+            return computed(job, found)
     return computed(job, _beyond_namespace(job, world) if known(job.rigid) else None)
 
 
 def _beyond_namespace(job: Workload, world: World) -> Excess | None:
-    """What all pods of a job that wait for each other ask for beyond the quotas of their namespace."""
+    """Excess of all pods of a job over the quotas of their namespace."""
     space = known(job.namespace)
     for quota in world.deployed.beside(job).limits if space else ():
         if quota.kind != "ResourceQuota" or known(quota.namespace) != space:

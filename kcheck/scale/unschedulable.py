@@ -34,7 +34,7 @@ class Shortage(Struct, frozen=True):
 
 
 class Refusal(Struct, frozen=True):
-    """What pods need that no pool has: labels or GPUs, with what the `pool` that lacks least `has` instead."""
+    """Labels or GPUs that pods ask for and no pool has; the `pool` that lacks least `has` other ones."""
 
     kind: str
     asked: Value[str]
@@ -44,7 +44,7 @@ class Refusal(Struct, frozen=True):
 
 
 def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
-    """What the nearest pool lacks for pods; null where a pool takes them or may, or lacks only size or a toleration."""
+    """Find what the nearest pool lacks; null where a pool takes the pods or may, or lacks only size or a toleration."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     asks = bool(number(template.gpus, 0)) or bool(known(template.selection))
@@ -79,7 +79,7 @@ def _refuses(fit: Fit) -> bool:
 
 
 def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
-    """What the nodes of a pool have of what pods ask for."""
+    """Describe the GPUs or labels that the nodes of a pool have in place of those asked for."""
     if kind == "gpus":
         return counted(number(pool.machine.gpus, 0), "GPU")
     keys = {one.key for term in known(template.selection) or () for one in term}

@@ -173,7 +173,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         own,
         replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
         settings, _with_image(delays.cloud, world.config.run.image),
-        system_nodes=sum(_standing_nodes(pool) for pool in near if pool not in chosen),
+        system_nodes=sum(number(pool.size.standing, 0) for pool in near if pool not in chosen),
         others=tuple(own_jobs[1:]), queues=queues,
     )  # fmt: skip
     hub = _pull_budget(world, cluster, count)
@@ -235,13 +235,8 @@ def _with_image(cloud: Cloud, size: float | None) -> Cloud:
     return replace(cloud, pull=size / parameters.parameters(cloud.name)["bandwidth"].value) if size else cloud
 
 
-def _standing_nodes(pool: NodePool) -> int:
-    """The minimum size of a pool."""
-    return number(pool.size.min_nodes if known(pool.size.autoscaled) else pool.size.max_nodes, 0)
-
-
 def _pool(pool: NodePool, most: int, world: World) -> Pool:
-    least = _standing_nodes(pool)
+    least = number(pool.size.standing, 0)
     spot, price = known(pool.market.spot) is True, world.numbers.price(pool)
     return Pool(known(pool.name) or pool.address, most, least, least, spot, price)
 

@@ -38,7 +38,7 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
     maximum = world.sizes.maximum(cluster)
     if not finder.pools or cluster.plane is not None or world.autoscaling.beyond_pools(cluster):
         return
-    growing = world.pools.taking(cluster) or finder.pools
+    growing = [pool for pool, takes in zip(finder.pools, finder.growth.taking, strict=True) if takes] or finder.pools
     biggest = max(growing, key=lambda pool: (bool(known(pool.size.autoscaled)), number(pool.size.max_nodes, 0)))
     entry = ("hard", _FAQ)
     if isinstance(maximum, Known):

@@ -45,6 +45,7 @@ class Pools:
         self._inventory = inventory
         self._deployed = deployed
         self._autoscaling = autoscaling
+        self._offered: dict[str, Interval | None] = {}
         self._found: dict[PodTemplate, list[tuple[NodePool, bool]] | Unknown] = {}
 
     @cached_property
@@ -147,7 +148,7 @@ class Pools:
         return placement.fit(template, pool, self._taken(template, pool), self._slots(pool))
 
     def obstacles(self, template: PodTemplate, pool: NodePool) -> list[placement.Fit]:
-        """What keeps pods from a pool for sure, in the order labels, GPUs, size, taints."""
+        """Requirements of pods that a pool refuses for sure, in the order labels, GPUs, size, taints."""
         found = placement.requirements(template, pool, self._taken(template, pool), self._slots(pool))
         return [one for one in found if one.fits is False]
 
@@ -201,10 +202,13 @@ class Pools:
         return min(left).exact if left else None
 
     def _slots(self, pool: NodePool) -> Interval | None:
-        """The GPUs that a node offers where something shares cards; None where nothing does.
+        """The GPUs that a node offers where something shares cards; None where nothing does."""
+        if pool.id not in self._offered:
+            self._offered[pool.id] = self._shared(pool)
+        return self._offered[pool.id]
 
-        What the pool itself says is certain; a configuration of the cluster's device plugin may be for other nodes.
-        """
+    def _shared(self, pool: NodePool) -> Interval | None:
+        """Work out the slots: those of the pool itself, else up to what the device plugin may make of its cards."""
         cards = known(pool.machine.gpus)
         cluster = known(pool.cluster)
         if not cards or not self._inventory.sharings or cluster is None:

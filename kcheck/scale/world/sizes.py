@@ -171,7 +171,7 @@ class Sizes(Memory):
         if not cap.stays:
             return 0
         sizes = (pool.size for pool in self._pools.of_cluster(cluster))
-        return sum(number(one.min_nodes if known(one.autoscaled) else one.max_nodes, 0) for one in sizes)
+        return sum(number(one.standing, 0) for one in sizes)
 
     def _alone(self, pool: NodePool, cluster: Cluster) -> Value[int]:
         """Size of a pool if the others are unknown: its maximum, or all that a cap allows."""
