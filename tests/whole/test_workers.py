@@ -278,15 +278,24 @@ def test_results_that_break_off_are_none() -> None:
 
 
 @pytest.mark.slow
-def test_workers_end_with_what_interrupts() -> None:
+def test_workers_end_with_what_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C ends the run at once, whatever its workers do."""
+    fork = os.fork
+    forks: list[int] = []
+
+    def recorded() -> int:
+        forks.append(pid := fork())
+        return pid
 
     def work(number: int) -> int:
         if in_worker():
             time.sleep(60)
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(os, "fork", recorded)
     with pytest.raises(KeyboardInterrupt):
         shared_after(work)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert forks
+    for pid in forks:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
