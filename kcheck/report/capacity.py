@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link
 from kcheck.scale import quotas, walls
 from kcheck.text.control_characters import visible
-from kcheck.text.units import counted
+from kcheck.text.units import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,26 +71,27 @@ def _wall(wall: Wall) -> dict[str, object]:
 def reachable_nodes(cluster: Cluster, world: World) -> int | None:
     """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where that is not known."""
     first, target = walls.first(cluster, world), world.sizes.wanted_interval(cluster).exact
-    if first is None or first.nodes is None:
+    if first is None or first.nodes is None or (target is not None and first.nodes.low >= target):
         return None if has_unknown_walls(cluster, world) else target
-    if target is not None and first.nodes.low >= target:
-        return target
     return _nodes_at_first_wall(first, cluster, world)
 
 
 def has_unknown_walls(cluster: Cluster, world: World) -> bool:
     """Whether walls are not known that may come before the target."""
-    return any(
-        w.short is None and w.kind != "recommended" and not is_account_quota(w)
-        for w in walls.find_walls(cluster, world)
-    )
+    return any(map(_is_open, walls.find_walls(cluster, world)))
+
+
+def _is_open(wall: Wall) -> bool:
+    """Whether a wall is not known and may come before the target."""
+    return wall.short is None and wall.kind != "recommended" and not is_account_quota(wall)
 
 
 def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | None:
-    """The nodes at the first wall; None if it may be met earlier, or another one that has no upper bound."""
+    """The nodes at the first wall; None if it, or another one, may be met earlier."""
     nodes = first.nodes.exact if first.nodes else None
-    lows = [w.nodes.low for w in walls.find_walls(cluster, world) if w.nodes and w.kind != "recommended"]
-    return nodes if nodes is not None and min(lows) >= nodes else None
+    nearest = earliest(cluster, world)
+    low = nearest.nodes.low if nearest is not None and nearest.nodes is not None else 0
+    return nodes if nodes is not None and low >= nodes else None
 
 
 def earliest(cluster: Cluster, world: World) -> Wall | None:
@@ -102,7 +103,19 @@ def earliest(cluster: Cluster, world: World) -> Wall | None:
 
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
-    """How far the cluster gets, in one sentence."""
+    """How far the cluster gets: what is not known first."""
+    open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w) and (w.nodes is None or not w.nodes.low)]
+    whats: dict[str, list[str]] = {}
+    for wall in open_:
+        whats.setdefault(wall.why or wall.arithmetic, []).append(wall.what)
+    said = [f"{listed(list(dict.fromkeys(what)))} ({why})" for why, what in whats.items()]
+    more = f"; {len(said) - 2} more" if said[2:] else ""
+    found = _reach(cluster, world)
+    return f"Not known: {'; '.join(said[:2])}{more}. {found}" if said else found
+
+
+def _reach(cluster: Cluster, world: World) -> str:
+    """How far the cluster gets by the walls that are known."""
     name, aim, first = cluster.display_name, world.sizes.wanted_interval(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.sizes.requested(cluster) else "its pools may have"
     if first is None or first.nodes is None or first.nodes.high is None:
@@ -116,11 +129,12 @@ def summary_sentence(cluster: Cluster, world: World) -> str:
     if nearest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
         part = counted(least, "node") if aim.exact is None else f"{least:,} of the {counted(aim.exact, 'node')} {asked}"
         return f"{name} reaches at least {part}; the first wall is the {nearest.what}, at {nearest.nodes}."
-    what = f"; the first wall is the {first.what}"
+    unknown = has_unknown_walls(cluster, world)
+    what = f"; the first {'known wall' if unknown else 'wall'} is the {first.what}"
     if aim.exact is not None and high >= aim.exact:
-        far = ", as far as is known" if has_unknown_walls(cluster, world) else ""
+        bound = "at most " if unknown else ""
         at = "" if high == aim.exact else f", at {high:,}"
-        return f"{name} reaches the {counted(aim.exact, 'node')} {asked}{far}{what}{at}."
+        return f"{name} reaches {bound}the {counted(aim.exact, 'node')} {asked}{what}{at}."
     bound = "at most " if _nodes_at_first_wall(first, cluster, world) is None else ""
     part = counted(high, "node") if aim.exact is None else f"{high:,} of the {counted(aim.exact, 'node')} {asked}"
     return f"{name} reaches {bound}{part}{what}."

@@ -343,8 +343,6 @@ def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callabl
     if not isinstance(place, Subnet):
         return block_size, 1
     nodes, pods = known(pool.addresses.subnets) or (), known(pool.addresses.pod_subnets) or ()
-    if place in pool.addresses.candidates:  # at most, all of its nodes
-        return per_node, 1
     if place in nodes and pool not in seen:
         return per_node, len(nodes)
-    return pod_addresses, len(pods)
+    return (pod_addresses, len(pods)) if place in pods else (per_node, 1)  # at most, all of its nodes

@@ -245,7 +245,11 @@ def test_the_written_maximum_is_a_wall_for_a_larger_target(capacity: Callable[..
 def test_a_pool_of_unknown_size_takes_what_the_others_leave(capacity: Callable[..., dict[str, Any]]) -> None:
     text = 'variable "most" {\n  type = number\n}\n' + eks(prefix=22, nodes="var.most")
     cluster = capacity(text)
-    assert (cluster["target"], cluster["reaches"]) == (None, 50)
+    assert (cluster["target"], cluster["reaches"]) == (None, None)
+    assert cluster["summary"].startswith("Not known: written maximum of the pools (var.most has no value). ")
+    assert cluster["summary"].endswith(
+        " reaches at most 50 nodes; the first known wall is the address space of subnet aws_subnet.nodes."
+    )
     assert at(cluster, "maximum") is None
     assert any("var.most has no value" in wall["arithmetic"] for wall in cluster["walls"])
 
@@ -260,7 +264,23 @@ def test_bounds_where_the_instance_type_is_unknown(capacity: Callable[..., dict[
 
 def test_the_sentence_says_that_something_is_open(capacity: Callable[..., dict[str, Any]]) -> None:
     text = 'variable "type" {\n  type = string\n}\n' + eks(prefix=24, types="[var.type]", nodes=200)
-    assert "reaches the 200 nodes its pools may have, as far as is known;" in capacity(text)["summary"]
+    summary = capacity(text)["summary"]
+    assert summary.startswith("Not known: address space of subnet aws_subnet.nodes (var.type has no value). ")
+    assert "reaches at most the 200 nodes its pools may have; the first known wall is" in summary
+
+
+@pytest.mark.parametrize("given", ["var.subnets", "data.aws_subnets.all.ids", "module.vpc.private_subnets"])
+def test_subnets_outside_the_code_are_a_wall(given: str, capacity: Callable[..., dict[str, Any]]) -> None:
+    there = (
+        'variable "subnets" {}\ndata "aws_subnets" "all" {}\nmodule "vpc" {\n  source = "git::https://x.test/vpc"\n}\n'
+    )
+    cluster = capacity(there + eks(nodes=200).replace("[aws_subnet.nodes.id]", given))
+    wall = next(wall for wall in cluster["walls"] if wall["scope"] == "the subnets of pool cpu")
+    assert (wall["nodes"], wall["before_target"], cluster["reaches"]) == (None, None, None)
+    assert cluster["summary"].startswith("Not known: address space of the subnets of pool cpu (")
+    options = ["check", ".", "--select", "subnet-too-small", "--fail-on", "undecided"]
+    result = CliRunner().invoke(cli, options, catch_exceptions=False)
+    assert (result.exit_code, "1 check undecided" in result.stdout) == (1, True)
 
 
 def test_mixed_types_give_an_interval(capacity: Callable[..., dict[str, Any]]) -> None:

@@ -77,7 +77,7 @@ PARTS = frozenset({
 """Subjects that are only reached from others: no rule is about them."""
 
 _LISTS = {
-    "cluster": "clusters", "pool": "pools", "subnet": "subnets", "pod_range": "ranges", "karpenter_pool": "karpenter",
+    "cluster": "clusters", "pool": "pools", "pod_range": "ranges", "karpenter_pool": "karpenter",
     "priority_class": "classes", "queue": "queues", "kube_namespace": "namespaces", "scheduler": "schedulers",
     "admission": "admissions", "sharing": "sharings", "monitor": "monitors", "quota": "limits", "object": "objects", "resource": "resources",
 }  # fmt: skip
@@ -109,6 +109,8 @@ def things(subject: str, world: World) -> Sequence[Thing]:
             return [one for one in inventory.autoscalers if has_work(one, world)]
         case "flag":
             return [flag for autoscaler in inventory.autoscalers for flag in autoscaler.flags]
+        case "subnet":
+            return [*inventory.subnets, *(subnet for subnet, _ in world.pools.outside.values())]
         case "workload":
             return whole
         case "template":

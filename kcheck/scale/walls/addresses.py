@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from kcheck.model import Subnet, Surge
 from kcheck.scale import addresses as demands
 from kcheck.scale.growth import reach
@@ -34,6 +36,7 @@ def _places(finder: WallFinder) -> list[Place]:
         pod_range = known(pool.addresses.pod_range)
         if pod_range is not None:
             found[pod_range] = None
+    found |= dict.fromkeys(one for one, own in finder.world.pools.outside.values() if own[0] in finder.pools)
     return list(found)
 
 
@@ -45,8 +48,7 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
     entry = finder.limits[block if mechanism == "pod-range" else "subnet.reserved"]
     found, there = demands.bounds(place, world), demands.room(place, world)
     own = [] if isinstance(found, Unknown) else [p for p in found.pools if known(p.cluster) is finder.cluster]
-    name = known(place.name) or place.address
-    scope = scope_of(own) if pods and own else f"range {name}" if pods else f"subnet {name}"
+    scope = scope_of(own) if pods and own else _called(place, finder)
 
     def unknown(why: str) -> Wall:
         return finder.unknown(mechanism, scope, why, cause=place.cidr, entry=entry, key=place.id, pools=own)
@@ -60,10 +62,18 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
     if nodes.high is None and not nodes.low:
         return unknown(found.why)
     text = _text(place, there.value, found, nodes, finder)
-    return finder.wall(
+    wall = finder.wall(
         mechanism, scope, nodes=nodes, arithmetic=text, cause=place.cidr, entry=entry, key=place.id, trial=trial,
         pools=own,
     )  # fmt: skip
+    return replace(wall, why=found.why) if nodes.exact is None else wall
+
+
+def _called(place: Place, finder: WallFinder) -> str:
+    """What people call a subnet or a range."""
+    if place.id in finder.world.pools.outside:
+        return place.address
+    return f"{'subnet' if isinstance(place, Subnet) else 'range'} {known(place.name) or place.address}"
 
 
 def _mechanism(place: Place, finder: WallFinder) -> str:

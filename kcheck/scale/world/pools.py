@@ -6,7 +6,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck.model import CONTROL_PLANE
+from kcheck.model import CONTROL_PLANE, Subnet
 from kcheck.scale import placement
 from kcheck.text.interval import Interval
 from kcheck.text.reasons import following
@@ -15,7 +15,7 @@ from kcheck.text.values import Origin, Unknown, equals, known, number, reason_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Sharing, Subnet, Thing
+    from kcheck.model import Cluster, Inventory, NodePool, PodRange, PodTemplate, Sharing, Thing
     from kcheck.scale.allocatable import Taken
     from kcheck.scale.daemons import Daemons
     from kcheck.scale.world.relations import Autoscaling, Deployments
@@ -36,6 +36,18 @@ def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[N
 
 def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown:
     return Unknown(following(f"{what} {place.address} may be missing", why))
+
+
+def _outside(cluster: Cluster, pools: list[NodePool]) -> Subnet:
+    """The subnets of some pools of a cluster, of which the code has none."""
+    first, why = pools[0], pools[0].addresses.subnets
+    reason = Unknown(reason_of(why), why.origin)
+    rest = f" and {len(pools) - 1} more" if pools[1:] else ""
+    name = f"the subnets of pool {first.display_name}{rest}"
+    return Subnet(
+        f"{first.id}/subnets", first.place, cluster.cloud, name, first.root, "", name=reason, cidr=reason,
+        network=reason,
+    )  # fmt: skip
 
 
 class Pools:
@@ -80,6 +92,8 @@ class Pools:
 
     def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
         """Pools with nodes in a subnet, then pools with pods in it; Unknown if one may be missing."""
+        if subnet.id in self.outside:
+            return self.outside[subnet.id][1]
         if subnet.gap:
             return _missing("pools in", subnet, subnet.gap)
         why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
@@ -250,6 +264,17 @@ class Pools:
             if isinstance(pool.addresses.subnets, Unknown) and not pool.addresses.candidates:
                 result[pool.root].append(pool)
         return result
+
+    @cached_property
+    def outside(self) -> dict[str, tuple[Subnet, list[NodePool]]]:
+        """Subnets that the code does not have, one for each cluster and reason, with the pools in them, by id."""
+        found: dict[tuple[Cluster, str], list[NodePool]] = defaultdict(list)
+        for pool in self._inventory.pools:
+            cluster, subnets = known(pool.cluster), pool.addresses.subnets
+            if cluster is not None and isinstance(subnets, Unknown) and not pool.addresses.candidates:
+                found[cluster, subnets.reason].append(pool)
+        made = [(_outside(cluster, pools), pools) for (cluster, _), pools in found.items()]
+        return {subnet.id: (subnet, pools) for subnet, pools in made}
 
     @cached_property
     def _by_pod_subnet(self) -> dict[str, list[NodePool]]:

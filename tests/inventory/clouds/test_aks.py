@@ -107,7 +107,7 @@ def pool(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., dict[str, 
         fields["subnet"] = [
             name.removeprefix("aks/")
             for name, pools in subnets.items()
-            if "aks/azurerm_kubernetes_cluster_node_pool.q" in pools
+            if "aks/azurerm_kubernetes_cluster_node_pool.q" in pools and not name.endswith("/subnets")
         ]
         return fields
 
