@@ -16,7 +16,7 @@ from kcheck.model import Toleration
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
 from kcheck.text.units import quantity
-from kcheck.text.values import Unknown, known
+from kcheck.text.values import Unknown, known, sure
 from tests.conftest import indented, manifest, one_pod, requirement
 
 if TYPE_CHECKING:
@@ -571,6 +571,66 @@ def test_a_trainjob_has_the_runtime_beside_it(read: Read) -> None:
     files = {"a/runtime.yaml": RUNTIME, "a/job.yaml": TRAIN_JOB, "b/runtime.yaml": other, "b/job.yaml": TRAIN_JOB}
     found = {job.place.source.path: known(job.templates[0].cpu) for job in read(files).workloads}
     assert [cpu for path, cpu in sorted(found.items()) if "job" in path] == [5000, 65000]
+
+
+def overridden(form: str, target: str = "node") -> str:
+    """A TrainJob that says otherwise, as each release of the trainer has it."""
+    spec = """\
+nodeSelector: {zone: a}
+tolerations: [{operator: Exists}]
+terminationGracePeriodSeconds: 60
+volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+containers: [{name: node, volumeMounts: [{name: data, mountPath: /data}]}]
+"""
+    note = "metadata: {annotations: {karpenter.sh/do-not-disrupt: 'true'}}"
+    targets = f"targetJobs: [{{name: {target}}}]"
+    pods = f"{note}\nspec:\n  {indented(spec, 2)}"
+    text = {
+        "podSpecOverrides": f"- {targets}\n  {indented(spec, 2)}",
+        "podTemplateOverrides": f"- {targets}\n  {indented(pods, 2)}",
+        "runtimePatches": (
+            "- manager: example.org/me\n  trainingRuntimeSpec:\n    template:\n      spec:\n        replicatedJobs:\n"
+            f"          - name: {target}\n            template: {{spec: {{template: PODS}}}}"
+        ).replace(
+            "{spec: {template: PODS}}",
+            f"\n              spec:\n                template:\n                  {indented(pods, 18)}",
+        ),
+    }[form]
+    return f"{TRAIN_JOB}  {form}:\n    {indented(text, 4)}\n"
+
+
+FORMS = ("podSpecOverrides", "podTemplateOverrides", "runtimePatches")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_trainjob_patches_its_runtime(form: str, read: Read) -> None:
+    (job,) = read({"one.yaml": RUNTIME + overridden(form)}).workloads
+    (pods,) = job.templates
+    assert known(pods.selection) == ((requirement("pool", "gpu"), requirement("zone", "a")),)
+    assert known(pods.tolerations) == (Toleration("", "Exists", "", ""),)
+    assert known(pods.grace) == 60
+    assert [known(one.image) for one in pods.containers] == ["train:1", "beside:1"]
+    assert [known(one.mounts) for one in pods.containers] == [("/data",), ()]
+    assert known(pods.safe_to_evict) == "false"
+    assert known(pods.do_not_disrupt) == (None if form == "podSpecOverrides" else "true")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_trainjob_patches_another_job(form: str, read: Read) -> None:
+    (job,) = read({"one.yaml": RUNTIME + overridden(form, "dataset")}).workloads
+    assert known(job.templates[0].selection) == ((requirement("pool", "gpu"),),)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_trainjob_patches_is_known_without_its_runtime(form: str, read: Read) -> None:
+    (job,) = read({"one.yaml": overridden(form)}).workloads
+    (pods,) = job.templates
+    assert isinstance(pods.selection, Unknown)
+    assert sure(pods.selection) == ((requirement("zone", "a"),),)
+    assert known(pods.tolerations) == (Toleration("", "Exists", "", ""),)
+    assert [one.kind for one in sure(pods.volumes) or ()] == ["persistentVolumeClaim"]
+    assert [(known(one.image), known(one.mounts)) for one in pods.containers] == [("train:1", ("/data",))]
+    assert isinstance(pods.safe_to_evict, Unknown)
 
 
 def test_a_trainjob_without_its_runtime_leaves_the_pods_open(read: Read) -> None:

@@ -479,3 +479,12 @@ def test_a_job_without_retries_may_spare_evicted_pods(lines: str, spared: bool, 
     result = check({"job.yaml": NVIDIA.replace("completions: 16", lines)})
     (found,) = (one for one in result.findings if one.rule == "restart-policy-never-resumes")
     assert ("Its podFailurePolicy ignores evicted pods, so only those that fail end it" in found.details) is spared
+
+
+@pytest.mark.parametrize(("label", "fires"), [("lane", True), ("topology.kubernetes.io/zone", False)])
+def test_a_node_selector_decides_though_the_runtime_is_not_read(
+    label: str, fires: bool, check: Callable[..., Result]
+) -> None:
+    override = f"  podTemplateOverrides: [{{targetJobs: [{{name: node}}], spec: {{nodeSelector: {{{label}: a}}}}}}]\n"
+    result = check({"job.yaml": f"{CLUSTER}---{TRAINJOB}{override}"})
+    assert ("pod-matches-no-pool" in found(result)) == fires
