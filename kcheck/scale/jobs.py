@@ -14,20 +14,7 @@ from kcheck.scale.bundles import default_classes, pod_classes
 from kcheck.scale.queues import stopped_by_queue
 from kcheck.text.files import system
 from kcheck.text.regex import regex
-from kcheck.text.values import (
-    Known,
-    Unknown,
-    Unset,
-    Value,
-    combined,
-    equals,
-    known,
-    mapped,
-    number,
-    reason_of,
-    sure,
-    total,
-)
+from kcheck.text.values import Known, Unknown, Unset, Value, combined, known, mapped, number, reason_of, sure, total
 
 if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
@@ -183,7 +170,7 @@ def preemptible(workload: Workload, world: World) -> Value[bool]:
             (
                 one.number.value
                 for one in pod_classes(workload, world)
-                if isinstance(one.number, Known) and not equals(one.preemption, "Never")
+                if isinstance(one.number, Known) and known(one.preemption) != "Never"
             ),
             default=None,
         ),

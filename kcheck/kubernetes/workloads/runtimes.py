@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from kcheck.kubernetes.patches import merged_template
+from kcheck.kubernetes.patches import items_of, merged_template, set_path
 from kcheck.kubernetes.workloads import equivalents
 from kcheck.kubernetes.workloads.scalars import items, written
 from kcheck.text.syntax import yaml
@@ -47,15 +47,16 @@ def completed(item: Object, runtimes: Runtimes) -> Object:
         return item
     job = next(_trained(runtime), None)
     template = yaml.get(job, "template", "spec", "template")
-    if job is None or not isinstance(template, yaml.Mapping) or not items(template, "spec", "containers"):
+    containers = yaml.get(template, "spec", "containers")
+    if job is None or not isinstance(template, yaml.Mapping) or not isinstance(containers, yaml.Sequence):
         return item
     template = patched(template, item, str(known(written(job, "name"))))
-    found = tuple(_overlaid(one, trainer) for one in items(template, "spec", "containers"))
-    listed = yaml.Sequence(*template.span, None, found, flow=False)
-    whole = _changed(template, {"spec": _changed(yaml.get(template, "spec"), {"containers": listed})})
-    kept = {key: yaml.resolve(entry.value) for key, entry in yaml.entries(trainer).items() if key not in _OF_CONTAINER}
-    spec = _changed(yaml.get(item.root, "spec"), {"trainer": _changed(whole, kept)})
-    return replace(item, root=_changed(item.root, {"spec": spec}))
+    found = [_overlaid(one, trainer) for one in items(template, "spec", "containers")]
+    template = set_path(template, ("spec", "containers"), items_of(containers, found))
+    for key, entry in yaml.entries(trainer).items():
+        if key not in _OF_CONTAINER:
+            template = set_path(template, (key,), yaml.resolve(entry.value))
+    return replace(item, root=set_path(item.root, ("spec", "trainer"), template))
 
 
 _OF_CONTAINER = {"image": "image", "command": "command", "args": "args", "env": "env", "resourcesPerNode": "resources"}
@@ -105,22 +106,16 @@ def _trained(runtime: Object) -> Iterator[yaml.Target]:
 
 def _overlaid(container: yaml.Target, trainer: yaml.Mapping) -> yaml.Target:
     """A container of a runtime with what the trainer says otherwise; variables are added."""
-    if known(written(container, "name")) != NODE:
+    if not isinstance(container, yaml.Mapping) or known(written(container, "name")) != NODE:
         return container
     own = yaml.entries(trainer)
     added = {name: yaml.resolve(own[key].value) for key, name in _OF_CONTAINER.items() if key in own}
     base, env = yaml.get(container, "env"), added.get("env")
     if isinstance(base, yaml.Sequence) and isinstance(env, yaml.Sequence):
         added["env"] = yaml.Sequence(*env.span, None, (*base.items, *env.items), flow=False)
-    return _changed(container, added)
-
-
-def _changed(node: yaml.Target | None, added: dict[str, yaml.Target]) -> yaml.Target:
-    """A map with other entries."""
-    if not isinstance(node, yaml.Mapping):
-        raise TypeError(f"no map: {node}")
-    kept = [entry for key, entry in yaml.entries(node).items() if key not in added]
-    return equivalents.mapping_at(node, [*kept, *(equivalents.entry(node, key, value) for key, value in added.items())])
+    for name, value in added.items():
+        container = set_path(container, (name,), value)
+    return container
 
 
 def with_runtime(workload: Workload, item: Object, runtimes: Runtimes) -> Workload:
@@ -146,6 +141,6 @@ def _completed(template: PodTemplate, why: Unknown) -> PodTemplate:
     return replace(template, **whole, **parts, host_ipc=why, restart=why, node_devices=why)
 
 
-_REPLACED = ("tolerations", "grace", "safe_to_evict", "do_not_disrupt", "packed_by")
+_REPLACED = ("tolerations", "grace", "safe_to_evict", "do_not_disrupt", "packed_by", "topology")
 _EXTENDED = ("labels", "annotations", "selection", "volumes")
 """What a patch says as a whole, and what a runtime may add to."""
