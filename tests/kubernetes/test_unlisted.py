@@ -82,6 +82,7 @@ NO_WORKLOADS = {
     "policy": manifest("kyverno.io/ClusterPolicy", under("spec.template")),
     "constraint": manifest("constraints.gatekeeper.sh/K8sAllowed", under("spec.template")),
     "runtime": manifest("trainer.kubeflow.org/ClusterTrainingRuntime", under("spec.template")),
+    "template alone": manifest("PodTemplate", f"template:\n  {indented(POD, 2)}"),
     "without image": manifest("example.org/Thing", under("spec.template", pod="spec: {containers: [{name: image}]}")),
     "without name": manifest("example.org/Thing", under("spec.template", pod="spec: {containers: [{image: a:1}]}")),
     "no template": manifest("example.org/Thing", under("spec.pattern")),

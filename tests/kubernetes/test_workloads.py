@@ -65,7 +65,6 @@ SPARK = f"""image: quay.io/example/spark:1
 TEMPLATE = f"template:\n    {indented(POD, 4)}"
 KINDS: dict[str, tuple[str, dict[str, int]]] = {
     "Pod": (POD, {"": 1}),
-    "PodTemplate": (f"template:\n  {indented(POD, 2)}", {"": 1}),
     "ReplicationController": (f"spec:\n  replicas: 3\n  {TEMPLATE}", {"": 3}),
     **{
         f"{group}/{kind}": (f"spec:\n  replicas: 3\n  {TEMPLATE}", {"": 3})
@@ -169,7 +168,7 @@ def test_pods_of_every_kind(kind: str, read: Read) -> None:
 
 
 WITHOUT_TEMPLATE = {
-    "Pod", "PodTemplate", "trainer.kubeflow.org/TrainJob", "sparkoperator.k8s.io/SparkApplication",
+    "Pod", "trainer.kubeflow.org/TrainJob", "sparkoperator.k8s.io/SparkApplication",
     "sparkoperator.k8s.io/ScheduledSparkApplication",
 }  # fmt: skip
 
