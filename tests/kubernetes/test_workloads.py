@@ -117,6 +117,11 @@ KINDS: dict[str, tuple[str, dict[str, int]]] = {
         )
         for kind, field in {"RayJob": "rayClusterSpec", "RayService": "rayClusterConfig"}.items()
     },
+    "ray.io/RayCronJob": (
+        (f"spec:\n  schedule: 0 2 * * *\n  jobTemplate:\n    rayClusterSpec:\n      headGroupSpec:\n        template:\n          {indented(POD, 10)}\n"
+        f"      workerGroupSpecs:\n        - groupName: gpu\n          replicas: 5\n          template:\n            {indented(POD, 12)}"),
+        {"head": 1, "gpu": 5},
+    ),
     "leaderworkerset.x-k8s.io/LeaderWorkerSet": (
         (f"spec:\n  replicas: 2\n  leaderWorkerTemplate:\n    size: 4\n"
         f"    leaderTemplate:\n      {indented(POD, 6)}\n    workerTemplate:\n      {indented(POD, 6)}"),
@@ -241,6 +246,10 @@ POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
     "ray.io/RayJob": (
         "spec: {shutdownAfterJobFinishes: true, ttlSecondsAfterFinished: 10}", {"shutdown": True, "ttl": 10},
     ),
+    "ray.io/RayCronJob": (
+        "spec: {schedule: 0 2 * * *, timeZone: Asia/Tokyo, suspend: true, jobTemplate: {shutdownAfterJobFinishes: true}}",
+        {"schedule": "0 2 * * *", "time_zone": "Asia/Tokyo", "suspended": True, "shutdown": True, "gang": None},
+    ),
     "jobset.x-k8s.io/JobSet": ("spec: {failurePolicy: {maxRestarts: 3}, replicatedJobs: []}", {"retries": 3}),
 }  # fmt: skip
 
@@ -341,6 +350,59 @@ def test_torchrun_may_begin_with_fewer_nodes(nodes: str, rigid: bool, read: Read
     """
     (job,) = read({"one.yaml": manifest("batch/Job", textwrap.dedent(spec))}).workloads
     assert known(job.rigid) is rigid
+
+
+@pytest.mark.parametrize(
+    ("kind", "pods", "container", "rigid"),
+    [
+        ("apps/StatefulSet", "replicas: 4", "command: [torchrun, --nnodes=4, train.py]", True),
+        ("apps/StatefulSet", "replicas: 4", 'command: [torchrun, --nnodes, "4", train.py]', True),
+        ("apps/StatefulSet", "replicas: 4", "command: [torchrun, --nnodes=1, train.py]", False),
+        ("apps/StatefulSet", "replicas: 4", "command: [torchrun, '--nnodes=2:4', train.py]", False),
+        ("apps/StatefulSet", "replicas: 4", 'env: [{name: PET_NNODES, value: "4"}]', True),
+        ("batch/Job", "parallelism: 4", 'env: [{name: WORLD_SIZE, value: "4"}]', True),
+        ("batch/Job", "parallelism: 4", 'env: [{name: WORLD_SIZE, value: "3"}]', False),
+        ("batch/Job", "parallelism: 1", "command: [torchrun, --nnodes=4, train.py]", False),
+        ("apps/Deployment", "replicas: 4", "resources: {limits: {nvidia.com/gpu: 8}}\n          env: [{name: WORLD_SIZE, value: '8'}]", False),
+        ("apps/Deployment", "replicas: 4", "resources: {limits: {nvidia.com/gpu: 8}}\n          env: [{name: WORLD_SIZE, value: '32'}]", True),
+    ],
+)  # fmt: skip
+def test_pods_of_one_world_wait_for_each_other(kind: str, pods: str, container: str, rigid: bool, read: Read) -> None:
+    spec = f"spec:\n  {pods}\n  template:\n    spec:\n      containers:\n        - name: a\n          image: a\n          {container}"
+    (workload,) = read({"one.yaml": manifest(kind, spec)}).workloads
+    assert known(workload.rigid) is rigid
+
+
+@pytest.mark.parametrize(("replicas", "rigid"), [("replicas: 1", True), ("size: 4", True), ("replicas: 3", False)])
+def test_each_replica_of_a_leader_worker_set_is_a_gang(replicas: str, rigid: bool, read: Read) -> None:
+    kind = "leaderworkerset.x-k8s.io/LeaderWorkerSet"
+    text = KINDS[kind][0].replace("replicas: 2", replicas)
+    (workload,) = read({"one.yaml": manifest(kind, text)}).workloads
+    assert known(workload.rigid) is rigid
+
+
+def test_a_ray_job_on_another_cluster_is_its_submitter(read: Read) -> None:
+    spec = f"spec:\n  clusterSelector: {{ray.io/cluster: big}}\n  submitterPodTemplate:\n    {indented(POD, 4)}"
+    texts = (spec, "spec: {entrypoint: python train.py, clusterSelector: {ray.io/cluster: big}}")
+    found = read({f"{i}.yaml": manifest("ray.io/RayJob", text) for i, text in enumerate(texts)}).workloads
+    assert [(known(job.pods), known(job.rigid), job.partial) for job in found] == [(1, False, False), (0, False, False)]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "packed", "topology"),
+    [
+        ("podset-required-topology: block", "block", "block"),
+        ("podset-preferred-topology: block", None, "block"),
+        ("podset-slice-required-topology: rack", None, "rack"),
+        ('podset-unconstrained-topology: "true"', None, None),
+        ("podset-group-name: all", None, None),
+    ],
+)
+def test_kueue_keeps_pods_together(annotation: str, packed: str | None, topology: str | None, read: Read) -> None:
+    meta = f"name: a\nannotations: {{kueue.x-k8s.io/{annotation}}}"
+    (workload,) = read({"one.yaml": manifest("Pod", POD, meta=meta)}).workloads
+    (pods,) = workload.templates
+    assert (known(pods.packed_by), known(pods.topology)) == (packed, topology)
 
 
 # --- Terraform

@@ -273,6 +273,25 @@ def test_a_ray_cluster_is_deleted_with_its_job(
     assert found(result).get("ray-cluster-outlives-job") == severity
 
 
+def test_a_scheduled_ray_job_keeps_a_cluster_for_each_run(check: Callable[..., Result]) -> None:
+    head, _, spec = RAY.replace("  shutdownAfterJobFinishes: true\n", "").partition("spec:\n")
+    text = f"{head.replace('RayJob', 'RayCronJob')}spec:\n  schedule: 0 2 * * *\n  jobTemplate:\n{indent(spec, '  ')}"
+    result = check({"job.yaml": text})
+    assert "RayCronJob tune keeps 64 GPUs after it ends" in [one.message for one in result.findings]
+
+
+@pytest.mark.parametrize(("kind", "rule"), [("StatefulSet", "gang-missing"), ("LeaderWorkerSet", None)])
+def test_pods_that_serve_may_be_a_gang(kind: str, rule: str | None, check: Callable[..., Result]) -> None:
+    of = {
+        "StatefulSet": ("apps/v1", "replicas: 4, template: "),
+        "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderWorkerTemplate: {size: 4, workerTemplate: "),
+    }
+    version, spec = of[kind]
+    pods = "{spec: {containers: [{name: a, image: 'quay.io/example/train:1', command: [torchrun, --nnodes=4], resources: {limits: {nvidia.com/gpu: 8}}}]}}"
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{{spec}{pods}{'}' * (spec.count('{') + 1)}\n"
+    assert ("gang-missing" in found(check({"one.yaml": text}, LARGE))) == (rule is not None)
+
+
 @pytest.mark.parametrize(
     ("folder", "severity"),
     [("team", "error"), (".", "error"), ("other", None), ("team/jobs/deep", None)],

@@ -156,7 +156,8 @@ def _packed(template: PodTemplate, item: Object) -> PodTemplate:
 
 
 _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
-"""Kind -> the spec of its Jobs."""
+_RAY_JOBS = {"ray.io/RayJob": ("spec",), "ray.io/RayCronJob": ("spec", "jobTemplate")}
+"""Kind -> the spec of its Jobs, of its RayJobs."""
 
 
 def _name(item: Object) -> Value[str]:
@@ -167,7 +168,7 @@ def _name(item: Object) -> Value[str]:
 
 def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:
     """Whether a manifest is a patch: no container has an image."""
-    if kind in (runtimes.USER, "ray.io/RayJob"):
+    if kind == runtimes.USER or kind in _RAY_JOBS:
         return False
     return all(isinstance(one.image, Unset) for template in found for one in template.containers)
 
@@ -210,7 +211,7 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
 
 def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
     """Whether a job's Ray cluster is deleted at its end; a deletionStrategy says so itself, and excludes the field."""
-    own = yaml.get(item.root, "spec", "deletionStrategy") if kind == "ray.io/RayJob" else None
+    own = yaml.get(item.root, *_RAY_JOBS[kind], "deletionStrategy") if kind in _RAY_JOBS else None
     return _field(Fields.flag, fields, "shutdown") if own is None else Known(value=True, origin=Origin((own.span,)))
 
 
