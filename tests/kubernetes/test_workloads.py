@@ -160,7 +160,7 @@ def test_pods_of_every_kind(kind: str, read: Read) -> None:
     assert known(workload.gpus) == 8
     assert workload.batch == entry.get("batch", False)
     assert workload.per_node == entry.get("per_node", False)
-    assert known(workload.rigid) == bool(entry.get("rigid", False))
+    assert known(workload.rigid) == (entry.get("rigid") in (True, "fixed"))
     for template in workload.templates:
         assert (known(template.cpu), known(template.memory), known(template.gpus)) == (500, 2 << 30, 8)
         if kind != "trainer.kubeflow.org/TrainJob":  # its runtime has the rest
