@@ -155,9 +155,18 @@ def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> ya
     return result
 
 
+def merged_template(template: yaml.Mapping, patch: yaml.Mapping) -> yaml.Mapping:
+    """A pod template that an operator patches: nobody can write into the patch what both lack."""
+    try:
+        return _Merger(built_in=True, overlay=False).mapping(template, patch) or template
+    except PatchError:
+        return template
+
+
 class _Merger:
-    def __init__(self, built_in: bool) -> None:
+    def __init__(self, built_in: bool, overlay: bool = True) -> None:
         self.built_in = built_in
+        self.overlay = overlay
         self.left = MAX_NODES
 
     def node(self, name: str, base: yaml.Target | None, patch: yaml.Target) -> yaml.Target | None:
@@ -189,7 +198,8 @@ class _Merger:
                 entries[name] = yaml.Pair(old.key if old else entry.key, value)
         if kept is None:
             return _with(patch, entries)
-        return Patched(*kept.span, kept.anchor, tuple(entries.values()), kept.flow, patch=patch.span)
+        found = (*kept.span, kept.anchor, tuple(entries.values()), kept.flow)
+        return Patched(*found, patch=patch.span) if self.overlay else yaml.Mapping(*found)
 
     def sequence(self, name: str, base: yaml.Target | None, patch: yaml.Sequence) -> yaml.Sequence:
         items = [yaml.resolve(item) for item in patch.items]

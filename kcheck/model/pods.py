@@ -144,7 +144,7 @@ class PodTemplate(Thing, frozen=True):
     claims, `device_classes` are the classes of accelerators, `shared_claim` names a claim on such that all pods share,
     `all_cards` says that a pod takes all cards of its node, and `claims_fabric` that it gets interfaces of a fabric.
     `node_devices` says that it sees the devices of its node, as privileged ones do. Required affinity to its own kind
-    keeps the pods in one domain of a label, `packed_by`.
+    keeps the pods in one domain of a label, `packed_by`; Kueue keeps them, or slices of them, in domains of `topology`.
     `devices` says that it asks for any: cards, parts of them, interfaces, or claims. `references` are the objects that
     it names.
     """
@@ -183,6 +183,7 @@ class PodTemplate(Thing, frozen=True):
     claims_fabric: Value[bool] = NOTHING
     node_devices: Value[bool] = NOTHING
     packed_by: Value[str] = NOTHING
+    topology: Value[str] = NOTHING
     devices: Value[bool] = NOTHING
     references: tuple[Reference, ...] = ()
 

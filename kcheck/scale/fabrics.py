@@ -12,7 +12,7 @@ from kcheck.scale.basics import anyone, computed
 from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import filled
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
+from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, sure
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
@@ -216,10 +216,10 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
         return computed(template, value=True)
     entry = _entry(template, world)
     notes = template.annotations
+    if entry and any(entry.annotations.search(key) for key in sure(notes) or {}):
+        return computed(template, value=True)
     if isinstance(notes, Unknown):
         return notes
-    if entry and any(entry.annotations.search(key) for key in known(notes) or {}):
-        return computed(template, value=True)
     if entry and entry.of_host and known(template.host_network):
         return computed(template, value=True)
     return template.claims_fabric if isinstance(template.claims_fabric, Unknown) else template.node_devices

@@ -14,7 +14,7 @@ from kcheck.scale.bundles import default_classes, pod_classes
 from kcheck.scale.queues import stopped_by_queue
 from kcheck.text.files import system
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Unknown, Unset, Value, combined, equals, known, mapped, number, reason_of, total
+from kcheck.text.values import Known, Unknown, Unset, Value, combined, known, mapped, number, reason_of, sure, total
 
 if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
@@ -118,7 +118,7 @@ def keeps_state(workload: Workload, _world: World) -> Value[bool]:
     for template in workload.templates:
         if isinstance(template.volumes, Unknown):
             unknown = template.volumes
-        for volume in known(template.volumes) or ():
+        for volume in sure(template.volumes) or ():
             if volume.kind in _SHARED:
                 return computed(workload, value=True)
             if volume.kind == "hostPath" and not _OF_NODE.match(volume.path):
@@ -170,7 +170,7 @@ def preemptible(workload: Workload, world: World) -> Value[bool]:
             (
                 one.number.value
                 for one in pod_classes(workload, world)
-                if isinstance(one.number, Known) and not equals(one.preemption, "Never")
+                if isinstance(one.number, Known) and known(one.preemption) != "Never"
             ),
             default=None,
         ),

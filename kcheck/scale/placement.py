@@ -11,7 +11,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
 from kcheck.text.units import counted
-from kcheck.text.values import Known, Unknown, equals, known, number, reason_of
+from kcheck.text.values import Known, Unknown, equals, known, number, reason_of, sure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -139,14 +139,14 @@ def smallest(pool: NodePool) -> int | None:
 
 def asks_for_spot(template: PodTemplate) -> bool:
     """Whether pods select spot nodes, whichever of their terms is met."""
-    terms = known(template.selection) or ()
+    terms = sure(template.selection) or ()
     return bool(terms) and all(any(_is_spot(one) for one in term) for term in terms)
 
 
 def gpu_label(template: PodTemplate) -> str:
     """The label by which pods select nodes with accelerators, whichever of their terms is met; empty if none."""
     clouds = list(registry.every())
-    terms = known(template.selection) or ()
+    terms = sure(template.selection) or ()
     found = [next((one for one in term if _is_of_cards(one, clouds)), None) for term in terms]
     first = found[0] if found and None not in found else None
     return f"{first.key}={','.join(first.values)}".rstrip("=") if first else ""
@@ -164,7 +164,7 @@ def _is_of_cards(one: Requirement, clouds: Iterable[Cloud]) -> bool:
 
 def names(template: PodTemplate, domains: tuple[str, ...]) -> bool:
     """Whether pods select or tolerate something of a domain of labels."""
-    keys = [one.key for term in known(template.selection) or () for one in term]
+    keys = [one.key for term in sure(template.selection) or () for one in term]
     keys += [one.key for one in known(template.tolerations) or ()]
     return any(key.partition("/")[0].endswith(domains) for key in keys)
 
@@ -207,7 +207,7 @@ def keeps_away(taint: str) -> bool:
 
 def spot_taint(template: PodTemplate) -> str:
     """The taint of the spot nodes that pods select by the cloud's label; empty if none."""
-    terms = known(template.selection) or ()
+    terms = sure(template.selection) or ()
     for one in registry.every():
         key = one.spot_label.key if one.spot_label and one.spot_taint else ""
         if key and terms and all(any(own.key == key and _is_spot(own) for own in term) for term in terms):
@@ -216,9 +216,11 @@ def spot_taint(template: PodTemplate) -> str:
 
 
 def _labels(template: PodTemplate, pool: NodePool) -> Fit:
-    if not isinstance(template.selection, Known):
-        return Fit(None, "label", reason_of(template.selection)) if isinstance(template.selection, Unknown) else _FITS
-    results = [_term(term, pool) for term in template.selection.value]
+    own = template.selection
+    results = [_term(term, pool) for term in sure(own) or ()]
+    if isinstance(own, Unknown):
+        barred = bool(results) and all(result.fits is False for result in results)
+        return results[0] if barred else Fit(None, "label", reason_of(own))
     if any(result.fits for result in results) or not results:
         return _FITS
     return next((result for result in results if result.fits is None), results[0])

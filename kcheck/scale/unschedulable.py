@@ -9,7 +9,7 @@ from msgspec import Struct
 from kcheck.scale import placement
 from kcheck.scale.basics import computed
 from kcheck.text.units import cores, counted
-from kcheck.text.values import Known, Origin, Unknown, Value, known, number
+from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sure
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool, PodTemplate
@@ -47,7 +47,7 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
     """Find what the nearest pool lacks; null where a pool takes the pods or may, or lacks only size or a toleration."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
-    asks = bool(number(template.gpus, 0)) or bool(known(template.selection))
+    asks = bool(number(template.gpus, 0)) or bool(sure(template.selection))
     if workload.per_node or not asks or _on_virtual_nodes(template):
         return computed(template, None)
     if cluster is None:
@@ -71,7 +71,7 @@ def refusal(template: PodTemplate, world: World) -> Value[Refusal]:
 
 def _on_virtual_nodes(template: PodTemplate) -> bool:
     """Whether pods select a node that is none: a virtual kubelet's."""
-    return any("virtual-kubelet" in one.values for term in known(template.selection) or () for one in term)
+    return any("virtual-kubelet" in one.values for term in sure(template.selection) or () for one in term)
 
 
 def _refuses(fit: Fit) -> bool:
@@ -82,7 +82,7 @@ def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
     """Describe the GPUs or labels that the nodes of a pool have in place of those asked for."""
     if kind == "gpus":
         return counted(number(pool.machine.gpus, 0), "GPU")
-    keys = {one.key for term in known(template.selection) or () for one in term}
+    keys = {one.key for term in sure(template.selection) or () for one in term}
     own = [one for one in placement.labels(pool) if one.partition("=")[0] in keys]
     return " and ".join(own) or f"no label {' or '.join(sorted(keys))}"
 

@@ -11,7 +11,7 @@ from kcheck.config.numbers import names
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale.basics import computed, grouped
 from kcheck.text.units import counted
-from kcheck.text.values import Unknown, Unset, Value, all_known, equals, known, number, total
+from kcheck.text.values import Unknown, Unset, Value, all_known, equals, known, number, sure, total
 
 if TYPE_CHECKING:
     from kcheck.model import Definition, NodePool, PodTemplate, Workload
@@ -153,5 +153,5 @@ def _most_per_node(template: PodTemplate, world: World) -> int | None:
 
 def _pinned(template: PodTemplate) -> bool:
     """Whether all pods are on one node by what they ask for: affinity to each other, or its name."""
-    named = any(one.key == _HOST for term in known(template.selection) or () for one in term)
+    named = any(one.key == _HOST for term in sure(template.selection) or () for one in term)
     return named or equals(template.packed_by, _HOST)

@@ -236,6 +236,12 @@ class Partial(Unknown, kw_only=True):
             yield from some.values() if isinstance(some, dict) else some
 
 
+class AtLeast(Unknown, kw_only=True):
+    """A value to which something that is not read may add: a map or a list with this `part`."""
+
+    part: Any
+
+
 def candidates(value: Value[T]) -> tuple[Known[T], ...]:
     """The value, or its candidates if all are known; empty otherwise."""
     if isinstance(value, Known):
@@ -327,6 +333,11 @@ class Record(Protocol):
 def known(value: Value[T]) -> T | None:
     """The value, or None if it is unknown."""
     return value.value if isinstance(value, Known) else None
+
+
+def sure(value: Value[T]) -> T | None:
+    """The value, or the part of it that is known; None if it is unknown."""
+    return cast("T", value.part) if isinstance(value, AtLeast) else known(value)
 
 
 def number(value: Value[int], default: int) -> int:

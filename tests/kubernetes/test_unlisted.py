@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.text.values import Unknown, known
+from kcheck.text.values import Unknown, Unset, known
 from tests.conftest import indented, manifest, names
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ NO_WORKLOADS = {
     "policy": manifest("kyverno.io/ClusterPolicy", under("spec.template")),
     "constraint": manifest("constraints.gatekeeper.sh/K8sAllowed", under("spec.template")),
     "runtime": manifest("trainer.kubeflow.org/ClusterTrainingRuntime", under("spec.template")),
+    "template alone": manifest("PodTemplate", f"template:\n  {indented(POD, 2)}"),
     "without image": manifest("example.org/Thing", under("spec.template", pod="spec: {containers: [{name: image}]}")),
     "without name": manifest("example.org/Thing", under("spec.template", pod="spec: {containers: [{image: a:1}]}")),
     "no template": manifest("example.org/Thing", under("spec.pattern")),
@@ -107,6 +108,14 @@ def test_app_wrappers_hold_whole_objects(read: Read) -> None:
     (workload,) = read({"one.yaml": manifest("workload.codeflare.dev/AppWrapper", spec, meta=meta)}).workloads
     assert (workload.kind, known(workload.pods)) == ("Job", 4)
     assert (known(workload.queue), known(workload.gang)) == ("research", "Kueue")
+
+
+@pytest.mark.parametrize(("suspended", "known_gang"), [(True, False), (False, True)])
+def test_a_suspended_app_wrapper_is_started_by_something_else(suspended: bool, known_gang: bool, read: Read) -> None:
+    job = manifest("batch/Job", under("spec.template", "parallelism: 4"))
+    spec = f"spec:\n  suspend: {str(suspended).lower()}\n  components:\n    - template:\n        {indented(job, 8)}"
+    (workload,) = read({"one.yaml": manifest("workload.codeflare.dev/AppWrapper", spec)}).workloads
+    assert isinstance(workload.gang, Unset) is known_gang
 
 
 def test_broken_objects_of_unknown_kinds_are_left_alone(read: Read) -> None:

@@ -16,7 +16,7 @@ from kcheck.model import Toleration
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
 from kcheck.text.units import quantity
-from kcheck.text.values import Unknown, known
+from kcheck.text.values import Unknown, known, sure
 from tests.conftest import indented, manifest, one_pod, requirement
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ SPARK = f"""image: quay.io/example/spark:1
 TEMPLATE = f"template:\n    {indented(POD, 4)}"
 KINDS: dict[str, tuple[str, dict[str, int]]] = {
     "Pod": (POD, {"": 1}),
-    "PodTemplate": (f"template:\n  {indented(POD, 2)}", {"": 1}),
     "ReplicationController": (f"spec:\n  replicas: 3\n  {TEMPLATE}", {"": 3}),
     **{
         f"{group}/{kind}": (f"spec:\n  replicas: 3\n  {TEMPLATE}", {"": 3})
@@ -118,6 +117,11 @@ KINDS: dict[str, tuple[str, dict[str, int]]] = {
         )
         for kind, field in {"RayJob": "rayClusterSpec", "RayService": "rayClusterConfig"}.items()
     },
+    "ray.io/RayCronJob": (
+        (f"spec:\n  schedule: 0 2 * * *\n  jobTemplate:\n    rayClusterSpec:\n      headGroupSpec:\n        template:\n          {indented(POD, 10)}\n"
+        f"      workerGroupSpecs:\n        - groupName: gpu\n          replicas: 5\n          template:\n            {indented(POD, 12)}"),
+        {"head": 1, "gpu": 5},
+    ),
     "leaderworkerset.x-k8s.io/LeaderWorkerSet": (
         (f"spec:\n  replicas: 2\n  leaderWorkerTemplate:\n    size: 4\n"
         f"    leaderTemplate:\n      {indented(POD, 6)}\n    workerTemplate:\n      {indented(POD, 6)}"),
@@ -156,7 +160,7 @@ def test_pods_of_every_kind(kind: str, read: Read) -> None:
     assert known(workload.gpus) == 8
     assert workload.batch == entry.get("batch", False)
     assert workload.per_node == entry.get("per_node", False)
-    assert known(workload.rigid) == bool(entry.get("rigid", False))
+    assert known(workload.rigid) == (entry.get("rigid") in (True, "fixed"))
     for template in workload.templates:
         assert (known(template.cpu), known(template.memory), known(template.gpus)) == (500, 2 << 30, 8)
         if kind != "trainer.kubeflow.org/TrainJob":  # its runtime has the rest
@@ -169,7 +173,7 @@ def test_pods_of_every_kind(kind: str, read: Read) -> None:
 
 
 WITHOUT_TEMPLATE = {
-    "Pod", "PodTemplate", "trainer.kubeflow.org/TrainJob", "sparkoperator.k8s.io/SparkApplication",
+    "Pod", "trainer.kubeflow.org/TrainJob", "sparkoperator.k8s.io/SparkApplication",
     "sparkoperator.k8s.io/ScheduledSparkApplication",
 }  # fmt: skip
 
@@ -241,6 +245,10 @@ POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "ray.io/RayJob": (
         "spec: {shutdownAfterJobFinishes: true, ttlSecondsAfterFinished: 10}", {"shutdown": True, "ttl": 10},
+    ),
+    "ray.io/RayCronJob": (
+        "spec: {schedule: 0 2 * * *, timeZone: Asia/Tokyo, suspend: true, jobTemplate: {shutdownAfterJobFinishes: true}}",
+        {"schedule": "0 2 * * *", "time_zone": "Asia/Tokyo", "suspended": True, "shutdown": True, "gang": None},
     ),
     "jobset.x-k8s.io/JobSet": ("spec: {failurePolicy: {maxRestarts: 3}, replicatedJobs: []}", {"retries": 3}),
 }  # fmt: skip
@@ -342,6 +350,59 @@ def test_torchrun_may_begin_with_fewer_nodes(nodes: str, rigid: bool, read: Read
     """
     (job,) = read({"one.yaml": manifest("batch/Job", textwrap.dedent(spec))}).workloads
     assert known(job.rigid) is rigid
+
+
+@pytest.mark.parametrize(
+    ("kind", "pods", "container", "rigid"),
+    [
+        ("apps/StatefulSet", "replicas: 4", "command: [torchrun, --nnodes=4, train.py]", True),
+        ("apps/StatefulSet", "replicas: 4", 'command: [torchrun, --nnodes, "4", train.py]', True),
+        ("apps/StatefulSet", "replicas: 4", "command: [torchrun, --nnodes=1, train.py]", False),
+        ("apps/StatefulSet", "replicas: 4", "command: [torchrun, '--nnodes=2:4', train.py]", False),
+        ("apps/StatefulSet", "replicas: 4", 'env: [{name: PET_NNODES, value: "4"}]', True),
+        ("batch/Job", "parallelism: 4", 'env: [{name: WORLD_SIZE, value: "4"}]', True),
+        ("batch/Job", "parallelism: 4", 'env: [{name: WORLD_SIZE, value: "3"}]', False),
+        ("batch/Job", "parallelism: 1", "command: [torchrun, --nnodes=4, train.py]", False),
+        ("apps/Deployment", "replicas: 4", "resources: {limits: {nvidia.com/gpu: 8}}\n          env: [{name: WORLD_SIZE, value: '8'}]", False),
+        ("apps/Deployment", "replicas: 4", "resources: {limits: {nvidia.com/gpu: 8}}\n          env: [{name: WORLD_SIZE, value: '32'}]", True),
+    ],
+)  # fmt: skip
+def test_pods_of_one_world_wait_for_each_other(kind: str, pods: str, container: str, rigid: bool, read: Read) -> None:
+    spec = f"spec:\n  {pods}\n  template:\n    spec:\n      containers:\n        - name: a\n          image: a\n          {container}"
+    (workload,) = read({"one.yaml": manifest(kind, spec)}).workloads
+    assert known(workload.rigid) is rigid
+
+
+@pytest.mark.parametrize(("replicas", "rigid"), [("replicas: 1", True), ("size: 4", True), ("replicas: 3", False)])
+def test_each_replica_of_a_leader_worker_set_is_a_gang(replicas: str, rigid: bool, read: Read) -> None:
+    kind = "leaderworkerset.x-k8s.io/LeaderWorkerSet"
+    text = KINDS[kind][0].replace("replicas: 2", replicas)
+    (workload,) = read({"one.yaml": manifest(kind, text)}).workloads
+    assert known(workload.rigid) is rigid
+
+
+def test_a_ray_job_on_another_cluster_is_its_submitter(read: Read) -> None:
+    spec = f"spec:\n  clusterSelector: {{ray.io/cluster: big}}\n  submitterPodTemplate:\n    {indented(POD, 4)}"
+    texts = (spec, "spec: {entrypoint: python train.py, clusterSelector: {ray.io/cluster: big}}")
+    found = read({f"{i}.yaml": manifest("ray.io/RayJob", text) for i, text in enumerate(texts)}).workloads
+    assert [(known(job.pods), known(job.rigid), job.partial) for job in found] == [(1, False, False), (0, False, False)]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "packed", "topology"),
+    [
+        ("podset-required-topology: block", "block", "block"),
+        ("podset-preferred-topology: block", None, "block"),
+        ("podset-slice-required-topology: rack", None, "rack"),
+        ('podset-unconstrained-topology: "true"', None, None),
+        ("podset-group-name: all", None, None),
+    ],
+)
+def test_kueue_keeps_pods_together(annotation: str, packed: str | None, topology: str | None, read: Read) -> None:
+    meta = f"name: a\nannotations: {{kueue.x-k8s.io/{annotation}}}"
+    (workload,) = read({"one.yaml": manifest("Pod", POD, meta=meta)}).workloads
+    (pods,) = workload.templates
+    assert (known(pods.packed_by), known(pods.topology)) == (packed, topology)
 
 
 # --- Terraform
@@ -571,6 +632,66 @@ def test_a_trainjob_has_the_runtime_beside_it(read: Read) -> None:
     files = {"a/runtime.yaml": RUNTIME, "a/job.yaml": TRAIN_JOB, "b/runtime.yaml": other, "b/job.yaml": TRAIN_JOB}
     found = {job.place.source.path: known(job.templates[0].cpu) for job in read(files).workloads}
     assert [cpu for path, cpu in sorted(found.items()) if "job" in path] == [5000, 65000]
+
+
+def overridden(form: str, target: str = "node") -> str:
+    """A TrainJob that says otherwise, as each release of the trainer has it."""
+    spec = """\
+nodeSelector: {zone: a}
+tolerations: [{operator: Exists}]
+terminationGracePeriodSeconds: 60
+volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+containers: [{name: node, volumeMounts: [{name: data, mountPath: /data}]}]
+"""
+    note = "metadata: {annotations: {karpenter.sh/do-not-disrupt: 'true'}}"
+    targets = f"targetJobs: [{{name: {target}}}]"
+    pods = f"{note}\nspec:\n  {indented(spec, 2)}"
+    text = {
+        "podSpecOverrides": f"- {targets}\n  {indented(spec, 2)}",
+        "podTemplateOverrides": f"- {targets}\n  {indented(pods, 2)}",
+        "runtimePatches": (
+            "- manager: example.org/me\n  trainingRuntimeSpec:\n    template:\n      spec:\n        replicatedJobs:\n"
+            f"          - name: {target}\n            template: {{spec: {{template: PODS}}}}"
+        ).replace(
+            "{spec: {template: PODS}}",
+            f"\n              spec:\n                template:\n                  {indented(pods, 18)}",
+        ),
+    }[form]
+    return f"{TRAIN_JOB}  {form}:\n    {indented(text, 4)}\n"
+
+
+FORMS = ("podSpecOverrides", "podTemplateOverrides", "runtimePatches")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_trainjob_patches_its_runtime(form: str, read: Read) -> None:
+    (job,) = read({"one.yaml": RUNTIME + overridden(form)}).workloads
+    (pods,) = job.templates
+    assert known(pods.selection) == ((requirement("pool", "gpu"), requirement("zone", "a")),)
+    assert known(pods.tolerations) == (Toleration("", "Exists", "", ""),)
+    assert known(pods.grace) == 60
+    assert [known(one.image) for one in pods.containers] == ["train:1", "beside:1"]
+    assert [known(one.mounts) for one in pods.containers] == [("/data",), ()]
+    assert known(pods.safe_to_evict) == "false"
+    assert known(pods.do_not_disrupt) == (None if form == "podSpecOverrides" else "true")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_trainjob_patches_another_job(form: str, read: Read) -> None:
+    (job,) = read({"one.yaml": RUNTIME + overridden(form, "dataset")}).workloads
+    assert known(job.templates[0].selection) == ((requirement("pool", "gpu"),),)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_trainjob_patches_is_known_without_its_runtime(form: str, read: Read) -> None:
+    (job,) = read({"one.yaml": overridden(form)}).workloads
+    (pods,) = job.templates
+    assert isinstance(pods.selection, Unknown)
+    assert sure(pods.selection) == ((requirement("zone", "a"),),)
+    assert known(pods.tolerations) == (Toleration("", "Exists", "", ""),)
+    assert [one.kind for one in sure(pods.volumes) or ()] == ["persistentVolumeClaim"]
+    assert [(known(one.image), known(one.mounts)) for one in pods.containers] == [("train:1", ("/data",))]
+    assert isinstance(pods.safe_to_evict, Unknown)
 
 
 def test_a_trainjob_without_its_runtime_leaves_the_pods_open(read: Read) -> None:

@@ -81,6 +81,30 @@ def test_jobs_that_end_in_time_and_never_meet_themselves_wait(check: Check) -> N
     assert RULE not in names(check_jobs(check, *jobs))
 
 
+RAY = """
+apiVersion: ray.io/v1
+kind: RayCronJob
+metadata: {name: rays}
+spec:
+  schedule: 0 2 * * *
+  jobTemplate:
+    activeDeadlineSeconds: 3600
+    rayClusterSpec:
+      headGroupSpec:
+        template: &pod
+          spec:
+            containers: [{name: a, image: "registry.example.com/ray:2", resources: {requests: {cpu: 7, memory: 16Gi}}}]
+      workerGroupSpecs: [{groupName: cpu, replicas: 5, template: *pod}]
+"""
+
+
+def test_ray_jobs_may_meet_other_runs_and_their_own(check: Check) -> None:
+    result = check_jobs(check, cron("clicks", "0 2 * * *", "concurrencyPolicy: Forbid", BOUNDED), RAY)
+    (finding,) = [one for one in result.findings if one.rule == RULE]
+    assert "RayCronJob rays starts 6 pods at 0 2 * * *" in finding.details
+    assert "A run that is not done in time meets the next one of its own" in finding.details
+
+
 def test_one_job_or_a_large_cluster_is_enough(check: Check) -> None:
     assert RULE not in names(check_jobs(check, cron("clicks", "0 2 * * *")))
     large = CLUSTER.replace("maxSize: 4", "maxSize: 40")

@@ -358,6 +358,7 @@ spec:
           parallelism: 8
           completions: 8
           template:
+            METADATA
             spec:
               SPEC
               containers:
@@ -373,6 +374,7 @@ ZONES = """resource "aws_subnet" "nodes" {
   availability_zone = "us-east-1${each.key}"
 }
 """
+KEPT = "metadata: {annotations: {kueue.x-k8s.io/podset-HOW-topology: topology.kubernetes.io/zone}}"
 PACKED = "alpha.jobset.sigs.k8s.io/exclusive-topology: topology.kubernetes.io/zone"
 
 
@@ -382,13 +384,18 @@ PACKED = "alpha.jobset.sigs.k8s.io/exclusive-topology: topology.kubernetes.io/zo
         ("", "", {"job-across-fabrics"}),
         (PACKED, "", set[str]()),
         ("", "nodeSelector: {topology.kubernetes.io/zone: us-east-1b}", set[str]()),
+        ("", KEPT.replace("HOW", "required"), set[str]()),
+        ("", KEPT.replace("HOW", "preferred"), set[str]()),
+        ("", KEPT.replace("HOW", "unconstrained"), {"job-across-fabrics"}),
     ],
-    ids=["anywhere", "exclusive", "selected"],
+    ids=["anywhere", "exclusive", "selected", "required", "preferred", "unconstrained"],
 )
 def test_efa_ends_at_the_zone(annotations: str, spec: str, expected: set[str], check: Callable[..., Result]) -> None:
     group = eks(cards=32)["main.tf"].replace(
         '"aws_eks_node_group" "gpu" {', '"aws_eks_node_group" "gpu" {\n  for_each = aws_subnet.nodes'
     )
     group = group.replace('["subnet-1"]', "[each.value.id]").replace('"gpu"\n', '"gpu-${each.key}"\n')
-    files = {"main.tf": group + ZONES, "job.yaml": JOBSET.replace("ANNOTATIONS", annotations).replace("SPEC", spec)}
+    place = "METADATA" if spec.startswith("metadata") else "SPEC"
+    files = {"main.tf": group + ZONES, "job.yaml": JOBSET.replace("ANNOTATIONS", annotations).replace(place, spec)}
+    files["job.yaml"] = files["job.yaml"].replace("METADATA", "").replace("SPEC", "")
     assert found(check(files)) == expected

@@ -273,6 +273,25 @@ def test_a_ray_cluster_is_deleted_with_its_job(
     assert found(result).get("ray-cluster-outlives-job") == severity
 
 
+def test_a_scheduled_ray_job_keeps_a_cluster_for_each_run(check: Callable[..., Result]) -> None:
+    head, _, spec = RAY.replace("  shutdownAfterJobFinishes: true\n", "").partition("spec:\n")
+    text = f"{head.replace('RayJob', 'RayCronJob')}spec:\n  schedule: 0 2 * * *\n  jobTemplate:\n{indent(spec, '  ')}"
+    result = check({"job.yaml": text})
+    assert "RayCronJob tune keeps 64 GPUs after it ends" in [one.message for one in result.findings]
+
+
+@pytest.mark.parametrize(("kind", "rule"), [("StatefulSet", "gang-missing"), ("LeaderWorkerSet", None)])
+def test_pods_that_serve_may_be_a_gang(kind: str, rule: str | None, check: Callable[..., Result]) -> None:
+    of = {
+        "StatefulSet": ("apps/v1", "replicas: 4, template: "),
+        "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderWorkerTemplate: {size: 4, workerTemplate: "),
+    }
+    version, spec = of[kind]
+    pods = "{spec: {containers: [{name: a, image: 'quay.io/example/train:1', command: [torchrun, --nnodes=4], resources: {limits: {nvidia.com/gpu: 8}}}]}}"
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{{spec}{pods}{'}' * (spec.count('{') + 1)}\n"
+    assert ("gang-missing" in found(check({"one.yaml": text}, LARGE))) == (rule is not None)
+
+
 @pytest.mark.parametrize(
     ("folder", "severity"),
     [("team", "error"), (".", "error"), ("other", None), ("team/jobs/deep", None)],
@@ -479,3 +498,12 @@ def test_a_job_without_retries_may_spare_evicted_pods(lines: str, spared: bool, 
     result = check({"job.yaml": NVIDIA.replace("completions: 16", lines)})
     (found,) = (one for one in result.findings if one.rule == "restart-policy-never-resumes")
     assert ("Its podFailurePolicy ignores evicted pods, so only those that fail end it" in found.details) is spared
+
+
+@pytest.mark.parametrize(("label", "fires"), [("lane", True), ("topology.kubernetes.io/zone", False)])
+def test_a_node_selector_decides_though_the_runtime_is_not_read(
+    label: str, fires: bool, check: Callable[..., Result]
+) -> None:
+    override = f"  podTemplateOverrides: [{{targetJobs: [{{name: node}}], spec: {{nodeSelector: {{{label}: a}}}}}}]\n"
+    result = check({"job.yaml": f"{CLUSTER}---{TRAINJOB}{override}"})
+    assert ("pod-matches-no-pool" in found(result)) == fires

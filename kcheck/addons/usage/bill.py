@@ -370,7 +370,7 @@ def _rigid() -> frozenset[str]:
     every: dict[str, bool] = {}
     for key, entry in profiles.workloads().items():
         kind = key.rpartition("/")[2]
-        every[kind] = bool(entry.get("rigid")) and every.get(kind, True)
+        every[kind] = entry.get("rigid") in (True, "fixed") and every.get(kind, True)
     return frozenset(kind for kind, rigid in every.items() if rigid)
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 KUEUE = "kueue.x-k8s.io/queue-name"
 _OWN_LABELS = ("metadata", "labels")
-_LABELS = {"batch/CronJob": ("spec", "jobTemplate", *_OWN_LABELS)}
-"""Kind -> where the labels of the jobs are that Kueue sees, if they are not its own."""
+_LABELS = {"batch/CronJob": ("spec", "jobTemplate", *_OWN_LABELS), "ray.io/RayCronJob": ()}
+"""Kind -> where the labels of the jobs are that Kueue sees, if they are not its own; nowhere if it gives them none."""
 
 VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
 _NAMES = (
@@ -55,7 +55,7 @@ def queue(
     if isinstance(labels, Unknown):
         return labels, labels
     path = _LABELS.get(kind, _OWN_LABELS)
-    own = (known(labels) or {}) | (known(written_map(item.root, *path)) or {})
+    own = (known(labels) or {}) | (known(written_map(item.root, *path)) or {}) if path else {}
     root = item.root
     if item.holder is not None:  # which waits in the queue as a whole
         root, path, own = item.holder, _OWN_LABELS, known(written_map(item.holder, *_OWN_LABELS)) or {}
@@ -72,8 +72,13 @@ def queue(
         return _named(name, here), Known("volcano", here)
     written: Value[str] = fields.text("queue") if fields is not None and fields.has("queue") else Unset(here)
     if isinstance(written, Unset):
-        return absent(root, *path, KUEUE), Unset(here)
+        return _without_label(root, path, here), Unset(here)
     return written, Known("volcano", written.origin or here)
+
+
+def _without_label(root: yaml.Target, path: tuple[str, ...], place: Origin) -> Unset:
+    """No label of a queue, and where it would be."""
+    return absent(root, *path, KUEUE) if path else Unset(place)
 
 
 def _named(name: str, place: Origin) -> Value[str]:
@@ -154,12 +159,13 @@ def gang(
         policy = yaml.get(item.root, *path)
         if policy is not None:
             return Known("its scheduling policy", Origin((policy.span,)))
-    if kind != "batch/CronJob" and any(known(scalar(item.root, *path)) is True for path in _SUSPENDED):
+    holders = [item.root, *filter(None, [item.holder])] if yaml.get(item.root, "spec", "schedule") is None else []
+    if any(known(scalar(root, *path)) is True for root in holders for path in _SUSPENDED):
         return Unknown("the job is suspended, and nothing in the code starts it", here)
     unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
     schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
-    whole = (item.holder, *_OWN_LABELS) if item.holder else (item.root, *_LABELS.get(kind, _OWN_LABELS))
-    return unknown or next(iter(schedulers), None) or absent(*whole, KUEUE)
+    whole = (item.holder, _OWN_LABELS) if item.holder else (item.root, _LABELS.get(kind, _OWN_LABELS))
+    return unknown or next(iter(schedulers), None) or _without_label(*whole, here)
 
 
 def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:

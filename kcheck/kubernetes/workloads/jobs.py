@@ -94,50 +94,26 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind, others: _Ot
     queue, system = gangs.queue(item, kind, labels, fields, found)
     native = gangs.native(item, kind, specs, others.groups)
     annotations = known(written_map(item.root, "metadata", "annotations")) or {}
-    rigid = _rigid(item, kind, found, entry) if batch else Known(value=False, origin=Origin((item.span,)))
     return Workload(
-        own,
-        item.span,
-        kind=item.kind,
-        namespace=text(item.root, "metadata", "namespace"),
-        name=_name(item),
-        per_node=per_node,
-        pods=_pods(found, item),
-        gpus=_most([template.gpus for template in found], item),
+        own, item.span, kind=item.kind, namespace=text(item.root, "metadata", "namespace"), name=_name(item),
+        per_node=per_node, pods=_pods(found, item), gpus=_most([template.gpus for template in found], item),
         pull_secrets=Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
         images=tuple(image for template in found for one in template.containers if (image := pods.image(one))),
-        templates=found,
-        labels=labels,
-        batch=batch,
-        rigid=rigid,
-        gang=gangs.gang(item, kind, labels, found, system, native),
-        native_gang=native.field,
-        queue=queue,
-        queue_system=system,
-        priority=_priority(fields, found, item),
-        ttl=_field(Fields.number, fields, "ttl"),
-        retries=_field(Fields.number, fields, "retries"),
-        retries_each=_field(Fields.number, fields, "retries_each"),
-        cleaning=_field(Fields.text, fields, "cleaning"),
-        shutdown=_shutdown(fields, kind, item),
-        slots=_field(Fields.number, fields, "slots"),
-        processes=_field(Fields.text, fields, "processes"),
+        templates=found, labels=labels, batch=batch, rigid=_rigid(item, kind, found, entry),
+        gang=gangs.gang(item, kind, labels, found, system, native), native_gang=native.field, queue=queue,
+        queue_system=system, priority=_priority(fields, found, item), ttl=_field(Fields.number, fields, "ttl"),
+        retries=_field(Fields.number, fields, "retries"), retries_each=_field(Fields.number, fields, "retries_each"),
+        cleaning=_field(Fields.text, fields, "cleaning"), shutdown=_shutdown(fields, kind, item),
+        slots=_field(Fields.number, fields, "slots"), processes=_field(Fields.text, fields, "processes"),
         least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
         deadline=_deadline(fields, kind, item, specs),
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
-        spares_disruptions=_spares(item, kind),
-        release=False,
-        group=kind.rpartition("/")[0],
-        api=item.api_version,
-        hooked=any("/hook" in key for key in annotations),
-        shrinks=_SHRINKS in annotations,
-        partial=_partial(found, kind),
-        disposed=_disposed(item, kind, found),
-        schedule=_field(Fields.text, fields, "schedule"),
-        suspended=_field(Fields.flag, fields, "suspended"),
-        time_zone=_field(Fields.text, fields, "time_zone"),
-        concurrency=_field(Fields.text, fields, "concurrency"),
-    )
+        spares_disruptions=_spares(item, kind), release=False, group=kind.rpartition("/")[0], api=item.api_version,
+        hooked=any("/hook" in key for key in annotations), shrinks=_SHRINKS in annotations,
+        partial=_partial(found, kind), disposed=_disposed(item, kind, found),
+        schedule=_field(Fields.text, fields, "schedule"), suspended=_field(Fields.flag, fields, "suspended"),
+        time_zone=_field(Fields.text, fields, "time_zone"), concurrency=_field(Fields.text, fields, "concurrency"),
+    )  # fmt: skip
 
 
 _SHRINKS = "kueue.x-k8s.io/job-min-parallelism"
@@ -156,7 +132,8 @@ def _packed(template: PodTemplate, item: Object) -> PodTemplate:
 
 
 _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
-"""Kind -> the spec of its Jobs."""
+_RAY_JOBS = {"ray.io/RayJob": ("spec",), "ray.io/RayCronJob": ("spec", "jobTemplate")}
+"""Kind -> the spec of its Jobs, of its RayJobs."""
 
 
 def _name(item: Object) -> Value[str]:
@@ -167,7 +144,7 @@ def _name(item: Object) -> Value[str]:
 
 def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:
     """Whether a manifest is a patch: no container has an image."""
-    if kind in (runtimes.USER, "ray.io/RayJob"):
+    if kind == runtimes.USER or kind in _RAY_JOBS:
         return False
     return all(isinstance(one.image, Unset) for template in found for one in template.containers)
 
@@ -210,7 +187,7 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
 
 def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
     """Whether a job's Ray cluster is deleted at its end; a deletionStrategy says so itself, and excludes the field."""
-    own = yaml.get(item.root, "spec", "deletionStrategy") if kind == "ray.io/RayJob" else None
+    own = yaml.get(item.root, *_RAY_JOBS[kind], "deletionStrategy") if kind in _RAY_JOBS else None
     return _field(Fields.flag, fields, "shutdown") if own is None else Known(value=True, origin=Origin((own.span,)))
 
 
@@ -256,23 +233,37 @@ def _most(values: list[Value[int]], item: Object) -> Value[int]:
 
 def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profiles.WorkloadKind) -> Value[bool]:
     """Whether the pods of a job need each other."""
-    place = Origin((item.span,))
-    if yaml.get(item.root, "spec", "elasticPolicy") is not None or total(one.count for one in found) == 1:
+    place, pods_ = Origin((item.span,)), total(one.count for one in found)
+    if yaml.get(item.root, "spec", "elasticPolicy") is not None or pods_ in (0, 1):
         return Known(value=False, origin=place)
     if any(_ELASTIC.search(one.text) for template in found for one in template.containers):
         return Known(value=False, origin=place)
     unknown = gap(item.root, "spec")
     if unknown is not None:
         return unknown
-    if entry.get("rigid"):
-        fixed = entry["rigid"] is True or places.is_fixed(item, entry)
-        return Known(value=fixed, origin=place)
+    if entry.get("rigid") in (True, "fixed"):
+        return Known(value=entry["rigid"] is True or places.is_fixed(item, entry), origin=place)
+    if isinstance(path := entry.get("rigid"), str):
+        groups = integer(item.root, *places.steps(path))
+        return Known(value=True, origin=place) if isinstance(groups, Unset) else mapped(groups, lambda one: one == 1)
     spec = _JOBS.get(kind, ())
     indexed = bool(spec) and equals(text(item.root, *spec, "completionMode"), "Indexed")
     meets = any(isinstance(one.subdomain, Known) or any(c.starters for c in one.containers) for one in found)
-    return Known(value=indexed and meets, origin=place)
+    return Known(value=(indexed and meets) or any(_waits(one, pods_) for one in found), origin=place)
 
 
+def _waits(one: PodTemplate, pods_: int | Unknown) -> bool:
+    """Whether pods are several nodes to torchrun, or their world has more processes than one of them has GPUs."""
+    text, gpus = " ".join(container.text for container in one.containers), known(one.gpus)
+    if _NODES.search(text) or isinstance(pods_, Unknown) or gpus is None:
+        return _NODES.search(text) is not None
+    return any(size > max(gpus, 1) and size % pods_ == 0 for size in map(int, _WORLD.findall(text)))
+
+
+_NODES = regex(r"(?:--nnodes[= ]+|\b(?:PET_)?NNODES )(?:[2-9]|1[0-9])")
+_WORLD = regex(r"\bWORLD_SIZE ([0-9]{1,6})\b")
+"""How torch is told of several nodes, and of all processes: https://docs.pytorch.org/docs/stable/elastic/run.html,
+https://github.com/kubeflow/trainer/blob/v2.2.0/pkg/constants/constants.go"""
 _ELASTIC = regex(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]")
 """The torchrun argument that allows a start with fewer nodes than the maximum."""
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.numbers.names import NVIDIA
+from kcheck.kubernetes.patches import set_path
 from kcheck.kubernetes.workloads import equivalents, pods
 from kcheck.kubernetes.workloads.scalars import integer, items
 from kcheck.text.syntax import yaml
@@ -55,9 +56,7 @@ def by_roles(item: Object) -> Object:
     workers = _workers(spec)
     own = yaml.entries(spec)
     roles = {
-        "Launcher": _role(
-            template, None, _with_resources(template, yaml.get(spec, "launcherResources") or _none(spec))
-        ),
+        "Launcher": _role(template, None, _with(template, ("resources",), _launcher(spec))),
         "Worker": _role(template, workers.number, _with_units(template, workers)),
     }
     added: dict[str, yaml.Target] = {"mpiReplicaSpecs": _mapping(template, roles)}
@@ -66,7 +65,10 @@ def by_roles(item: Object) -> Object:
         added["slotsPerWorker"] = slots
     if "cleanPodPolicy" not in own:  # its operator always deletes them
         added["cleanPodPolicy"] = equivalents.computed_at(spec, "Running")
-    return replace(item, root=_changed(item.root, {"spec": _changed(spec, added, spec)}, spec))
+    root = item.root
+    for key, value in added.items():
+        root = set_path(root, ("spec", key), value)
+    return replace(item, root=root)
 
 
 def _workers(spec: yaml.Mapping) -> _Workers:
@@ -100,27 +102,23 @@ def _with_units(template: yaml.Target, workers: _Workers) -> yaml.Target:
     """The template of the workers: the operator limits the first container."""
     if workers.units is None:
         return template
-    resources = _first(template, "resources")
-    limits = _changed(yaml.get(resources, "limits"), {workers.resource: workers.units}, template)
-    return _with_resources(template, _changed(resources, {"limits": limits}, template))
+    return _with(template, ("resources", "limits", workers.resource), workers.units)
 
 
-def _none(spec: yaml.Target) -> yaml.Target:
+def _launcher(spec: yaml.Target) -> yaml.Target:
     """The resources of a launcher: the operator takes away what the template asks for."""
-    return _mapping(
+    return yaml.get(spec, "launcherResources") or _mapping(
         spec, {"requests": _mapping(spec, {name: equivalents.computed_at(spec, 0) for name in ("cpu", "memory")})}
     )
 
 
-def _with_resources(template: yaml.Target, resources: yaml.Target) -> yaml.Target:
-    """The template with other resources for its first container."""
-    found, spec = items(template, "spec", "containers"), yaml.get(template, "spec")
-    first = next(iter(found), None)
-    if not isinstance(first, yaml.Mapping) or spec is None:
+def _with(template: yaml.Target, path: tuple[str, ...], value: yaml.Target) -> yaml.Target:
+    """The template with a value at a path of its first container."""
+    first, *others = items(template, "spec", "containers") or [template]
+    if not isinstance(template, yaml.Mapping) or not isinstance(first, yaml.Mapping) or first is template:
         return template
-    changed = _changed(first, {"resources": resources}, first)
-    listed = yaml.Sequence(*first.span, None, (changed, *found[1:]), flow=False)
-    return _changed(template, {"spec": _changed(spec, {"containers": listed}, spec)}, spec)
+    listed = yaml.Sequence(*first.span, None, (set_path(first, path, value), *others), flow=False)
+    return set_path(template, ("spec", "containers"), listed)
 
 
 def _limit(template: yaml.Target, resource: str) -> yaml.Target | None:
@@ -130,14 +128,6 @@ def _limit(template: yaml.Target, resource: str) -> yaml.Target | None:
 def _first(template: yaml.Target, key: str) -> yaml.Target | None:
     """A part of the first container."""
     return next((yaml.get(one, key) for one in items(template, "spec", "containers")), None)
-
-
-def _changed(node: yaml.Target | None, added: Mapping[str, yaml.Target], place: yaml.Target) -> yaml.Mapping:
-    """A map with other entries; `place` is that of one which is not there."""
-    own = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
-    here = node or place
-    kept = [entry for key, entry in own.items() if key not in added]
-    return equivalents.mapping_at(here, [*kept, *(equivalents.entry(here, key, value) for key, value in added.items())])
 
 
 def _mapping(place: yaml.Target, entries: Mapping[str, yaml.Target]) -> yaml.Mapping:

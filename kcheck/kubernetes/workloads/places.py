@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes.objects import value_of
-from kcheck.kubernetes.workloads import equivalents, pods
+from kcheck.kubernetes.workloads import equivalents, pods, runtimes
 from kcheck.kubernetes.workloads.scalars import boolean, integer, items, text, written
 from kcheck.model import NOTHING
 from kcheck.text.regex import regex
@@ -160,14 +160,15 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
     return most
 
 
-def _trainer(node: yaml.Target, _item: Object) -> yaml.Target:
+def _trainer(node: yaml.Target, item: Object) -> yaml.Target:
     """The pod of a TrainJob whose runtime is not read: the settings of its container."""
     own = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
     entries = [entry for key, entry in own.items() if key not in ("resourcesPerNode", "numNodes")]
     resources = own.get("resourcesPerNode")
     if resources is not None:
         entries.append(equivalents.entry(resources.key, "resources", resources.value))
-    return equivalents.of_containers(node, [equivalents.mapping_at(node, entries)])
+    entries.append(equivalents.entry(node, "name", equivalents.scalar_at(node, runtimes.NODE)))
+    return runtimes.patched(equivalents.of_containers(node, [equivalents.mapping_at(node, entries)]), item)
 
 
 def _of_trainer(origin: Origin) -> Origin:

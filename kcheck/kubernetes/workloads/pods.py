@@ -80,41 +80,23 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
     shared = [_request(spec, "cpu", 1000), _request(spec, "memory", 1)]
     labels = written_map(item, "metadata", "labels")
     return PodTemplate(
-        identity,
-        place,
-        role=role,
-        count=count,
+        identity, place, role=role, count=count,
         cpu=shared[0] if not isinstance(shared[0], Unset) else _needed(found, "cpu", place),
         memory=shared[1] if not isinstance(shared[1], Unset) else _needed(found, "memory", place),
         gpus=_gpus(found, place),
         shares=any(isinstance(one.gpu, Known) and one.gpu.value not in names.cards() for one in found),
-        priority=text(spec, "priorityClassName"),
-        scheduler=text(spec, "schedulerName"),
-        labels=labels,
-        annotations=written_map(item, "metadata", "annotations"),
-        selection=_selection(spec),
-        tolerations=_tolerations(spec),
-        spread=_spread(spec, labels),
-        host_network=boolean(spec, "hostNetwork"),
-        host_ipc=boolean(spec, "hostIPC"),
-        dns_policy=text(spec, "dnsPolicy"),
-        restart=text(spec, "restartPolicy"),
-        grace=integer(spec, "terminationGracePeriodSeconds"),
-        account=text(spec, "serviceAccountName"),
-        ports=tuple(_ports(spec)),
-        volumes=listed(spec, "volumes", _volume),
-        subdomain=text(spec, "subdomain"),
-        containers=found,
-        safe_to_evict=_mark(item, STAY),
-        do_not_disrupt=_mark(item, UNDISTURBED),
-        movable_volumes=_mark(item, LOCAL),
-        asks_as_one=not all(isinstance(value, Unset) for value in shared),
-        claims=listed(spec, "resourceClaims", _claim),
-        node_devices=_node_devices(spec),
-        packed_by=_packed_by(spec, labels),
-        devices=_devices(spec),
+        priority=text(spec, "priorityClassName"), scheduler=text(spec, "schedulerName"), labels=labels,
+        annotations=written_map(item, "metadata", "annotations"), selection=_selection(spec),
+        tolerations=_tolerations(spec), spread=_spread(spec, labels), host_network=boolean(spec, "hostNetwork"),
+        host_ipc=boolean(spec, "hostIPC"), dns_policy=text(spec, "dnsPolicy"), restart=text(spec, "restartPolicy"),
+        grace=integer(spec, "terminationGracePeriodSeconds"), account=text(spec, "serviceAccountName"),
+        ports=tuple(_ports(spec)), volumes=listed(spec, "volumes", _volume), subdomain=text(spec, "subdomain"),
+        containers=found, safe_to_evict=_mark(item, STAY), do_not_disrupt=_mark(item, UNDISTURBED),
+        movable_volumes=_mark(item, LOCAL), asks_as_one=not all(isinstance(value, Unset) for value in shared),
+        claims=listed(spec, "resourceClaims", _claim), node_devices=_node_devices(spec),
+        packed_by=_packed_by(item, spec, labels), topology=_topology(item), devices=_devices(spec),
         references=tuple(references.of_pod(spec, [node for _, node in containers(spec)])),
-    )
+    )  # fmt: skip
 
 
 def fixed(one: PodTemplate, why: str) -> PodTemplate:
@@ -151,26 +133,19 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
     request, limit = _cards(node, resource or names.NVIDIA)
     named, words = dict.fromkeys(_resources(node)), _words(node)
     return Container(
-        f"{owner}/{known(name) or at}",
-        node.span if not isinstance(name, Known) else name.origin.written,
-        name=name,
-        init=group == "initContainers",
-        image=_image_name(node),
-        pull_policy=text(node, "imagePullPolicy"),
+        f"{owner}/{known(name) or at}", node.span if not isinstance(name, Known) else name.origin.written, name=name,
+        init=group == "initContainers", image=_image_name(node), pull_policy=text(node, "imagePullPolicy"),
         cpu_request=scaled_quantity(node, ("resources", "requests", "cpu"), 1000),
         memory_request=scaled_quantity(node, ("resources", "requests", "memory"), 1),
         cpu_limit=scaled_quantity(node, ("resources", "limits", "cpu"), 1000),
         memory_limit=scaled_quantity(node, ("resources", "limits", "memory"), 1),
         gpu=Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", names.NVIDIA),
-        gpu_request=request,
-        gpu_limit=limit,
-        rdma=any(map(RDMA.search, named)),
+        gpu_request=request, gpu_limit=limit, rdma=any(map(RDMA.search, named)),
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
-        starters=tuple(dict.fromkeys(STARTERS.findall(words))),
-        text=words,
+        starters=tuple(dict.fromkeys(STARTERS.findall(words))), text=words,
         claims=tuple(str(known(text(one, "name"))) for one in items(node, "resources", "claims")),
         extended=tuple((name, _asked(node, name)) for name in named if _is_extended(name)),
-    )
+    )  # fmt: skip
 
 
 def _cards(node: yaml.Target, resource: str) -> list[Value[str]]:
@@ -356,8 +331,22 @@ def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
     return Known(value=False, origin=Origin((spec.span,)))
 
 
-def _packed_by(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[str]:
-    """The label whose domain all pods share, by required affinity to each other."""
+_TOPOLOGIES = tuple(f"kueue.x-k8s.io/podset-{how}-topology" for how in ("required", "preferred", "slice-required"))
+"""Annotations by which Kueue keeps pods, or slices of them, in one domain of a label:
+https://github.com/kubernetes-sigs/kueue/blob/v0.17.0/apis/kueue/v1beta2/topology_types.go"""
+
+
+def _topology(item: yaml.Target) -> Value[str]:
+    """The label in whose domains Kueue keeps the pods, or slices of them, together."""
+    found = [_mark(item, key) for key in _TOPOLOGIES]
+    return next((one for one in found if not isinstance(one, Unset)), found[0])
+
+
+def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[str]:
+    """The label whose domain all pods share, by Kueue's topology or required affinity to each other."""
+    required = _mark(item, _TOPOLOGIES[0])
+    if not isinstance(required, Unset):
+        return required
     path = ("affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     unknown = gap(spec, *path)
     if unknown is not None:

@@ -76,15 +76,8 @@ def _queue(item: Object) -> Iterable[Thing]:
     name, namespace = text(item.root, "metadata", "name"), text(item.root, "metadata", "namespace")
     own = identity(item)
     if item.kind == "LocalQueue":
-        yield Queue(
-            own,
-            item.span,
-            item.kind,
-            name,
-            namespace,
-            leads_to=text(item.root, "spec", "clusterQueue"),
-            api=item.api_version,
-        )
+        target = text(item.root, "spec", "clusterQueue")
+        yield Queue(own, item.span, item.kind, name, namespace, leads_to=target, api=item.api_version)
     elif item.kind == "Queue":
         yield Queue(
             own, item.span, item.kind, name, NOTHING, weight=integer(item.root, "spec", "weight"),

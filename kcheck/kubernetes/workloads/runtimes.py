@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from kcheck.kubernetes.patches import items_of, merged_template, set_path
 from kcheck.kubernetes.workloads import equivalents
 from kcheck.kubernetes.workloads.scalars import items, written
 from kcheck.text.syntax import yaml
 from kcheck.text.text import leading
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known
+from kcheck.text.values import AtLeast, Known, Origin, Unknown, Unset, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,22 +45,48 @@ def completed(item: Object, runtimes: Runtimes) -> Object:
     trainer, runtime = yaml.get(item.root, "spec", "trainer"), _runtime(item, runtimes)
     if item.kind != "TrainJob" or runtime is None or not isinstance(trainer, yaml.Mapping):
         return item
-    template = next((yaml.get(one, "template", "spec", "template") for one in _trained(runtime)), None)
+    job = next(_trained(runtime), None)
+    template = yaml.get(job, "template", "spec", "template")
     containers = yaml.get(template, "spec", "containers")
-    if template is None or not isinstance(containers, yaml.Sequence):
+    if job is None or not isinstance(template, yaml.Mapping) or not isinstance(containers, yaml.Sequence):
         return item
-    found = [_overlaid(yaml.resolve(one), trainer) for one in containers.items]
-    listed = yaml.Sequence(*containers.span, None, tuple(found), flow=False)
-    whole = _changed(template, {"spec": _changed(yaml.get(template, "spec"), {"containers": listed})})
-    kept = {key: yaml.resolve(entry.value) for key, entry in yaml.entries(trainer).items() if key not in _OF_CONTAINER}
-    spec = _changed(yaml.get(item.root, "spec"), {"trainer": _changed(whole, kept)})
-    return replace(item, root=_changed(item.root, {"spec": spec}))
+    template = patched(template, item, str(known(written(job, "name"))))
+    found = [_overlaid(one, trainer) for one in items(template, "spec", "containers")]
+    template = set_path(template, ("spec", "containers"), items_of(containers, found))
+    for key, entry in yaml.entries(trainer).items():
+        if key not in _OF_CONTAINER:
+            template = set_path(template, (key,), yaml.resolve(entry.value))
+    return replace(item, root=set_path(item.root, ("spec", "trainer"), template))
 
 
 _OF_CONTAINER = {"image": "image", "command": "command", "args": "args", "env": "env", "resourcesPerNode": "resources"}
 """Field of a trainer -> that of its container."""
-_STEP, _TRAINS, _CONTAINER = "trainer.kubeflow.org/trainjob-ancestor-step", "trainer", "node"
-"""The label and the container of what trains: https://github.com/kubeflow/trainer/blob/v2.3.0/pkg/constants/constants.go"""
+_STEP, _TRAINS, NODE = "trainer.kubeflow.org/trainjob-ancestor-step", "trainer", "node"
+"""The label, and the job and container, of what trains:
+https://github.com/kubeflow/trainer/blob/v2.3.0/pkg/constants/constants.go"""
+
+
+def patched(template: yaml.Mapping, item: Object, job: str = NODE) -> yaml.Mapping:
+    """The pod template of a job of a runtime with what a TrainJob says otherwise.
+
+    https://github.com/kubeflow/trainer/blob/v2.2.0/pkg/runtime/core/trainingruntime.go
+    """
+    for patch in _patches(item, job):
+        template = merged_template(template, patch) if isinstance(patch, yaml.Mapping) else template
+    return template
+
+
+def _patches(item: Object, job: str) -> Iterator[yaml.Target | None]:
+    """The patches of the pods of a job: those of Trainer 2.0, of 2.1, and of later releases."""
+    for key in ("podSpecOverrides", "podTemplateOverrides"):
+        for one in items(item.root, "spec", key):
+            if any(known(written(target, "name")) == job for target in items(one, "targetJobs")):
+                of_pod = equivalents.mapping_at(one, [equivalents.entry(one, "spec", one)])
+                yield of_pod if key == "podSpecOverrides" else one
+    for one in items(item.root, "spec", "runtimePatches"):
+        for inner in items(one, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
+            if known(written(inner, "name")) == job:
+                yield yaml.get(inner, "template", "spec", "template")
 
 
 def _runtime(item: Object, runtimes: Runtimes) -> Object | None:
@@ -79,22 +106,16 @@ def _trained(runtime: Object) -> Iterator[yaml.Target]:
 
 def _overlaid(container: yaml.Target, trainer: yaml.Mapping) -> yaml.Target:
     """A container of a runtime with what the trainer says otherwise; variables are added."""
-    if known(written(container, "name")) != _CONTAINER:
+    if not isinstance(container, yaml.Mapping) or known(written(container, "name")) != NODE:
         return container
     own = yaml.entries(trainer)
     added = {name: yaml.resolve(own[key].value) for key, name in _OF_CONTAINER.items() if key in own}
     base, env = yaml.get(container, "env"), added.get("env")
     if isinstance(base, yaml.Sequence) and isinstance(env, yaml.Sequence):
         added["env"] = yaml.Sequence(*env.span, None, (*base.items, *env.items), flow=False)
-    return _changed(container, added)
-
-
-def _changed(node: yaml.Target | None, added: dict[str, yaml.Target]) -> yaml.Target:
-    """A map with other entries."""
-    if not isinstance(node, yaml.Mapping):
-        raise TypeError(f"no map: {node}")
-    kept = [entry for key, entry in yaml.entries(node).items() if key not in added]
-    return equivalents.mapping_at(node, [*kept, *(equivalents.entry(node, key, value) for key, value in added.items())])
+    for name, value in added.items():
+        container = set_path(container, (name,), value)
+    return container
 
 
 def with_runtime(workload: Workload, item: Object, runtimes: Runtimes) -> Workload:
@@ -113,8 +134,13 @@ def _gang(runtime: Object, item: Object) -> Value[str]:
 
 
 def _completed(template: PodTemplate, why: Unknown) -> PodTemplate:
-    """The pods of a TrainJob: of these it says the container alone."""
-    return replace(
-        template, labels=why, annotations=why, selection=why, tolerations=why, volumes=why, host_ipc=why, grace=why,
-        restart=why, safe_to_evict=why, do_not_disrupt=why, node_devices=why, packed_by=why,
-    )  # fmt: skip
+    """The pods of a TrainJob whose runtime is not read: it says the container, and what it patches."""
+    found = [(name, getattr(template, name)) for name in (*_REPLACED, *_EXTENDED)]
+    whole = {name: value if known(value) else why for name, value in found if name in _REPLACED}
+    parts = {name: AtLeast(why.reason, value.origin, part=known(value)) for name, value in found if name in _EXTENDED}
+    return replace(template, **whole, **parts, host_ipc=why, restart=why, node_devices=why)
+
+
+_REPLACED = ("tolerations", "grace", "safe_to_evict", "do_not_disrupt", "packed_by", "topology")
+_EXTENDED = ("labels", "annotations", "selection", "volumes")
+"""What a patch says as a whole, and what a runtime may add to."""
