@@ -16,6 +16,7 @@ from kcheck.text.values import Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from kcheck.config.config import Environment
     from kcheck.inventory.reading import Reading
     from kcheck.model import Cluster
     from kcheck.scale.usage.requests import Coverage
@@ -49,8 +50,8 @@ class Judged(Struct):
     """How many clusters, pools and workloads were judged, and what was not.
 
     A cluster is judged when its pools and the number of its nodes are known, a pool when its size is. `inputs` are
-    those that are not known, the most wanted first; `skipped` is what was not read. `usage` says which workloads were
-    measured, where there is a recording.
+    those that are not known, the most wanted first; `skipped` is what was not read. `environments` are those that were
+    found beside root modules. `usage` says which workloads were measured, where there is a recording.
     """
 
     clusters: int = 0
@@ -59,6 +60,7 @@ class Judged(Struct):
     not_judged: list[NotJudged] = []
     inputs: list[MissingInput] = []
     skipped: list[Skipped] = []
+    environments: list[Environment] = []
     usage: Coverage | None = None
 
     @property
@@ -77,7 +79,7 @@ def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Ju
     inventory = world.inventory
     why_not = {cluster: why for cluster in inventory.clusters if (why := _why_not(cluster, world)) is not None}
     inputs = _Inputs(undecided, why_not.values(), reading)
-    result = Judged(skipped=reading.skipped, inputs=inputs.ordered())
+    result = Judged(skipped=reading.skipped, environments=reading.environments, inputs=inputs.ordered())
     result.clusters = len(inventory.clusters) - len(why_not)
     result.not_judged = [NotJudged(cluster, inputs.one(why)) for cluster, why in why_not.items()]
     result.pools = sum(not isinstance(world.sizes.of_pool(pool), Unknown) for pool in inventory.pools)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
+    from kcheck.config.config import Environment
     from kcheck.kubernetes.charts import Chart, Charts
     from kcheck.model import Inventory, Thing
     from kcheck.terraform.module import Module
@@ -27,7 +28,8 @@ class Reading(Struct):
     are all files that were looked into; `variables` knows the tfvars files; `gaps` is what kustomizations do that is
     not rendered. Terraform has `asked` for some files, such as values of charts, and `filled` some manifests as
     templates. `charts` are those of the tree; of the `unrendered` ones, with the number of their templates, only the
-    values were read. `roots` are the root modules of Terraform. `skipped` is what was not read.
+    values were read. `roots` are the root modules of Terraform, `environments` those that variable files beside them
+    make. `skipped` is what was not read.
     """
 
     inventory: Inventory
@@ -41,6 +43,7 @@ class Reading(Struct):
     charts: Charts | None = None
     unrendered: list[tuple[Chart, int]] = []
     roots: list[Module] = []
+    environments: list[Environment] = []
     skipped: list[Skipped] = []
 
 

@@ -35,7 +35,7 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     """Add what the root modules of a tree declare and deploy, with their raw resources where these are wanted."""
     inventory = reading.inventory
     loader = Loader(tree, config)
-    reading.roots = loader.roots() if tree.folders or tree.units else []
+    reading.roots = loader.roots(registry.cluster_families()) if tree.folders or tree.units else []
     inventory.libraries = frozenset(root.configuration.folder for root in reading.roots if root.is_library)
     roots = [*reading.roots, *_plans(tree, reading), *loader.written(_blueprints(tree))]
     kinds = {root: root.kinds() for root in roots}
@@ -63,7 +63,7 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
     reading.skipped += [one for root in roots for one in root.budget.skipped()] + loader.skipped
-    reading.variables = loader.variables
+    reading.variables, reading.environments = loader.variables, loader.environments
     reading.asked, reading.filled = loader.asked, loader.templates()
 
 

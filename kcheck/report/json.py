@@ -62,6 +62,9 @@ def _judged(judged: Judged) -> dict[str, object]:
         "clusters": judged.clusters,
         "pools": judged.pools,
         "workloads": judged.workloads,
+        "environments": [
+            {"root": one.root, "name": one.name, "var_files": list(one.var_files)} for one in judged.environments
+        ],
         "not_judged": [
             {"cluster": one.cluster.id, **_place(one.cluster.place), "input": _input(one.input)}
             for one in judged.not_judged

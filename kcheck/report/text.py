@@ -14,6 +14,7 @@ from kcheck.text.units import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kcheck.config.config import Environment
     from kcheck.engine.judged import MissingInput, NotJudged
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
@@ -207,11 +208,23 @@ def judged_lines(result: Result, *, listed: bool = True) -> Iterator[str]:
     sizes = ((judged.clusters, "cluster"), (judged.pools, "pool"), (judged.workloads, "workload"))
     if any(number for number, _ in sizes):
         yield f"{', '.join(counted(number, word) for number, word in sizes if number)} checked."
+    yield from _environments(judged.environments)
     yield from _not_judged(judged.not_judged)
     if judged.usage is not None:
         yield from _usage(judged.usage)
     if listed:
         yield from _gaps(result)
+
+
+def _environments(found: list[Environment]) -> Iterator[str]:
+    """The variable files that made environments of root modules, one line a root."""
+    by_root: dict[str, list[str]] = {}
+    for one in found:
+        by_root.setdefault(one.root, []).append(one.var_files[-1] if one.var_files else "its own files")
+    for root, files in by_root.items():
+        more = f" and {len(files) - _MOST_OTHERS:,} more" if len(files) > _MOST_OTHERS else ""
+        of = "" if root == "." else f" of {root}"
+        yield f"environments{of}: {', '.join(files[:_MOST_OTHERS])}{more}; --var-file FILE chooses one"
 
 
 def _usage(found: Coverage) -> Iterator[str]:

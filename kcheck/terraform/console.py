@@ -43,7 +43,7 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
     if file.problems or entry is None:
         return _unknown(file.problems[0].message if file.problems else "not an expression")
     loader = Loader(Tree([root]), config)
-    modules = loader.roots(each_workspace=False)
+    modules = loader.roots(each=False)
     module = modules[0] if modules else None
     scope = (module or Module(Configuration(root), {}, loader)).scope
     try:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
-from kcheck.terraform import missing_modules, registry, workspaces
+from kcheck.terraform import environments, missing_modules, registry, workspaces
 from kcheck.terraform.configuration import Configuration, is_override
 from kcheck.terraform.copies import Copies, is_call_of
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
@@ -25,7 +25,7 @@ from kcheck.text.text import Problem, Skipped
 from kcheck.text.values import Known, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from kcheck.terraform.filesystem import Files
     from kcheck.text.files.tree import Folder, Tree
@@ -40,6 +40,8 @@ class Loader:
         self.config = config
         self.problems: list[Problem] = []
         self.skipped: list[Skipped] = []
+        self.environments: list[Environment] = []
+        """Those that variable files beside the roots make."""
         self._configurations: dict[str, Configuration] = {}
         self._mentioning: dict[str, bool] = {}
         self._parsed: dict[int, nodes.File] = {}
@@ -58,11 +60,12 @@ class Loader:
             for name, own in found
         ]
 
-    def roots(self, *, each_workspace: bool = True) -> list[Module]:
+    def roots(self, clusters: tuple[str, ...] = (), *, each: bool = True) -> list[Module]:
         """The root modules of the tree: uncalled folders, and those in the settings.
 
         One that the settings name several times is bound once for each environment, and one that knows a few
-        workspaces once for each of them.
+        workspaces once for each of them, as one with resources whose types begin as those of `clusters` do is for each
+        variable file beside it. Without `each`, all others are bound once.
 
         Raises:
             ConfigError: a folder or a variable file of the settings does not exist.
@@ -76,6 +79,7 @@ class Loader:
             by_root.setdefault(system.real_path(environment.root), []).append(environment)
         roots: list[Module] = []
         called: set[str] = set()
+        found: dict[str, list[Environment]] = {}
         if self.tree.units:
             units = import_module("kcheck.terraform.terragrunt.units").Terragrunt(self)
             called |= units.folders()
@@ -86,13 +90,33 @@ class Loader:
         parts = [part.configuration for root in roots for part in root.all() if not part.configuration.skeleton]
         self.variables.check([*configurations, *(part.configuration for root in roots for part in root.all())])
         called |= {system.real_path(p) for c in (*configurations, *parts) for p in self._called(c) if p != c.folder}
+        real = {one.folder: system.real_path(one.folder) for one in configurations}
+        if each and clusters and not self.config.var_files:
+            uncalled = [one for one in configurations if real[one.folder] not in called]
+            found = environments.environments(uncalled, self.variables, self.tree)
         for configuration in configurations:
-            real = system.real_path(configuration.folder)
-            environments = by_root.get(real, ())
-            roots += [self._root(configuration, environment) for environment in environments]
-            if real not in called and not environments:
-                roots += self._workspaces(configuration) if each_workspace else [self._root(configuration)]
+            own = by_root.get(real[configuration.folder], ())
+            roots += [self._root(configuration, environment) for environment in own]
+            if real[configuration.folder] not in called and not own:
+                beside = self._environments(configuration, found.get(configuration.folder, ()), clusters)
+                roots += beside or (self._workspaces(configuration) if each else [self._root(configuration)])
         return roots or [self._root(configuration) for configuration in configurations]
+
+    def _environments(
+        self, configuration: Configuration, found: Sequence[Environment], clusters: tuple[str, ...]
+    ) -> list[Module]:
+        """A root module that makes clusters, once for each variable file beside it; none where it knows workspaces."""
+        if not found or self._known_workspaces(configuration) or self.config.workspace:
+            return []
+        first = self._root(configuration, found[0], [])
+        if not any(kind.startswith(clusters) for kind in first.kinds()):
+            return []
+        several = found[: environments.MANY]
+        if found[environments.MANY :]:
+            reason = f"{len(found) - len(several):,} more variable files of this root; --var-file FILE chooses one"
+            self.skipped.append(Skipped(configuration.folder, reason))
+        self.environments += several
+        return [first, *(self._root(configuration, one, []) for one in several[1:])]
 
     def _root(
         self, configuration: Configuration, environment: Environment | None = None, names: list[str] | None = None

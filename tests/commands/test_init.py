@@ -204,9 +204,10 @@ def test_variable_files_are_environments(files: dict[str, str], entries: list[di
     assert proposed() == {"clusters": [{"root": "infra", **entry} for entry in entries]}
 
 
-def test_a_file_that_several_roots_could_take_is_nobodys(write: Write) -> None:
+def test_a_file_that_several_roots_could_take_is_for_all_of_them(write: Write) -> None:
     write({"a/main.tf": SIZED, "b/main.tf": SIZED, "vars/prod.tfvars": "nodes = 3\n"})
-    assert proposed() == {"clusters": [{"root": "a"}, {"root": "b"}]}
+    files = ["vars/prod.tfvars"]
+    assert proposed() == {"clusters": [{"root": "a", "var_files": files}, {"root": "b", "var_files": files}]}
 
 
 def test_manifests_in_folders_with_the_name_of_one_cluster(write: Write) -> None:

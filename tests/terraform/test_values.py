@@ -46,7 +46,7 @@ def scope(tmp_path_factory: pytest.TempPathFactory) -> Scope:
     """The names of the module that the expressions use."""
     folder = tmp_path_factory.mktemp("module")
     (folder / "main.tf").write_text(MODULE)
-    (module,) = Loader(Tree([str(folder)]), Config()).roots(each_workspace=False)
+    (module,) = Loader(Tree([str(folder)]), Config()).roots(each=False)
     return module.scope
 
 

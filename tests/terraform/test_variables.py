@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
+from kcheck.config import settings
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.terraform.console import evaluate
@@ -117,11 +118,67 @@ def test_flags_reach_the_rules(write: Callable[[Mapping[str, str]], Path]) -> No
     ],
 )
 def test_says_how_to_give_a_value(files: dict[str, str], hint: str, write: Callable[[Mapping[str, str]], Path]) -> None:
-    write({"main.tf": SIZED, **files})
-    result = linter.run(Tree(["."]), Config())
+    write({"main.tf": SIZED, "kcheck.yaml": "clusters: [{root: .}]\n", **files})
+    result = linter.run(Tree(["."]), settings.load(["."]))
     assert "var.size has no value" in result.unknown_inputs()
     assert result.judged.hints == [hint]
     assert hint in CliRunner().invoke(cli, ["check"]).output
+
+
+LARGE = {"main.tf": SIZED, "envs/dev.tfvars": "size = 3\n", "envs/prod.tfvars": "size = 1500\n"}
+
+
+def test_variable_files_beside_a_root_are_environments(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write(LARGE)
+    output = CliRunner().invoke(cli, ["check", "--select", "free-control-plane"]).output
+    assert output.count("free-control-plane:") == 1
+    assert "serves 1,500 nodes" in output
+    assert "2 clusters, 2 pools checked.\nenvironments: envs/dev.tfvars, envs/prod.tfvars; --var-file" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "more"),
+    [
+        (["--var-file", "envs/dev.tfvars"], {}),
+        (["--workspace", "dev"], {}),
+        ([], {"kcheck.yaml": "clusters: [{root: ., var_files: [envs/dev.tfvars]}]\n"}),
+    ],
+)
+def test_environments_are_narrowed(
+    arguments: list[str], more: dict[str, str], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({**LARGE, **more})
+    output = CliRunner().invoke(cli, ["check", *arguments]).output
+    assert "free-control-plane" not in output
+    assert "1 cluster, 1 pool checked." in output
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "judged"),
+    [
+        ("tfvars/test.tfvars", "size = 3\n", True),
+        ("env/prod/terraform.tfvars", "size = 3\nlater = 1\n", True),
+        ("prod.tfvars.json", '{"size": 3}', True),
+        ("prod.example.tfvars", "size = 3\n", False),
+        ("tests/a.tfvars", "size = 3\n", False),
+        ("prod.tfvars", "other = 3\n", False),
+    ],
+)
+def test_which_files_are_environments(
+    path: str, text: str, judged: bool, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"main.tf": SIZED.replace("  type = number", "  default = 2"), path: text})
+    assert (f"environments: {path};" in CliRunner().invoke(cli, ["check"]).output) == judged
+
+
+def test_more_than_a_dozen_environments_are_named(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": SIZED, **{f"envs/e{number:02}.tfvars": f"size = {number + 1}\n" for number in range(14)}})
+    output = CliRunner().invoke(cli, ["check"]).output
+    assert (
+        "12 clusters, 12 pools checked.\nenvironments: envs/e00.tfvars, envs/e01.tfvars, envs/e02.tfvars and 9 more;"
+        in output
+    )
+    assert "not read: .: 2 more variable files of this root; --var-file FILE chooses one" in output
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from contextlib import chdir
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kcheck.commands.setup import clusters, hook_and_job
 from kcheck.commands.setup.hook_and_job import AdditionError
@@ -128,14 +127,8 @@ def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
             tree, reading = rest, other
         else:  # a module that only examples call would be judged as if somebody applied it
             exclude = []
-    entries = clusters.environments(reading, tree)
+    entries, left = clusters.with_manifests(clusters.environments(reading), reading.inventory)
     config = Config(environments=tuple(entries), exclude=tuple(exclude))
-    if any(entry.var_files for entry in entries):
-        reading = reader.read(tree, config)
-        made = {(cluster.root, cluster.environment) for cluster in reading.inventory.clusters}
-        entries = [entry for entry in entries if (entry.root, entry.name) in made]
-    entries, left = clusters.with_manifests(entries, reading.inventory)
-    config = replace(config, environments=tuple(entries))
 
     def text(result: Result) -> str:
         most: dict[tuple[str, str], list[int]] = {}
