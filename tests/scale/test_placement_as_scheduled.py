@@ -1,0 +1,94 @@
+"""Pods fit where the scheduler puts them: what it counts, compares and tolerates, each in a case of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.scale import placement
+from kcheck.text.values import Unknown, known
+from tests.conftest import indented, manifest, one_pod
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcheck.model import Inventory
+
+    Read = Callable[[Mapping[str, str]], Inventory]
+
+GROUP = """
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: train, region: us-east-1}
+managedNodeGroups:
+  - {name: pool, instanceTypes: [%s], labels: {rank: "10", zone: x1}, taints: [%s]}
+"""
+
+
+def fit(spec: str, read: Read, *, types: str = "g5.12xlarge", taint: str = "") -> placement.Fit:
+    """Whether a pod fits the nodes of a group."""
+    found = read({"group.yaml": GROUP % (types, taint), "pod.yaml": manifest("Pod", f"spec:\n  {indented(spec, 2)}")})
+    return placement.fit(found.workloads[0].templates[0], found.pools[0])
+
+
+def containers(*limits: str) -> str:
+    """Containers with such limits."""
+    found = (f"{{name: c{i}, image: a, resources: {{limits: {{{one}}}}}}}" for i, one in enumerate(limits))
+    return f"containers: [{', '.join(found)}]"
+
+
+# --- what pods ask for
+
+INIT = "{name: %s, image: a, resources: {limits: {cpu: %s, nvidia.com/gpu: %s}}%s}"
+SIDECAR = ", restartPolicy: Always"
+
+
+@pytest.mark.parametrize(
+    ("init", "cpus", "gpus"),
+    [
+        ([INIT % ("a", 5, 3, "")], 5, 3),
+        ([INIT % ("a", 1, 1, SIDECAR)], 3, 3),
+        ([INIT % ("a", 1, 1, SIDECAR), INIT % ("b", 2, 2, "")], 3, 3),
+        ([INIT % ("a", 2, 2, ""), INIT % ("b", 1, 1, SIDECAR)], 3, 3),
+        ([INIT % ("a", 1, 1, SIDECAR), INIT % ("b", 4, 3, "")], 5, 4),
+    ],
+)
+def test_init_containers_run_before_and_sidecars_beside(init: list[str], cpus: int, gpus: int, read: Read) -> None:
+    template = one_pod(f"initContainers: [{', '.join(init)}]\n{containers('cpu: 2, nvidia.com/gpu: 2')}", read)
+    assert (known(template.cpu), known(template.gpus)) == (cpus * 1000, gpus)
+
+
+def test_host_ports_of_sidecars_are_taken(read: Read) -> None:
+    init = "initContainers: [{name: a, image: a, ports: [{containerPort: 1, hostPort: 9}]%s}]\ncontainers: []"
+    assert one_pod(init % SIDECAR, read).ports == (9,)
+    assert one_pod(init % "", read).ports == ()
+
+
+@pytest.mark.parametrize("count", ["4", "'4'", "4000m", "4e0", "0.004k"])
+def test_cards_are_counted_in_any_spelling(count: str, read: Read) -> None:
+    assert known(one_pod(containers(f"nvidia.com/gpu: {count}"), read).gpus) == 4
+    assert isinstance(one_pod(containers("nvidia.com/gpu: 500m"), read).gpus, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits", "cpu"),
+    [("", "cpu: 8", 3000), ("cpu: 4", "cpu: 8", 4000), ("", "memory: 8Gi", 3000)],
+)
+def test_a_limit_of_the_pod_is_no_request_where_containers_ask(
+    requests: str, limits: str, cpu: int, read: Read
+) -> None:
+    whole = f"resources: {{requests: {{{requests}}}, limits: {{{limits}}}}}\n"
+    assert known(one_pod(whole + containers("cpu: 1", "cpu: 2"), read).cpu) == cpu
+    assert known(one_pod("resources: {limits: {cpu: 8}}\n" + containers(""), read).cpu) == 8000
+
+
+# --- labels
+
+TERMS = """
+affinity: {{nodeAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{}]}}}}}}
+containers: []
+"""
+
+
+# --- taints
