@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kcheck.inventory.clouds import registry
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
-from kcheck.text.units import counted
+from kcheck.text.units import counted, whole_number
 from kcheck.text.values import Known, Unknown, equals, known, number, reason_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
 _DRIVERS = ("kubernetes.io", "k8s.io", "karpenter.sh", "nvidia.com", "amd.com", "accelerator")
 """Domains of labels that drivers and operators set: absent from the code, they may still be there, as clouds' may."""
 
+_SIGNS = {"Gt": " > ", "Lt": " < "}
 _RULES_OUT = ("NotIn", "DoesNotExist")
 _COMMON = frozenset(f"{domain}/{name}" for domain in ("kubernetes.io", "beta.kubernetes.io") for name in ("os", "arch"))
 """Labels that nearly all nodes of a cluster for training have the same of."""
@@ -240,24 +241,27 @@ def required(one: Requirement) -> str:
     if one.operator == "DoesNotExist":
         return f"no label {one.key}"
     values = one.values[0] if len(one.values) == 1 else f"({', '.join(one.values)})"
-    text = f"{one.key}={values}" if len(one.values) == 1 else f"{one.key} in {values}"
+    text = f"{one.key}{_SIGNS.get(one.operator, '=')}{values}" if len(one.values) == 1 else f"{one.key} in {values}"
     return f"no {text}" if one.operator == "NotIn" else text
 
 
 def meets(one: Requirement, pool: NodePool) -> bool | None:
     """Whether the nodes of a pool meet a requirement on labels; None if unknown."""
-    value = _label(one.key, pool)
+    value = _label(one.key, pool) if one.values or one.operator != "In" else set()
     if value is None:
         return None
     match one.operator:
         case "In":
             return bool(set(one.values) & value)
         case "NotIn":
-            return not set(one.values) & value
+            return not value or not value <= set(one.values)
         case "Exists":
             return bool(value)
         case "DoesNotExist":
             return not value
+        case "Gt" | "Lt":
+            own, than = ([n for one in texts if (n := whole_number(one)) is not None] for texts in (value, one.values))
+            return any(a > b if one.operator == "Gt" else a < b for a in own for b in than)
     return None
 
 

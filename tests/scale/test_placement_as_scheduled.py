@@ -91,4 +91,48 @@ containers: []
 """
 
 
+@pytest.mark.parametrize(
+    ("key", "operator", "value", "fits"),
+    [
+        ("rank", "Gt", "9", True),
+        ("rank", "Gt", "10", False),
+        ("rank", "Lt", "11", True),
+        ("rank", "Lt", "9", False),
+        ("zone", "Gt", "0", False),
+        ("absent", "Lt", "9", False),
+        ("nvidia.com/gpu.count", "Gt", "2", None),
+    ],
+)
+def test_labels_are_compared_as_numbers(key: str, operator: str, value: str, *, fits: bool | None, read: Read) -> None:
+    found = fit(
+        TERMS.format(f'{{matchExpressions: [{{key: {key}, operator: {operator}, values: ["{value}"]}}]}}'), read
+    )
+    assert found.fits is fits
+    assert fits or f"{key} {'>' if operator == 'Gt' else '<'} {value}" in found.why
+
+
+@pytest.mark.parametrize(("types", "fits"), [("g5.12xlarge", False), ("g5.12xlarge, g5.24xlarge", True)])
+def test_nodes_of_other_types_are_left(types: str, *, fits: bool, read: Read) -> None:
+    excluded = "{key: node.kubernetes.io/instance-type, operator: NotIn, values: [g5.12xlarge]}"
+    assert fit(TERMS.format(f"{{matchExpressions: [{excluded}]}}"), read, types=types).fits is fits
+
+
+def test_no_node_meets_an_empty_term(read: Read) -> None:
+    assert fit(TERMS.format("{}"), read).fits is False
+    assert fit(TERMS.format("{}, {matchExpressions: [{key: rank, operator: Exists}]}"), read).fits is True
+
+
+def test_names_of_nodes_are_not_known(read: Read) -> None:
+    term = "{matchFields: [{key: metadata.name, operator: In, values: [node-1]}]}"
+    assert fit(TERMS.format(term), read).fits is None
+
+
+@pytest.mark.parametrize(("operator", "spread"), [("Exists", True), ("DoesNotExist", False)])
+def test_pods_keep_away_from_pods_with_their_labels(operator: str, *, spread: bool, read: Read) -> None:
+    term = f"{{topologyKey: kubernetes.io/hostname, labelSelector: {{matchExpressions: [{{key: app, operator: {operator}}}]}}}}"
+    rule = f"affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}"
+    text = manifest("Pod", f"spec:\n  {rule}\n  containers: []", meta="name: train\nlabels: {app: train}")
+    assert known(read({"pod.yaml": text}).workloads[0].templates[0].spread) is spread
+
+
 # --- taints

@@ -322,13 +322,14 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
     terms = []
     for term in items(spec, *path):
         own = []
-        for one in items(term, "matchExpressions"):
+        for one in [*items(term, "matchExpressions"), *items(term, "matchFields")]:
             key, operator = known(text(one, "key")), known(text(one, "operator"))
+            key = _HOST if key == "metadata.name" else key  # the name of a node, as its label nearly always has it
             values = [_single(value) for value in items(one, "values")]
             if key is None or operator is None or gap(one, "values") or None in values:
                 return Unknown("part of the node affinity is not known", Origin((term.span,)))
             own.append(Requirement(str(key), str(operator), tuple(map(str, values))))
-        terms.append((*base, *own))
+        terms.append((*base, *(own or [Requirement(_HOST, "In", ())])))  # no node meets an empty one
     origin = Origin((spec.span,)) if terms else selector.origin
     return Known(tuple(terms) or (base,), origin)
 
@@ -402,8 +403,8 @@ def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
     return True
 
 
-_WITHIN = {"In": True, "NotIn": False}
-"""Operator -> whether it wants the label to be one of the values."""
+_WITHIN = {"In": True, "NotIn": False, "DoesNotExist": True}
+"""Operator -> whether it wants the label that is there to be one of the values, of which DoesNotExist has none."""
 
 
 def _ports(spec: yaml.Target) -> Iterator[int]:
