@@ -397,7 +397,7 @@ def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
     """Whether the API server adds the toleration, as it does for pods that request the tainted resource."""
     cluster = known(pool.cluster)
     key = taint.partition("=")[0].partition(":")[0]
-    asked = any(equals(one.gpu, key) for one in template.containers)
+    asked = any(key in (known(one.gpu), *dict(one.extended)) for one in template.containers)
     evicts = "execute" in taint.rpartition(":")[2].lower()  # of such a taint it adds none
     admits = cluster is not None and registry.cloud(cluster.cloud).admits_asked_resources
     return admits and asked and not evicts

@@ -136,3 +136,10 @@ def test_pods_keep_away_from_pods_with_their_labels(operator: str, *, spread: bo
 
 
 # --- taints
+
+
+@pytest.mark.parametrize(("effect", "fits"), [("NoSchedule", True), ("NoExecute", False)])
+def test_eks_adds_the_toleration_of_any_resource(effect: str, *, fits: bool, read: Read) -> None:
+    taint = f"{{key: vpc.amazonaws.com/efa, value: a, effect: {effect}}}"
+    assert fit(containers("vpc.amazonaws.com/efa: 1"), read, taint=taint).fits is fits
+    assert fit(containers("nvidia.com/gpu: 1"), read, taint=taint).fits is False
