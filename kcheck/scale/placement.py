@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.numbers import names as resources
 from kcheck.inventory.clouds import registry
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
@@ -311,12 +312,21 @@ def _cards(template: PodTemplate, pool: NodePool, slots: Interval | None) -> Fit
         if label in sharing and mode != "default":  # parts of cards, and no whole ones
             return Fit(None if mode == "disabled" else False, "gpus", f"whole GPUs beside {label}={mode}")
     offered = _offered(pool, slots)
+    types = known(pool.machine.instance_types) if offered is not None and offered.low else ()
+    if types and (others := _vendors(template) - resources.vendors(types)):
+        return Fit(fits=False, kind="gpus", why=f"GPUs by {min(others)}")
     if offered is not None and (offered.low or not known(pool.machine.gpu)):  # 0 stands for unknown cards
         if offered.low >= wanted:
             return _FITS
         why = f"{counted(wanted, 'GPU')} on one node" if offered.low else "GPUs"
         return Fit(False if offered.high is not None and offered.high < wanted else None, "gpus", why)
     return Fit(False if known(pool.machine.gpu) is False else None, "gpus", "GPUs")
+
+
+def _vendors(template: PodTemplate) -> set[str]:
+    """The domains of the resources by which pods ask for whole cards; 0, 0.0 and 0m are none."""
+    asked = {known(one.gpu) or "" for one in template.containers if (known(one.gpu_limit) or "1").strip("0.m")}
+    return {name.partition("/")[0] for name in asked.intersection(resources.cards())}
 
 
 def _size(template: PodTemplate, pool: NodePool, taken: Taken) -> Fit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from kcheck.scale import placement
 from kcheck.text.values import Unknown, known
@@ -81,6 +82,29 @@ def test_a_limit_of_the_pod_is_no_request_where_containers_ask(
     whole = f"resources: {{requests: {{{requests}}}, limits: {{{limits}}}}}\n"
     assert known(one_pod(whole + containers("cpu: 1", "cpu: 2"), read).cpu) == cpu
     assert known(one_pod("resources: {limits: {cpu: 8}}\n" + containers(""), read).cpu) == 8000
+
+
+@pytest.mark.parametrize(
+    ("types", "asked", "fits"),
+    [
+        ("g5.12xlarge", ["nvidia.com/gpu: 1"], True),
+        ("g5.12xlarge", ["amd.com/gpu: 1"], False),
+        ("g5.12xlarge", ["amd.com/gpu: 0m", "nvidia.com/gpu: 1"], True),
+        ("g4ad.16xlarge", ["amd.com/gpu: 1"], True),
+        ("g4ad.16xlarge", ["nvidia.com/gpu: 1"], False),
+        ("trn1.32xlarge", ["aws.amazon.com/neurondevice: 16"], True),
+        ("trn1.32xlarge", ["aws.amazon.com/neuron: 1", "nvidia.com/gpu: 1"], False),
+    ],
+)
+def test_cards_of_one_vendor_are_none_of_another(types: str, asked: list[str], *, fits: bool, read: Read) -> None:
+    assert fit(containers(*asked), read, types=types).fits is fits
+
+
+def test_machines_of_unknown_types_may_have_any_cards(read: Read) -> None:
+    found = read({"group.yaml": GROUP % ("g5.12xlarge", ""), "pod.yaml": manifest("Pod", f"spec: {{{containers('amd.com/gpu: 1')}}}")})  # fmt: skip
+    (pool,), (template,) = found.pools, found.workloads[0].templates
+    unknown = replace(pool.machine, instance_types=Unknown("chosen by Karpenter"))
+    assert placement.chooses(template, replace(pool, machine=unknown)).fits is True
 
 
 # --- labels
