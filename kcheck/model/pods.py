@@ -93,7 +93,8 @@ class Definition(Thing, frozen=True):
 class Container(Thing, frozen=True):
     """A container of a pod. CPU is in millicores, memory in bytes; requests and limits are those that are written.
 
-    `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit. `rdma`
+    `init` says that it ends before the others start, as a sidecar does not. `gpu` is the name of the resource that GPUs
+    are asked for by, with the texts of its request and its limit. `rdma`
     says that it asks for interfaces of RDMA or EFA. `starters` are words of its command that start processes which
     wait for each other, such as torchrun. `mounts` are the paths at which it has volumes. `claims` names those of its
     pod's claims whose devices it sees; `extended` are other resources it asks for, which may be devices too.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.config.numbers import fabrics as fabric_names
+from kcheck.config.numbers import names
 from kcheck.scale import fabrics, gpus, placement, taints
 from kcheck.scale.basics import computed
 from kcheck.text.regex import regex
@@ -25,11 +26,8 @@ _PATTERNS = {
 """What they are called, in their names and images; plugins of fabrics depend on the cloud."""
 _OTHERS = regex(r"feature-discovery|mps-control|problem-detector|scheduler")
 """What has the image of a device plugin, or a part of its name, and is none."""
-_CARDS = {
-    regex(r"neuron"): regex(r"^(trn|inf)"),
-    regex(r"\brocm\b|\bamd-?gpu"): regex(r"^g4ad|MI300X|^Standard_NV\d+as_v4"),
-}
-"""What agents of other cards than NVIDIA's are called -> the machines that have these."""
+_CARDS = {regex(r"neuron"): "trn1.32xlarge", regex(r"\brocm\b|\bamd-?gpu"): "g4ad.16xlarge"}
+"""What agents of other cards than NVIDIA's are called -> a machine that has these."""
 _ALWAYS = "node.kubernetes.io/"
 """How taints for the state of a node begin, which every DaemonSet tolerates."""
 
@@ -90,10 +88,8 @@ def _needs(pool: NodePool, agent: Workload, role: str, world: World) -> bool:
     if role == FABRIC:
         fabric = known(fabrics.of_pool(pool, world))
         return fabric is not None and number(fabric.enabled, 0) > 0
-    own = next((cards for name, cards in _CARDS.items() if any(map(name.search, _texts(agent)))), None)
-    if own is None:
-        return not any(map(taints.OTHERS.search, types))
-    return all(map(own.search, types))
+    own = (machine for name, machine in _CARDS.items() if any(map(name.search, _texts(agent))))
+    return names.vendors(types) == names.vendors([next(own, "")])
 
 
 def _has_other(pool: NodePool, agent: Workload, role: str, world: World) -> bool:

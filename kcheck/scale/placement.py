@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kcheck.config.numbers import names as resources
 from kcheck.inventory.clouds import registry
 from kcheck.text.interval import Interval
 from kcheck.text.regex import regex
-from kcheck.text.units import counted
+from kcheck.text.units import counted, whole_number
 from kcheck.text.values import Known, Unknown, equals, known, number, reason_of, sure
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
 _DRIVERS = ("kubernetes.io", "k8s.io", "karpenter.sh", "nvidia.com", "amd.com", "accelerator")
 """Domains of labels that drivers and operators set: absent from the code, they may still be there, as clouds' may."""
 
+_SIGNS = {"Gt": " > ", "Lt": " < "}
 _RULES_OUT = ("NotIn", "DoesNotExist")
 _COMMON = frozenset(f"{domain}/{name}" for domain in ("kubernetes.io", "beta.kubernetes.io") for name in ("os", "arch"))
 """Labels that nearly all nodes of a cluster for training have the same of."""
@@ -242,24 +244,27 @@ def required(one: Requirement) -> str:
     if one.operator == "DoesNotExist":
         return f"no label {one.key}"
     values = one.values[0] if len(one.values) == 1 else f"({', '.join(one.values)})"
-    text = f"{one.key}={values}" if len(one.values) == 1 else f"{one.key} in {values}"
+    text = f"{one.key}{_SIGNS.get(one.operator, '=')}{values}" if len(one.values) == 1 else f"{one.key} in {values}"
     return f"no {text}" if one.operator == "NotIn" else text
 
 
 def meets(one: Requirement, pool: NodePool) -> bool | None:
     """Whether the nodes of a pool meet a requirement on labels; None if unknown."""
-    value = _label(one.key, pool)
+    value = _label(one.key, pool) if one.values or one.operator != "In" else set()
     if value is None:
         return None
     match one.operator:
         case "In":
             return bool(set(one.values) & value)
         case "NotIn":
-            return not set(one.values) & value
+            return not value or not value <= set(one.values)
         case "Exists":
             return bool(value)
         case "DoesNotExist":
             return not value
+        case "Gt" | "Lt":
+            own, than = ([n for one in texts if (n := whole_number(one)) is not None] for texts in (value, one.values))
+            return any(a > b if one.operator == "Gt" else a < b for a in own for b in than)
     return None
 
 
@@ -309,12 +314,21 @@ def _cards(template: PodTemplate, pool: NodePool, slots: Interval | None) -> Fit
         if label in sharing and mode != "default":  # parts of cards, and no whole ones
             return Fit(None if mode == "disabled" else False, "gpus", f"whole GPUs beside {label}={mode}")
     offered = _offered(pool, slots)
+    types = known(pool.machine.instance_types) if offered is not None and offered.low else ()
+    if types and (others := _vendors(template) - resources.vendors(types)):
+        return Fit(fits=False, kind="gpus", why=f"GPUs by {min(others)}")
     if offered is not None and (offered.low or not known(pool.machine.gpu)):  # 0 stands for unknown cards
         if offered.low >= wanted:
             return _FITS
         why = f"{counted(wanted, 'GPU')} on one node" if offered.low else "GPUs"
         return Fit(False if offered.high is not None and offered.high < wanted else None, "gpus", why)
     return Fit(False if known(pool.machine.gpu) is False else None, "gpus", "GPUs")
+
+
+def _vendors(template: PodTemplate) -> set[str]:
+    """The domains of the resources by which pods ask for whole cards; 0, 0.0 and 0m are none."""
+    asked = {known(one.gpu) or "" for one in template.containers if (known(one.gpu_limit) or "1").strip("0.m")}
+    return {name.partition("/")[0] for name in asked.intersection(resources.cards())}
 
 
 def _size(template: PodTemplate, pool: NodePool, taken: Taken) -> Fit:
@@ -395,7 +409,7 @@ def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
     """Whether the API server adds the toleration, as it does for pods that request the tainted resource."""
     cluster = known(pool.cluster)
     key = taint.partition("=")[0].partition(":")[0]
-    asked = any(equals(one.gpu, key) for one in template.containers)
+    asked = any(key in (known(one.gpu), *dict(one.extended)) for one in template.containers)
     evicts = "execute" in taint.rpartition(":")[2].lower()  # of such a taint it adds none
     admits = cluster is not None and registry.cloud(cluster.cloud).admits_asked_resources
     return admits and asked and not evicts

@@ -8,23 +8,18 @@ from kcheck.config.numbers import names
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.scale import placement
 from kcheck.scale.basics import cluster_of, computed
-from kcheck.text.regex import regex
 from kcheck.text.values import Unknown, Value, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, Toleration
     from kcheck.scale.world import World
 
-OTHERS = regex(r"^(trn|inf|dl\d|g4ad|vt1)|_MI300X|^Standard_(NG|NV\d+as_v4)")
-"""Machines with accelerators that are not of NVIDIA."""
-
 
 def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
     """The taint of GPU nodes in its parts; null where the cards are not those that it is called after."""
     if isinstance(pool.machine.instance_types, Unknown):
         return pool.machine.instance_types
-    types = known(pool.machine.instance_types) or ()
-    if not types or any(map(OTHERS.search, types)):
+    if names.vendors(known(pool.machine.instance_types) or ()) != {names.VENDOR}:
         return computed(pool, None)
     return computed(pool, {"key": NVIDIA, "value": "true", "effect": pool.scheduling.no_schedule})
 

@@ -166,7 +166,7 @@ class Client:
                 return Answer(404, {"message": f"there is no {kind} in {api}"})
             raise
         if "/namespaces/" in path:
-            self._have_namespace(path.split("/namespaces/")[1].split("/")[0])
+            self.have_namespace(path.split("/namespaces/")[1].split("/")[0])
         if kind == "Pod":
             self._have_what_it_names(thing)
         return self.ask("POST", f"{path}?fieldValidation=Strict{'&dryRun=All' if dry_run else ''}", thing)
@@ -183,7 +183,7 @@ class Client:
         """Delete an object."""
         return self.ask("DELETE", f"{self.path(thing)}/{thing['metadata']['name']}")
 
-    def _have_namespace(self, name: str) -> None:
+    def have_namespace(self, name: str) -> None:
         """A namespace with the service account that a controller would add."""
         if name not in self._namespaces:
             self._have("/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": name}})

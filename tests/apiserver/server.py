@@ -19,6 +19,7 @@ from tests.apiserver.client import Client
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from tests.apiserver.definitions import Definitions
 
@@ -35,11 +36,12 @@ class NotStartedError(Exception):
 
 @dataclass(frozen=True)
 class Programs:
-    """Paths of the binaries; the controller manager is needed only for the types of policies."""
+    """Paths of the binaries; only some tests need a controller manager or a scheduler."""
 
     apiserver: str
     etcd: str
     controller_manager: str | None = None
+    scheduler: str | None = None
 
 
 def programs(environment: Mapping[str, str]) -> Programs | None:
@@ -47,7 +49,8 @@ def programs(environment: Mapping[str, str]) -> Programs | None:
     apiserver, etcd = (environment.get(name) for name in VARIABLES)
     if not apiserver or not etcd:
         return None
-    return Programs(apiserver, etcd, environment.get("KCHECK_CONTROLLER_MANAGER") or None)
+    others = (environment.get(name) or None for name in ("KCHECK_CONTROLLER_MANAGER", "KCHECK_SCHEDULER"))
+    return Programs(apiserver, etcd, *others)
 
 
 @dataclass(frozen=True)
@@ -100,11 +103,21 @@ def shared(programs: Programs, folder: Path) -> Iterator[Server]:
             _tidy(server.folder, started)
 
 
+def type_checks(program: str, server: Server) -> AbstractContextManager[None]:
+    """Run the controller that checks the types of policies."""
+    return _beside(server, "controllers", controllers_command(program, server))
+
+
+def scheduling(program: str, server: Server) -> AbstractContextManager[None]:
+    """Run the scheduler."""
+    return _beside(server, "scheduler", scheduler_command(program, server))
+
+
 @contextmanager
-def type_checks(program: str, server: Server) -> Iterator[None]:
-    """The controller that checks the types of policies, while it is wanted."""
+def _beside(server: Server, name: str, command: list[str]) -> Iterator[None]:
+    """Run a command beside the server."""
     reader, hold = os.pipe()
-    process = processes.start(server.folder, reader, "controllers", controllers_command(program, server))
+    process = processes.start(server.folder, reader, name, command)
     os.close(reader)
     try:
         yield
@@ -176,7 +189,7 @@ def etcd_command(programs: Programs, server: Server, clients: int, peers: int) -
 
 
 def apiserver_command(programs: Programs, server: Server, etcd: int) -> list[str]:
-    """How the API server runs: as by default, with the key of its own certificate for service accounts too."""
+    """How the API server runs: as by default, with the tolerations of EKS, and its own key for service accounts too."""
     key = server.folder / "certs" / "apiserver.key"
     return [
         programs.apiserver, f"--etcd-servers=http://127.0.0.1:{etcd}",
@@ -186,6 +199,7 @@ def apiserver_command(programs: Programs, server: Server, etcd: int) -> list[str
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
         "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true",
+        "--enable-admission-plugins=ExtendedResourceToleration",
     ]  # fmt: skip
 
 
@@ -194,6 +208,14 @@ def controllers_command(program: str, server: Server) -> list[str]:
     return [
         program, f"--kubeconfig={server.kubeconfig}", "--controllers=validatingadmissionpolicy-status-controller",
         "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=0",
+    ]  # fmt: skip
+
+
+def scheduler_command(program: str, server: Server) -> list[str]:
+    """How the scheduler runs: as by default, with as many requests as it likes."""
+    return [
+        program, f"--kubeconfig={server.kubeconfig}", "--leader-elect=false", "--bind-address=127.0.0.1",
+        "--secure-port=0", "--kube-api-qps=1000", "--kube-api-burst=1000",
     ]  # fmt: skip
 
 

@@ -61,6 +61,8 @@ def test_binaries_are_named_by_the_environment() -> None:
     assert server.programs({}) is None
     assert server.programs({"KCHECK_APISERVER": "/a", "KCHECK_ETCD": ""}) is None
     assert server.programs({"KCHECK_APISERVER": "/a", "KCHECK_ETCD": "/e"}) == Programs("/a", "/e")
+    names = {"KCHECK_APISERVER": "/a", "KCHECK_ETCD": "/e", "KCHECK_SCHEDULER": "/s"}
+    assert server.programs(names) == Programs("/a", "/e", scheduler="/s")
 
 
 def test_a_guarded_process_ends_when_the_last_holder_does() -> None:

@@ -12,6 +12,7 @@ from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterable
     from typing import Literal, TypeAlias, TypedDict
 
     Key: TypeAlias = Literal[
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
         unordered: list[str]
         whole: list[str]
         scripts: dict[str, list[str]]
+        machines: dict[str, str]
 
 
-NVIDIA = "nvidia.com/gpu"
+VENDOR = "nvidia.com"
+NVIDIA = f"{VENDOR}/gpu"
 
 
 def listed(key: Key) -> tuple[str, ...]:
@@ -50,6 +53,12 @@ def cards() -> tuple[str, ...]:
 def pattern(key: Key, flags: int = 0) -> re.Pattern[str]:
     """The patterns under a key as one."""
     return _pattern("|".join(listed(key)), flags)
+
+
+def vendors(machines: Iterable[str]) -> set[str]:
+    """The domains of the resources that count the cards of machines: NVIDIA's where no cloud names another."""
+    named = [(domain, names) for owner in owners() for domain, names in _table(owner).get("machines", {}).items()]
+    return {next((own for own, names in named if _pattern(names, 0).search(one)), VENDOR) for one in machines}
 
 
 def scripts() -> dict[str, list[str]]:

@@ -26,6 +26,7 @@ from kcheck.kubernetes.workloads.scalars import (
 )
 from kcheck.model import (
     LOCAL,
+    NOTHING,
     STAY,
     UNDISTURBED,
     Claim,
@@ -40,7 +41,7 @@ from kcheck.model import (
 from kcheck.text import placeholders
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.units import as_text
+from kcheck.text.units import as_text, quantity
 from kcheck.text.values import (
     Known,
     Origin,
@@ -52,12 +53,11 @@ from kcheck.text.values import (
     known,
     mapped,
     reason_of,
-    total,
     with_origin,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.text.text import Span
 
@@ -68,7 +68,6 @@ STARTERS = regex(
     r"\b(torchrun|mpirun|mpiexec|horovodrun|deepspeed|accelerate launch|torch\.distributed|colossalai run)\b"
 )
 RDMA = regex(r"rdma|/efa$|/hca|/ib$|infiniband|roce|/mlnx|sriov", re.IGNORECASE)
-_COUNT = regex(r"[0-9]{1,9}")
 _HOST = "kubernetes.io/hostname"
 
 
@@ -79,11 +78,11 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
     found = tuple(container(node, group, identity, i) for i, (group, node) in enumerate(containers(spec)))
     shared = [_request(spec, "cpu", 1000), _request(spec, "memory", 1)]
     labels = written_map(item, "metadata", "labels")
+    cards, here = [_cards_of(one) for one in found], Origin((place,))
     return PodTemplate(
-        identity, place, role=role, count=count,
-        cpu=shared[0] if not isinstance(shared[0], Unset) else _needed(found, "cpu", place),
-        memory=shared[1] if not isinstance(shared[1], Unset) else _needed(found, "memory", place),
-        gpus=_gpus(found, place),
+        identity, place, role=role, count=count, cpu=_of_pod(spec, "cpu", shared[0], found, here),
+        memory=_of_pod(spec, "memory", shared[1], found, here),
+        gpus=_needed(found, cards, next((one.origin for one in cards if one.origin and one.origin.spans), here)),
         shares=any(isinstance(one.gpu, Known) and one.gpu.value not in names.cards() for one in found),
         priority=text(spec, "priorityClassName"), scheduler=text(spec, "schedulerName"), labels=labels,
         annotations=written_map(item, "metadata", "annotations"), selection=_selection(spec),
@@ -120,10 +119,11 @@ def _placed(one: T, place: Callable[[Origin], Origin]) -> T:
 
 
 def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
-    """The containers of a pod spec with the list they are in, init containers first."""
+    """The containers of a pod spec with the list they are in, init containers first; sidecars are none of these."""
     for group in _GROUPS:
         for node in items(spec, group):
-            yield group, node
+            sidecar = group == "initContainers" and known(text(node, "restartPolicy")) == "Always"
+            yield "containers" if sidecar else group, node
 
 
 def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
@@ -242,36 +242,47 @@ def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
     return value
 
 
-def _needed(found: tuple[Container, ...], resource: str, place: Span) -> Value[int]:
-    """The request of a pod: the sum of containers, or the largest init container."""
-
-    def asked(one: Container) -> Value[int]:
-        value: Value[int] = getattr(one, resource)
-        return Known(0, value.origin) if isinstance(value, Unset) else value
-
-    sum_ = total(asked(one) for one in found if not one.init)
-    if isinstance(sum_, Unknown):
-        return sum_
-    most = all_known(asked(one) for one in found if one.init)
-    return most if isinstance(most, Unknown) else Known(max([sum_, *most]), Origin((place,)))
+def _of_pod(spec: yaml.Target, name: str, own: Value[int], found: tuple[Container, ...], at: Origin) -> Value[int]:
+    """The request of a pod: its own, else what its containers need; its limit where none of them asks."""
+    values: list[Value[int]] = [getattr(one, name) for one in found]
+    asked = [Known(0, value.origin) if isinstance(value, Unset) else value for value in values]
+    limit = isinstance(written(spec, "resources", "requests", name), Unset)
+    outdone = limit and not all(isinstance(value, Unset) for value in values)
+    return _needed(found, asked, at) if outdone or isinstance(own, Unset) else own
 
 
-def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
-    """Whole cards of one pod: what its containers are limited to, or ask for."""
-    counts: list[Value[int]] = []
-    for one in found:
-        if one.init or not isinstance(one.gpu, Known) or one.gpu.value not in names.cards():
-            continue
-        value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
-        missing = placeholders.first(known(value) or "")
-        if isinstance(value, Known) and missing:
-            return Unknown(placeholders.reason(missing), value.origin)
-        if isinstance(value, Known) and not _COUNT.fullmatch(value.value):
-            return Unknown(f"`{one.gpu.value}: {value.value}` is not a whole number", value.origin)
-        counts.append(mapped(value, int))
-    sum_ = total(counts)
-    origin = next((count.origin for count in counts if count.origin), Origin((place,)))
-    return sum_ if isinstance(sum_, Unknown) else Known(sum_, origin)
+def _needed(found: tuple[Container, ...], values: Iterable[Value[int]], origin: Origin) -> Value[int]:
+    """The request of a pod: of all that runs at once, or of an init container beside the sidecars before it."""
+    amounts = all_known(values)
+    if isinstance(amounts, Unknown):
+        return amounts
+    together = most = 0
+    for one, amount in zip(found, amounts, strict=True):
+        most = max(most, together + amount)
+        together += 0 if one.init else amount
+    return Known(most, origin)
+
+
+def _cards_of(one: Container) -> Value[int]:
+    """Whole cards that a container is limited to, or asks for."""
+    if not isinstance(one.gpu, Known) or one.gpu.value not in names.cards():
+        return Known(0, NOTHING.origin)
+    value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
+    missing = placeholders.first(known(value) or "")
+    if isinstance(value, Known) and missing:
+        return Unknown(placeholders.reason(missing), value.origin)
+    if isinstance(value, Known) and _count(value.value) is None:
+        return Unknown(f"`{one.gpu.value}: {value.value}` is not a whole number", value.origin)
+    return mapped(value, lambda text: _count(text) or 0)
+
+
+def _count(text: str) -> int | None:
+    """The number that a quantity is; None if it is not a whole one."""
+    try:
+        found = quantity(text)
+    except ValueError:
+        return None
+    return int(found) if found.denominator == 1 and found >= 0 else None
 
 
 def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
@@ -285,13 +296,14 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
     terms = []
     for term in items(spec, *path):
         own = []
-        for one in items(term, "matchExpressions"):
+        for one in [*items(term, "matchExpressions"), *items(term, "matchFields")]:
             key, operator = known(text(one, "key")), known(text(one, "operator"))
+            key = _HOST if key == "metadata.name" else key  # the name of a node, as its label nearly always has it
             values = [_single(value) for value in items(one, "values")]
             if key is None or operator is None or gap(one, "values") or None in values:
                 return Unknown("part of the node affinity is not known", Origin((term.span,)))
             own.append(Requirement(str(key), str(operator), tuple(map(str, values))))
-        terms.append((*base, *own))
+        terms.append((*base, *(own or [Requirement(_HOST, "In", ())])))  # no node meets an empty one
     origin = Origin((spec.span,)) if terms else selector.origin
     return Known(tuple(terms) or (base,), origin)
 
@@ -379,8 +391,8 @@ def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
     return True
 
 
-_WITHIN = {"In": True, "NotIn": False}
-"""Operator -> whether it wants the label to be one of the values."""
+_WITHIN = {"In": True, "NotIn": False, "DoesNotExist": True}
+"""Operator -> whether it wants the label that is there to be one of the values, of which DoesNotExist has none."""
 
 
 def _ports(spec: yaml.Target) -> Iterator[int]:

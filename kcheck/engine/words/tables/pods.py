@@ -227,7 +227,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     ),
     "container": (
         named("its name"),
-        plain("init", "bool", "whether it is an init container"),
+        plain("init", "bool", "whether it is an init container, and no sidecar"),
         simple("pull_policy", "string", "Always, IfNotPresent or Never as written"),
         simple("cpu", "int", "CPU it asks for, or is limited to", "millicores"),
         simple("memory", "int", "memory it asks for, or is limited to", "memory"),
