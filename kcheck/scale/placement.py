@@ -74,8 +74,7 @@ class Share(Struct, frozen=True):
 
 def fit(template: PodTemplate, pool: NodePool, taken: Taken | None = None, slots: Interval | None = None) -> Fit:
     """Whether pods can land on nodes of a pool, of which DaemonSets may take some; `slots` as for `requirements`."""
-    parts = requirements(template, pool, taken, slots)
-    return obstacles[0] if (obstacles := [one for one in parts if one.fits is False]) else _open(parts)
+    return _verdict(requirements(template, pool, taken, slots))
 
 
 def requirements(
@@ -93,13 +92,12 @@ def requirements(
 
 def chooses(template: PodTemplate, pool: NodePool, slots: Interval | None = None) -> Fit:
     """Whether pods can land on nodes of a pool, however large they are."""
-    parts = [_labels(template, pool), _cards(template, pool, slots), _taints(template, pool)]
-    return next((one for one in parts if one.fits is False), None) or _open(parts)
+    return _verdict([_labels(template, pool), _cards(template, pool, slots), _taints(template, pool)])
 
 
-def _open(parts: Iterable[Fit]) -> Fit:
-    """Find the first part that is not known; none of them is an obstacle."""
-    return next((part for part in parts if part.fits is None), Fit(fits=True))
+def _verdict(parts: list[Fit]) -> Fit:
+    """Find the first part that refuses, else the first that is not known."""
+    return min(parts, key=lambda part: (False, None, True).index(part.fits))
 
 
 def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
