@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.model import NOWHERE, Candidates
+from kcheck.inventory.clouds import registry
+from kcheck.model import NOWHERE, Autoscaler, Candidates, Workload
 from kcheck.text.files.patterns import matches
+from kcheck.text.regex import regex
 from kcheck.text.text import leading
-from kcheck.text.values import Known, Origin, Unknown, known
+from kcheck.text.values import Known, Origin, Unknown, known, sure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,16 +24,21 @@ _SHOWN = 3
 """So many clusters are named where one of them is meant."""
 
 
+_OF_ANOTHER = Candidates((), "no cluster of its cloud in this tree", NOWHERE.way)
+
+
 def assign_clusters(inventory: Inventory, config: Config) -> None:
     """Say on which cluster each workload, add-on and autoscaler runs, or may run."""
     roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
-    by_path: dict[str, Cluster | Candidates] = {}
+    by_path: dict[tuple[str, frozenset[str]], Cluster | Candidates] = {}
 
     def home(thing: Thing) -> Cluster | Candidates:
         path = f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
-        if path not in by_path:
-            by_path[path] = _home(path, roots, config)
-        return inventory.cluster_of.get(thing) or by_path[path]
+        key = path, _other_clouds(thing) if roots else frozenset[str]()
+        if key not in by_path:
+            found = _home(path, [one for one in roots if one[0].cloud not in key[1]], config)
+            by_path[key] = _OF_ANOTHER if found is NOWHERE and roots else found
+        return inventory.cluster_of.get(thing) or by_path[key]
 
     for thing in inventory.deployed_things():
         found = home(thing)
@@ -48,6 +55,27 @@ def assign_clusters(inventory: Inventory, config: Config) -> None:
         elif not autoscaler.managed:
             inventory.autoscalers[i] = replace(autoscaler, cluster=Unknown(found.reason, place))
             inventory.candidates_of[inventory.autoscalers[i]] = found
+
+
+_PROVIDER = regex(r"--cloud-provider[= ](\w+)")
+
+
+def _other_clouds(thing: Thing) -> frozenset[str]:
+    """The clouds that something is not for, as it names another: by the flag of an autoscaler, or labels of nodes."""
+    providers: set[str | None] = set()
+    domains: list[str] = []
+    if isinstance(thing, Autoscaler):
+        providers = {str(known(flag.value)) for flag in thing.flags if known(flag.name) == "cloud-provider"}
+    elif isinstance(thing, Workload):
+        terms = [term for one in thing.templates for term in sure(one.selection) or ()]
+        domains = [one.key.partition("/")[0] for term in terms for one in term]
+        providers = {name for one in thing.templates for c in one.containers for name in _PROVIDER.findall(c.text)}
+    if not providers and not domains:
+        return frozenset()
+    clouds = {one.name: one for one in registry.every() if one.autoscaler_provider}
+    named = {name for name, one in clouds.items() if one.autoscaler_provider in providers}
+    named |= {name for name, one in clouds.items() if any(domain.endswith(one.label_domains) for domain in domains)}
+    return frozenset(clouds.keys() - named) if named else frozenset()
 
 
 def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config) -> Cluster | Candidates:

@@ -8,6 +8,7 @@ import pytest
 
 from kcheck.config.config import Config, Environment
 from kcheck.engine import several_clusters
+from kcheck.text.values import known
 from tests.conftest import indented, manifest, names
 
 if TYPE_CHECKING:
@@ -92,6 +93,47 @@ DIFFERENT = {
     "prod/main.tf": cluster("prod", taint=TAINT),
     "k8s/jobs/train.yaml": job(),
 }
+
+
+AZURE = """
+    resource "azurerm_kubernetes_cluster" "this" {
+      name = "azure"
+      default_node_pool {
+        name       = "system"
+        node_count = 1
+      }
+    }
+    """
+
+
+@pytest.mark.parametrize(
+    ("label", "home"),
+    [
+        ("cloud.google.com/gke-nodepool: gpu", "dev"),
+        ("agentpool.kubernetes.azure.com/x: gpu", "azure"),
+        ("eks.amazonaws.com/nodegroup: gpu", "no cluster of its cloud in this tree"),
+        ("team: gpu", "k8s/ may run on azure or dev"),
+    ],
+)
+def test_pods_run_on_a_cluster_of_the_cloud_whose_labels_they_select(check: Check, label: str, home: str) -> None:
+    pods = job(f"nodeSelector: {{{label}}}")
+    result = check({"aks/main.tf": AZURE, "gke/main.tf": cluster("dev"), "k8s/train.yaml": pods})
+    (workload,) = result.world.inventory.workloads
+    found = result.world.inventory.cluster_of.get(workload)
+    said = result.world.inventory.unknown_cluster(workload).reason if found is None else found.display_name
+    assert said.partition(";")[0] == home
+
+
+@pytest.mark.parametrize(("provider", "home"), [("gce", "dev"), ("azure", "azure"), ("aws", None), ("exotic", None)])
+def test_an_autoscaler_runs_on_a_cluster_of_its_cloud(check: Check, provider: str, home: str | None) -> None:
+    text = f"command: [./cluster-autoscaler, --cloud-provider={provider}]"
+    autoscaler = manifest(
+        "apps/Deployment", f"spec:\n  template:\n    spec:\n      containers:\n        - name: a\n          {text}"
+    )
+    result = check({"aks/main.tf": AZURE, "gke/main.tf": cluster("dev"), "k8s/autoscaler.yaml": autoscaler})
+    (own,) = (one for one in result.world.inventory.autoscalers if not one.managed)
+    found = known(own.cluster)
+    assert (found.display_name if found else None) == home
 
 
 def test_undecided_where_clusters_differ_names_them(check: Check) -> None:

@@ -30,6 +30,7 @@ class Ack(Cloud):
     reservation = "alicloud_ecs_capacity_reservation"
     reservation_ids = r"eap-\w+"
     node_ids = "alicloud://"
+    autoscaler_provider = "alicloud"
     label_domains = ("aliyun.com", "aliyun.accelerator", "alibabacloud.com", "ack.node.gpu.schedule")
     sharing_label = "ack.node.gpu.schedule"
     gpu_labels = ("aliyun.accelerator/",)

@@ -41,6 +41,7 @@ class Aks(Cloud):
     )
     node_class = "AKSNodeClass"
     cache = "azurerm_container_registry_cache_rule"
+    autoscaler_provider = "azure"
     label_domains = ("kubernetes.azure.com",)
     pool_labels = ("agentpool", "kubernetes.azure.com/agentpool")
     node_ids = "azure://"

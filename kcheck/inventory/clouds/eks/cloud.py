@@ -40,6 +40,7 @@ class Eks(Cloud):
     )
     node_class = "EC2NodeClass"
     cache = "aws_ecr_pull_through_cache_rule"
+    autoscaler_provider = "aws"
     label_domains = ("amazonaws.com", "karpenter.k8s.aws", "eksctl.io")
     pool_labels = ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name")
     node_ids = "aws://"

@@ -43,6 +43,7 @@ class Gke(Cloud):
         Reference("subnetwork", ("google_compute_subnetwork",)),
     )
     cache = "google_artifact_registry_repository"
+    autoscaler_provider = "gce"
     label_domains = ("google.com", "gke.io")
     pool_labels = ("cloud.google.com/gke-nodepool",)
     node_ids = "gce://"
