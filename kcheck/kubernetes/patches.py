@@ -13,7 +13,6 @@ from kcheck.text.yaml_nodes import Patched
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kcheck.text.text import Span
 
 MAX_NODES = 200_000
 """What a patch may touch; aliases of aliases stand for more than anybody writes."""
@@ -51,13 +50,8 @@ def set_path(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -
             path[1:],
             value,
         )
-    entries[path[0]] = yaml.Pair(old.key if old else new_key(path[0], value.span), value)
+    entries[path[0]] = yaml.Pair(old.key if old else yaml.Scalar(*value.span, None, path[0], "double", None), value)
     return _with(mapping, entries)
-
-
-def new_key(name: str, span: Span) -> yaml.Scalar:
-    """The key of something that is written at a place without it."""
-    return yaml.Scalar(*span, None, name, "double", None)
 
 
 def _with(mapping: yaml.Mapping, entries: dict[str, yaml.Pair]) -> yaml.Mapping:

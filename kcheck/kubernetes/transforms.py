@@ -132,14 +132,14 @@ def _with_labels(resource: Resource, labels: yaml.Mapping, templates: bool, sele
     if selectors and kind in _SELECTORS:
         paths.append(_SELECTORS[kind])
     root = _with_pairs_at(resource.item.root, paths, labels)
+
+    def merged(node: yaml.Target) -> yaml.Target:
+        return _with_pairs_at(node, [()], labels) if isinstance(node, yaml.Mapping) else node
+
     if selectors and kind in _TEMPLATES:
         for path in _SPREAD:
-            root = replace_at(root, (*_TEMPLATES[kind], "spec", *path), lambda node: _merged_pairs(node, labels))
+            root = replace_at(root, (*_TEMPLATES[kind], "spec", *path), merged)
     return resource.changed(root)
-
-
-def _merged_pairs(node: yaml.Target, pairs: yaml.Mapping) -> yaml.Target:
-    return _with_pairs_at(node, [()], pairs) if isinstance(node, yaml.Mapping) else node
 
 
 def _with_annotations(resource: Resource, annotations: yaml.Mapping) -> yaml.Mapping:

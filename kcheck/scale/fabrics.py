@@ -150,11 +150,8 @@ def of_pods(template: PodTemplate, world: World) -> Value[PoolFabric]:
     if not found or len(found) < len(pools):
         return computed(template, None)
     missing = next((one for one in found if not isinstance(one, Known)), None)
-    return missing or computed(template, min((one.value for one in found if isinstance(one, Known)), key=_speed))
-
-
-def _speed(one: PoolFabric) -> int:
-    return one.gbits
+    fabrics = (one.value for one in found if isinstance(one, Known))
+    return missing or computed(template, min(fabrics, key=lambda one: one.gbits))
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:

@@ -18,7 +18,7 @@ from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapp
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.model import Container, Image, NodePool, PodTemplate, Requirement, Thing, Volume, Workload
+    from kcheck.model import Container, Image, NodePool, PodTemplate, Requirement, Thing, Workload
     from kcheck.scale.world import World
     from kcheck.text.values import Value
 
@@ -196,16 +196,15 @@ def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
 
 def on_disk(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     """The names of the volumes on the disk of the node: emptyDir that is not in memory, and hostPath."""
-    return mapped(template.volumes, lambda found: tuple(one.name for one in found if _is_on_disk(one)))
+    kinds = ("emptyDir", "hostPath")
+    return mapped(
+        template.volumes, lambda found: tuple(one.name for one in found if one.kind in kinds and not one.memory)
+    )
 
 
 def in_memory(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     """The names of the volumes in memory."""
     return mapped(template.volumes, lambda found: tuple(one.name for one in found if one.memory))
-
-
-def _is_on_disk(one: Volume) -> bool:
-    return one.kind in ("emptyDir", "hostPath") and not one.memory
 
 
 NOTICE = "spot.notice"

@@ -18,7 +18,7 @@ from kcheck.scale.world import World
 from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from kcheck.addons.admission.parameters import Parameters
     from kcheck.addons.admission.policies import Policy, Refusal
@@ -72,12 +72,13 @@ def manifests_of(selection: Selection, action: str, form: str, namespace: str) -
         found.append(_config_map({name: used[name] for name in sorted(used)}, namespace))
     for one in selection.policies:
         found += [kyverno(one, action, known)] if form == "kyverno" else policy(one, action, namespace)
-    return _as_yaml(found) if found else ""
+    if not found:
+        return ""
+    return yaml.dump_all(found, Dumper=_Dumper, sort_keys=False, width=1_000_000, explicit_start=True)
 
 
 Manifest: TypeAlias = dict[str, object]
 
-_ACTIONS = ("Warn", "Audit", "Deny")
 _API = "admissionregistration.k8s.io/v1"
 
 _FOUND = {
@@ -173,16 +174,12 @@ def _resources(one: Policy) -> list[Manifest]:
     return [
         {
             "apiGroups": [group],
-            "apiVersions": ["*" if _is_custom(group) else "v1"],
+            "apiVersions": ["*" if "." in group and group not in _OWN_GROUPS else "v1"],
             "operations": ["CREATE", "UPDATE"],
             "resources": found,
         }
         for group, found in groups.items()
     ]
-
-
-def _is_custom(group: str) -> bool:
-    return "." in group and group not in _OWN_GROUPS
 
 
 _OWN_GROUPS = frozenset({"scheduling.k8s.io"})
@@ -241,8 +238,3 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
 
 
 _Dumper.add_representer(str, _text)
-
-
-def _as_yaml(manifests: Iterable[Manifest]) -> str:
-    """Manifests as documents."""
-    return yaml.dump_all(manifests, Dumper=_Dumper, sort_keys=False, width=1_000_000, explicit_start=True)
