@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import flags
 from kcheck.config.numbers.clouds import owners
 from kcheck.model import STAY
-from kcheck.scale import gpus, placement
-from kcheck.scale.basics import computed
+from kcheck.scale import placement
+from kcheck.scale.basics import computed, derived
 from kcheck.scale.jobs import alike
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.regex import regex
@@ -95,17 +95,12 @@ def sure_pools(pods: PodTemplate, world: World) -> list[NodePool] | Unknown:
 
 def pool(pods: PodTemplate, world: World) -> Value[NodePool]:
     """The pool that pods land on, the first of several with equal nodes; null where it is not known."""
-    found = alike(pods, world)
-    return found if isinstance(found, Unknown) else computed(pods, next(iter(found), None))
+    return derived(pods, alike(pods, world), lambda found: next(iter(found), None))
 
 
 def nodes(pods: PodTemplate, world: World) -> Value[int]:
     """Nodes of all pools that pods can land on; null where there are none."""
-    found = pools(pods, world)
-    if isinstance(found, Unknown):
-        return found
-    sum_ = total(world.sizes.of_pool(pool) for pool in found)
-    return sum_ if isinstance(sum_, Unknown) else computed(pods, sum_ if found else None)
+    return derived(pods, pools(pods, world), lambda found: total(map(world.sizes.of_pool, found)) if found else None)
 
 
 def per_node(pods: PodTemplate, world: World) -> Value[int]:
@@ -182,11 +177,6 @@ def requests_from(one: Container, world: World) -> Value[str]:
 def _limit_ranges(owner: Workload, world: World) -> set[str | None]:
     """The namespaces with a LimitRange that are applied with a workload; None for what names none."""
     return {known(limit.namespace) for limit in world.deployed.beside(owner).limits if limit.kind == "LimitRange"}
-
-
-def mig_strategy(one: Container, world: World) -> Value[str]:
-    """The MIG strategy that is applied with a container; null where none is written."""
-    return computed(one, gpus.strategy(one, world))
 
 
 def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
