@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.addons.admission import export, listing
+from kcheck.addons.admission import export
 from kcheck.commands import options, printing
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def admission(
         return export.select(config, (*names, *groups), known, info=info)
 
     chosen = options.with_usage_errors(selection)
-    if not listed and (wrong := [why for name in names if (why := listing.why_not(name, chosen))]):
+    if not listed and (wrong := [why for name in names if (why := export.why_not(name, chosen))]):
         raise click.UsageError("; ".join(wrong))
     if listed:
-        printing.page(listing.as_text(chosen))
+        printing.page(export.as_text(chosen))
         return
     printing.page(export.manifests_of(chosen, action, format_, namespace))
-    printing.note(f"kcheck: {listing.summary(chosen)}")
+    printing.note(f"kcheck: {export.summary(chosen)}")

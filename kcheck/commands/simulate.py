@@ -20,6 +20,8 @@ from kcheck.scale.world import World
 from kcheck.text.units import quantity, seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.config.config import Config
     from kcheck.fix.what_if import FixSaving
     from kcheck.scale.simulate.results import SimulationResult
@@ -65,7 +67,9 @@ def command(
         printing.page(_recorded(record, paths))
         return
 
-    config = replace(config, run=RunRequest(_seconds(duration), _size(image_size), jobs=True))
+    run_time = _positive(duration, seconds, "duration such as 10m or 1h30m", "--duration")
+    size = _positive(image_size, _mebibytes, "size such as 5GiB", "--image-size")
+    config = replace(config, run=RunRequest(run_time, size, jobs=True))
     found, left = options.with_usage_errors(lambda: _results(paths, config))
     for why in left:
         printing.note(f"kcheck: {why}")
@@ -123,8 +127,8 @@ def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationRes
     return found, left
 
 
-def _seconds(text: str | None) -> float | None:
-    """A duration of the command line.
+def _positive(text: str | None, parse: Callable[[str], float], what: str, option: str) -> float | None:
+    """A positive number of the command line.
 
     Raises:
         BadParameter: it is none.
@@ -132,26 +136,13 @@ def _seconds(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        found = float(seconds(text))
+        found = float(parse(text))
     except ValueError:
         found = 0
     if found <= 0:
-        raise click.BadParameter(f"{text} is not a duration such as 10m or 1h30m", param_hint="--duration")
+        raise click.BadParameter(f"{text} is not a {what}", param_hint=option)
     return found
 
 
-def _size(text: str | None) -> float | None:
-    """A size of the command line in MiB.
-
-    Raises:
-        BadParameter: it is none.
-    """
-    if text is None:
-        return None
-    try:
-        found = float(quantity(text.removesuffix("B"))) / (1 << 20)
-    except ValueError:
-        found = 0
-    if found <= 0:
-        raise click.BadParameter(f"{text} is not a size such as 5GiB", param_hint="--image-size")
-    return found
+def _mebibytes(text: str) -> float:
+    return float(quantity(text.removesuffix("B"))) / (1 << 20)

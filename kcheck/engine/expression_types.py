@@ -117,7 +117,7 @@ class Checker(Struct):
         """A field of a record, or the value of a map's key."""
         if of.kind == "any":
             return ANY
-        if of.nullable and not self._is_sure(node.parts[0], scope):
+        if of.nullable and scope.path(node.parts[0]) not in scope.sure:
             self._refuse_null(node.parts[0], of)
         if of.kind == "map":
             return of.of or ANY
@@ -133,9 +133,6 @@ class Checker(Struct):
             self._wrong(node, f"there is no word {word}; {_nearest(word, known, fields)}")
             return ANY
         return own._replace(word=path, nullable=own.nullable and path not in scope.sure)
-
-    def _is_sure(self, node: Node, scope: _Scope) -> bool:
-        return scope.path(node) in scope.sure
 
     def _refuse_null(self, node: Node, found: Type) -> None:
         if found.kind == "null":

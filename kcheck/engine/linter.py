@@ -251,7 +251,7 @@ def _inputs(
     for chart, count in reading.unrendered:
         place = chart.source.span(0, 0)
         yield Input(chart.folder, place, "chart", chart.folder, name=chart.label, count=count)
-    for suppression in comments.without_reason():
+    for suppression in (one for one in comments.all if not one.reason):
         names = ", ".join(suppression.rules)
         yield one(suppression.span, "suppression-without-reason", names, names)
     for accepted in comments.expired():

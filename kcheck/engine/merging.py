@@ -32,7 +32,9 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     """
     of_images = {rule.name for rule in rules if rule.subject == "image"}
     ordered = sorted(findings, key=lambda finding: finding.key)
-    result = [_together(_serious(group)) for group in _groups(ordered, lambda finding: (finding.rule, finding.span))]
+    groups = _groups(ordered, lambda finding: (finding.rule, finding.span))
+    # small objects count only where all at a place are small
+    result = [_together([finding for finding in group if not finding.small] or group) for group in groups]
     result = _joined(result, _by_file, _entries)
     images = _joined([one for one in result if one.rule in of_images], _by_file, lambda group: [group])
     result = [one for one in result if one.rule not in of_images] + images
@@ -61,11 +63,6 @@ def _joined(
         parts = divide(group) if len(group) > 1 else [group]
         result += [one for part in parts for one in ([_together(part)] if _agree(part) else part)]
     return sorted(result, key=lambda finding: finding.key)
-
-
-def _serious(group: list[Finding]) -> list[Finding]:
-    """Findings at one place without those of small objects, where it is not small to all."""
-    return [finding for finding in group if not finding.small] or group
 
 
 def _fate(finding: Finding) -> str:

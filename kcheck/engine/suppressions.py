@@ -194,10 +194,6 @@ class Suppressions:
         found = [(suppression, name) for suppression in comments for name in suppression.rules]
         return [(own, name) for own, name in found if (own.span, name) not in self._used and is_judged(own, name)]
 
-    def without_reason(self) -> list[Suppression]:
-        """Comments without a reason."""
-        return [suppression for suppression in self.all if not suppression.reason]
-
 
 def _blocks(source: Source, comments: dict[tuple[int, int], Suppression]) -> Iterator[tuple[Span, Suppression]]:
     """The blocks of a Terraform file that a comment is about: on their first line, or alone on the line above."""

@@ -33,11 +33,6 @@ def differences(old: CodeReader, new: CodeReader) -> Iterator[str]:
     yield from _ranges(old, new)
 
 
-def has_ranges(reader: CodeReader) -> bool:
-    """Whether the code says which ranges its network has."""
-    return bool(_cidrs(reader))
-
-
 def _name(old: CodeReader, new: CodeReader) -> Iterator[str]:
     before, after = known(old.cluster.name), known(new.cluster.name)
     if before and after and before != after:
@@ -107,13 +102,13 @@ def _least(old: CodeReader, new: CodeReader) -> Iterator[str]:
 
 
 def _ranges(old: CodeReader, new: CodeReader) -> Iterator[str]:
-    before = _cidrs(old)
-    lost = [f"{cidr} ({place})" for cidr, place in before.items() if cidr not in _cidrs(new)]
+    before = cidrs(old)
+    lost = [f"{cidr} ({place})" for cidr, place in before.items() if cidr not in cidrs(new)]
     if lost:
         yield f"network.range: chosen by size; the code has {_some(lost)}"
 
 
-def _cidrs(reader: CodeReader) -> dict[str, str]:
+def cidrs(reader: CodeReader) -> dict[str, str]:
     """The ranges of the network of a cluster and of its pods, with their places."""
     found: dict[str, str] = {}
     for pool in reader.world.pools.of_cluster(reader.cluster):

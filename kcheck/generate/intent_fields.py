@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kcheck.inventory.reading import Reading
     from kcheck.model import Cluster, PodTemplate, Workload
     from kcheck.scale.world import World
-    from kcheck.terraform.module import Module
     from kcheck.text.values import Value
 
 PROVIDERS = {
@@ -143,9 +142,10 @@ class CodeReader:
     def _of_provider(self, attribute: str) -> Value[object]:
         """An attribute of the cloud's provider; the one without an alias first."""
         provider, _ = PROVIDERS.get(self.cluster.cloud, ("", ""))
+        own = self.cluster.root, self.cluster.environment
         found: list[Value[object]] = []
         for root in self.reading.roots:
-            if not attribute or not _makes(root, self.cluster):
+            if not attribute or (root.configuration.folder, root.environment) != own:
                 continue
             for block in sorted(root.configuration.providers, key=lambda block: "alias" in block.body.attributes):
                 if block.labels[:1] == (provider,):
@@ -366,8 +366,3 @@ def _name(name: Value[str]) -> Value[object]:
     fit = "".join(c if c.isalnum() else "-" for c in name.value.lower()).lstrip("-0123456789")[:20].rstrip("-")
     why = f"{name.value} is too short" if name.value else "it is empty"
     return _plain(fit) if len(fit) > 1 else Unknown(why, name.origin)
-
-
-def _makes(root: Module, cluster: Cluster) -> bool:
-    """Whether a cluster is of a root module, in the same environment."""
-    return root.configuration.folder == cluster.root and root.environment == cluster.environment

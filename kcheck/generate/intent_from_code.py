@@ -13,7 +13,7 @@ from kcheck.config.numbers import machines
 from kcheck.generate import intent as intents
 from kcheck.generate import own_machines, recommended
 from kcheck.generate.assembly import as_tree, drafted
-from kcheck.generate.differences import differences, has_ranges
+from kcheck.generate.differences import cidrs, differences
 from kcheck.generate.intent_fields import PROVIDERS, CodeReader
 from kcheck.generate.training_pools import because
 from kcheck.inventory import reader as inventory
@@ -141,7 +141,7 @@ def _with_assumptions(
     """An intent that lists what nobody `told`, and what of the code is left out."""
     before = [line for line in made.assumed if line.partition(":")[0] not in given]
     usual = {name: value for name, value in _values(made).items() if name not in told}
-    if found.reader is not None and has_ranges(found.reader):
+    if found.reader is not None and cidrs(found.reader):
         usual.pop("network.range", None)
     now = [f"{name}: {value}; {unclear[name]}" for name, value in usual.items() if name in unclear]
     now += [f"{name} is left out; {why}" for name, why in unclear.items() if name not in usual and name not in told]

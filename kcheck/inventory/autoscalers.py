@@ -219,18 +219,13 @@ def _field(
         try:
             return Known(convert(flag.value.value), flag.value.origin)
         except ValueError as error:
-            return Unknown(f"--{known_name(flag)}: {error}", flag.value.origin)
+            return Unknown(f"--{known(flag.name) or '?'}: {error}", flag.value.origin)
     default = flags.default(names[0], own.minor if own else None)
     usable = [flag for flag in names if flags.known_to(flag, own)]
     origin = Origin((place,))
     if default is None:
         return Unknown(f"the default of --{names[0]} depends on the version, which is not known", origin)
     return Known(convert(as_text(default)), absent(usable[0]) if usable else replace(origin, within=(f"--{names[0]}",)))
-
-
-def known_name(flag: Flag) -> str:
-    """The flag's name for messages."""
-    return flag.name.value if isinstance(flag.name, Known) else "?"
 
 
 def _whole(text: str) -> int:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.kubernetes.patches import text
 from kcheck.text.files.boundary import REASON
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
@@ -67,7 +66,7 @@ class Fields(Struct, eq=False):
         """
         if not isinstance(root, yaml.Mapping):
             raise UnreadableError(Problem("a kustomization must be a map", root.span))
-        version, kind = text(root, "apiVersion"), text(root, "kind")
+        version, kind = yaml.text(root, "apiVersion"), yaml.text(root, "kind")
         if (version and not version.startswith(GROUP)) or kind not in ("", "Kustomization", "Component"):
             return None
         for name, entry in yaml.entries(root).items():
@@ -88,7 +87,7 @@ class Fields(Struct, eq=False):
     @property
     def is_component(self) -> bool:
         """Whether it changes the objects of others only."""
-        return text(self.root, "kind") == "Component"
+        return yaml.text(self.root, "kind") == "Component"
 
     @property
     def resources(self) -> list[yaml.Scalar]:
@@ -98,7 +97,7 @@ class Fields(Struct, eq=False):
     @property
     def variables(self) -> list[str]:
         """The names of its `vars`."""
-        return [text(entry, "name") for entry in self.maps("vars")]
+        return [yaml.text(entry, "name") for entry in self.maps("vars")]
 
     @property
     def others(self) -> list[yaml.Scalar]:
@@ -108,7 +107,7 @@ class Fields(Struct, eq=False):
         ]
         for name in ("configMapGenerator", "secretGenerator"):
             for entry in self.maps(name):
-                for node in _texts(yaml.get(entry, "files")) + _texts(yaml.get(entry, "envs")):
+                for node in yaml.scalars(entry, "files") + yaml.scalars(entry, "envs"):
                     path = node.text.rpartition("=")[2]
                     result.append(yaml.Scalar(*node.span, None, path, node.style, None))
         return result
@@ -120,7 +119,7 @@ class Fields(Struct, eq=False):
 
     def texts(self, name: str) -> list[yaml.Scalar]:
         """The texts of a list."""
-        return _texts(yaml.get(self.root, name))
+        return yaml.scalars(self.root, name)
 
     def maps(self, name: str) -> list[yaml.Mapping]:
         """The maps of a list."""
@@ -141,7 +140,7 @@ class Fields(Struct, eq=False):
 
     def field_paths(self, target: yaml.Mapping) -> list[list[str]]:
         """The paths that a replacement writes to, as steps."""
-        paths = [node.text for node in _texts(yaml.get(target, "fieldPaths"))]
+        paths = [node.text for node in yaml.scalars(target, "fieldPaths")]
         return [list(map(_step, _STEP.findall(path))) for path in paths]
 
     def gap(self, why: str, span: Span, *, complete: bool = False) -> None:
@@ -176,11 +175,6 @@ class Fields(Struct, eq=False):
 def _step(step: str) -> str:
     """A step of a path: `[a.b/c]` is a key, `[name=x]` stays a choice among items."""
     return step[1:-1] if step[0] == "[" and "=" not in step else step.replace("\\", "")
-
-
-def _texts(node: yaml.Target | None) -> list[yaml.Scalar]:
-    items = map(yaml.resolve, node.items) if isinstance(node, yaml.Sequence) else ()
-    return [item for item in items if isinstance(item, yaml.Scalar)]
 
 
 def _maps(node: yaml.Target | None) -> list[yaml.Mapping]:

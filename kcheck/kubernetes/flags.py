@@ -29,7 +29,7 @@ class Argument(Struct, frozen=True):
 
 def read(container: yaml.Node) -> Iterator[Argument]:
     """The flags of a container; none if its command is a shell script."""
-    found = [item for key in ("command", "args") for item in items(yaml.get(container, key))]
+    found = [item for key in ("command", "args") for item in yaml.scalars(container, key)]
     if _is_shell(found):
         return
     for flag in parse(found):
@@ -87,7 +87,7 @@ def _certain(value: Value[str]) -> Value[str]:
 
 def runs(container: yaml.Node, program: str) -> bool:
     """Whether a container's command starts a program, directly or through a shell."""
-    found = [item for key in ("command", "args") for item in items(yaml.get(container, key))]
+    found = [item for key in ("command", "args") for item in yaml.scalars(container, key)]
     words = [item.text for item in found]
     if not _is_shell(found):
         return bool(words) and words[0].rpartition("/")[2] == program
@@ -98,7 +98,7 @@ def runs(container: yaml.Node, program: str) -> bool:
 def gap(container: yaml.Node) -> str:
     """Why flags of a container may be missing; empty if none can."""
     nodes = [yaml.get(container, key) for key in ("command", "args")]
-    found = [item for node in nodes for item in items(node)]
+    found = [item for node in nodes for item in yaml.scalars(node)]
     if _is_shell(found):
         return "the command is a shell script"
     return next(filter(None, map(unknown, (*nodes, *found))), "")
@@ -120,12 +120,6 @@ def _is_shell(found: list[yaml.Scalar]) -> bool:
 
 
 _LINE = regex(r"-[a-z]*c")
-
-
-def items(node: yaml.Node | None) -> list[yaml.Scalar]:
-    """The scalars of a list."""
-    found = node.items if isinstance(node, yaml.Sequence) else []
-    return [item for item in map(yaml.resolve, found) if isinstance(item, yaml.Scalar)]
 
 
 def _part(item: yaml.Scalar, text: str) -> Known[str]:

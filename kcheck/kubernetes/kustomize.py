@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kcheck.kubernetes import releases, transforms
 from kcheck.kubernetes.fields import Fields, UnreadableError
 from kcheck.kubernetes.objects import Manifests, may_hold, read_one
-from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at, text
+from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at
 from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
 from kcheck.text.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.text.syntax import texts, yaml
@@ -124,7 +124,7 @@ class _Renderer:
         for name in sorted(used):
             owners[name].unknown("vars")
         for resource in resources:
-            local = text(resource.item.root, "metadata", "annotations", "config.kubernetes.io/local-config")
+            local = yaml.text(resource.item.root, "metadata", "annotations", "config.kubernetes.io/local-config")
             if local in ("", "false"):
                 self.result.manifests.objects.append(replace(resource.item, scope=scope))
 
@@ -239,14 +239,15 @@ class _Renderer:
                 places.setdefault((item.kind, item.api_version, name), []).append(i)
         for patch, target in patches:
             if target is not None and not may_select(target, self.kinds):
-                self.file(own, text(patch, "path"))
+                self.file(own, yaml.text(patch, "path"))
                 continue
             for document in self.documents(own, patch, whole=target is not None):
                 try:
                     if target is not None:
                         chosen = selected(slots, target)
                     else:
-                        key = text(document, "kind"), text(document, "apiVersion"), name_of(document).effective
+                        kind, version = yaml.text(document, "kind"), yaml.text(document, "apiVersion")
+                        key = kind, version, name_of(document).effective
                         chosen = places.get(key, [])
                         if not chosen and own.complete and not own.is_component and key[0] not in _GENERATED:
                             own.gap(
@@ -289,7 +290,7 @@ class _Renderer:
     def apply_replacements(self, own: Fields, resources: list[Resource]) -> list[Resource]:
         """The objects without the values that `replacements` give them."""
         for entry in own.maps("replacements"):
-            source = self.file(own, text(entry, "path"))
+            source = self.file(own, yaml.text(entry, "path"))
             documents = (document.root for document in yaml.documents(source)) if source else iter((entry,))
             for root in documents:
                 for target in own.targets(root):

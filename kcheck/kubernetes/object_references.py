@@ -74,12 +74,12 @@ class Named(Struct):
 
     def _entry(self, entry: yaml.Node, folder: str) -> Data:
         data: Data = {}
-        for node in _items(yaml.get(entry, "files")):
+        for node in yaml.scalars(entry, "files"):
             key, sign, path = node.text.partition("=")
             found = self.tree.source(os.path.join(folder, path if sign else key))
             if found is not None:
                 data[key if sign else os.path.basename(key)] = found
-        for node in _items(yaml.get(entry, "literals")):
+        for node in yaml.scalars(entry, "literals"):
             key, _, text = node.text.partition("=")
             data[key] = yaml.Scalar(*node.span, None, text.strip("\"'"), "double", None)
         return data
@@ -97,8 +97,3 @@ def _texts(node: yaml.Target | None) -> Data:
     entries = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
     found = {name: yaml.resolve(entry.value) for name, entry in entries.items()}
     return {name: value for name, value in found.items() if isinstance(value, yaml.Scalar)}
-
-
-def _items(node: yaml.Target | None) -> list[yaml.Scalar]:
-    found = map(yaml.resolve, node.items) if isinstance(node, yaml.Sequence) else ()
-    return [item for item in found if isinstance(item, yaml.Scalar)]

@@ -166,7 +166,7 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
     root = yaml.resolve(node)
     if not isinstance(root, yaml.Mapping):
         return
-    kind, version = _text(root, "kind"), _text(root, "apiVersion")
+    kind, version = yaml.text(root, "kind"), yaml.text(root, "apiVersion")
     if not kind or not version:
         return
     items = yaml.get(root, "items")
@@ -224,11 +224,6 @@ def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
     else:
         pieces = texts.embedded_lines(node) if node.text.strip() else ()
     return texts.documents(pieces) if pieces else iter(())
-
-
-def _text(root: yaml.Mapping, key: str) -> str:
-    node = yaml.get(root, key)
-    return node.text if isinstance(node, yaml.Scalar) else ""
 
 
 def _header(root: yaml.Mapping) -> Span:

@@ -13,7 +13,6 @@ from kcheck.text.yaml_nodes import Patched
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kcheck.text.text import Span
 
 MAX_NODES = 200_000
 """What a patch may touch; aliases of aliases stand for more than anybody writes."""
@@ -51,13 +50,8 @@ def set_path(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -
             path[1:],
             value,
         )
-    entries[path[0]] = yaml.Pair(old.key if old else new_key(path[0], value.span), value)
+    entries[path[0]] = yaml.Pair(old.key if old else yaml.Scalar(*value.span, None, path[0], "double", None), value)
     return _with(mapping, entries)
-
-
-def new_key(name: str, span: Span) -> yaml.Scalar:
-    """The key of something that is written at a place without it."""
-    return yaml.Scalar(*span, None, name, "double", None)
 
 
 def _with(mapping: yaml.Mapping, entries: dict[str, yaml.Pair]) -> yaml.Mapping:
@@ -127,13 +121,7 @@ def _replaced(node: yaml.Target, steps: Sequence[str], make: Callable[[yaml.Targ
 
 def _fits(item: yaml.Node, index: int, step: str) -> bool:
     name, sign, value = step.strip("[]").partition("=")
-    return step in ("*", str(index)) or (bool(sign) and text(item, name) == value)
-
-
-def text(node: yaml.Node | None, *path: str) -> str:
-    """The text of the scalar at a path; empty if there is none."""
-    found = yaml.get(node, *path)
-    return found.text if isinstance(found, yaml.Scalar) else ""
+    return step in ("*", str(index)) or (bool(sign) and yaml.text(item, name) == value)
 
 
 # --- strategic merge
@@ -182,7 +170,7 @@ class _Merger:
 
     def mapping(self, base: yaml.Target | None, patch: yaml.Mapping) -> yaml.Mapping | None:
         own = yaml.entries(patch)
-        directive = text(patch, "$patch")
+        directive = yaml.text(patch, "$patch")
         if directive == "delete":
             return None
         kept = base if isinstance(base, yaml.Mapping) and directive != "replace" else None
@@ -203,7 +191,7 @@ class _Merger:
 
     def sequence(self, name: str, base: yaml.Target | None, patch: yaml.Sequence) -> yaml.Sequence:
         items = [yaml.resolve(item) for item in patch.items]
-        directives = [item for item in items if text(item, "$patch") == "replace" and _is_only_directive(item)]
+        directives = [item for item in items if yaml.text(item, "$patch") == "replace" and _is_only_directive(item)]
         old = [yaml.resolve(item) for item in base.items] if isinstance(base, yaml.Sequence) and not directives else []
         keys = self.keys(name, [*old, *items])
         if not keys:
@@ -225,14 +213,14 @@ class _Merger:
         """The merge key of a list; empty if the list is replaced."""
         if not self.built_in or name not in _KEYS or not all(isinstance(item, yaml.Mapping) for item in items):
             return ()
-        return tuple(key for key in _KEYS[name] if any(text(item, key) for item in items))
+        return tuple(key for key in _KEYS[name] if any(yaml.text(item, key) for item in items))
 
     def fresh(self, items: Iterable[yaml.Target]) -> Iterator[yaml.Target]:
         return (made for item in items if (made := self.node("", None, item)) is not None)
 
 
 def _identity(item: yaml.Target, keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(text(item, key) for key in keys)
+    return tuple(yaml.text(item, key) for key in keys)
 
 
 def _is_only_directive(item: yaml.Target) -> bool:
@@ -258,11 +246,11 @@ def apply_json_patch(root: yaml.Mapping, operations: yaml.Sequence) -> yaml.Mapp
 
 
 def _apply_operation(root: yaml.Mapping, operation: yaml.Target) -> yaml.Mapping:
-    what, path = text(operation, "op"), text(operation, "path")
+    what, path = yaml.text(operation, "op"), yaml.text(operation, "path")
     steps = _steps(path)
     value = yaml.get(operation, "value")
     if what in ("move", "copy"):
-        origin = _steps(text(operation, "from"))
+        origin = _steps(yaml.text(operation, "from"))
         value = _node_at(root, origin)
         root = _edit_at(root, origin, "remove", None) if what == "move" else root
         what = "add"

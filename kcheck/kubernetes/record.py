@@ -61,8 +61,8 @@ class PairsRecord(MappingRecord):
 
     def entry(self, name: str) -> Datum | None:
         """The value of a name."""
-        found = [MappingRecord.entry(MappingRecord(pair), "value") for pair in self.pairs if _name(pair) == name]
-        return found[-1] if found else None
+        own = [pair for pair in self.pairs if yaml.text(pair, "name") == name]
+        return MappingRecord(own[-1]).entry("value") if own else None
 
     def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:  # noqa: ARG002 - the record's signature
         """There are none in it."""
@@ -70,7 +70,7 @@ class PairsRecord(MappingRecord):
 
     def names(self) -> Iterable[str]:
         """The names."""
-        return [_name(pair) for pair in self.pairs]
+        return [yaml.text(pair, "name") for pair in self.pairs]
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """An absent key is a new pair."""
@@ -104,11 +104,6 @@ class FlagsRecord:
         if self.arguments is None or not items or isinstance(items[-1], yaml.Computed):
             return Origin((self.span,))
         return Origin((self.span,), missing=Missing(self.arguments.span, (f"--{path[-1]}",)))
-
-
-def _name(pair: yaml.Mapping) -> str:
-    node = yaml.get(pair, "name")
-    return node.text if isinstance(node, yaml.Scalar) else ""
 
 
 def datum(node: yaml.Node) -> Datum:

@@ -84,8 +84,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
     def items(self, *path: str | int) -> tuple[list[yaml.Scalar], str]:
         """The scalars of the list at a path, and why some may be missing."""
         node = yaml.get(self.values, *path)
-        found = map(yaml.resolve, node.items) if isinstance(node, yaml.Sequence) else ()
-        scalars = [item for item in found if isinstance(item, yaml.Scalar)]
+        scalars = yaml.scalars(node)
         return scalars, next(filter(None, map(flags.unknown, (node, *scalars))), self.gap)
 
 
@@ -185,10 +184,10 @@ def read(objects: Iterable[Object], find: Find, named: Named) -> Iterator[Releas
 def of_kustomization(root: yaml.Mapping, folder: str, find: Find) -> Iterator[Release]:
     """The charts of a kustomization; `find` looks up files beside it."""
     changes = next((key for key in _CHANGES if yaml.get(root, key) is not None), "")
-    home = _text_at(root, "helmGlobals", "chartHome") or "charts"
+    home = yaml.text(root, "helmGlobals", "chartHome") or "charts"
     listed = yaml.get(root, "helmCharts")
     for node in listed.items if isinstance(listed, yaml.Sequence) else ():
-        name, merge = _text_at(node, "name"), _text_at(node, "valuesMerge") or "override"
+        name, merge = yaml.text(node, "name"), yaml.text(node, "valuesMerge") or "override"
         values, place = _Values(find, f"`{changes}` of the kustomization may change it" if changes else ""), node.span
         own, inline = yaml.get(node, "valuesFile"), yaml.get(node, "valuesInline")
         first = own if isinstance(own, yaml.Scalar) and (merge != "replace" or inline is None) else None
@@ -198,13 +197,13 @@ def of_kustomization(root: yaml.Mapping, folder: str, find: Find) -> Iterator[Re
             values.file(first, first.text)
         if merge != "merge":
             values.add(inline)
-        for other in _texts(yaml.get(node, "additionalValuesFiles")):
+        for other in yaml.scalars(node, "additionalValuesFiles"):
             values.file(other, other.text)
         near = find(node.source, f"{home}/{name}/Chart.yaml") if name else None
         yield Release(
-            f"{folder}/helmCharts/{_text_at(node, 'releaseName') or name}", place, _entry(node, place, "name"),
+            f"{folder}/helmCharts/{yaml.text(node, 'releaseName') or name}", place, _entry(node, place, "name"),
             _entry(node, place, "version"), trees=tuple(values.trees), sets=values.sets, gap=values.gap, kind="Chart",
-            name=_entry(node, place, "releaseName" if _text_at(node, "releaseName") else "name"),
+            name=_entry(node, place, "releaseName" if yaml.text(node, "releaseName") else "name"),
             folder=posixpath.dirname(near.path) if near else "",
         )  # fmt: skip
 
@@ -218,11 +217,10 @@ def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> It
     found = list(sources.items) if isinstance(sources, yaml.Sequence) else [yaml.get(spec, "source")]
     for i, source in enumerate(node for node in found if node is not None):
         helm = yaml.get(source, "helm")
-        values, path = _Values(find, gap), yaml.get(source, "path")
-        folder = path.text if isinstance(path, yaml.Scalar) else ""
+        values, folder = _Values(find, gap), yaml.text(source, "path")
         if yaml.get(source, "chart") is None and helm is None and not (folder and _chart_in(folder, item, find)):
             continue  # a folder of manifests, or one that only lends its files to the others
-        for name in _texts(yaml.get(helm, "valueFiles")):
+        for name in yaml.scalars(helm, "valueFiles"):
             top = name.text.partition("/")[2] if name.text.startswith("$") else f"{folder}/{name.text}"
             values.file(name, top)
         whole = yaml.get(helm, "valuesObject")
@@ -245,7 +243,7 @@ def _flux(item: Object, find: Find, named: Named) -> Release:
     version = _entry(inner, item.span, "version")
     if inner is None:
         chart, version = _referred(item, named)
-    for name in _texts(yaml.get(inner, "valuesFiles")):
+    for name in yaml.scalars(inner, "valuesFiles"):
         values.file(name, name.text if in_git else "")
     others = yaml.get(spec, "valuesFrom")
     for other in others.items if isinstance(others, yaml.Sequence) else ():
@@ -258,13 +256,13 @@ def _flux(item: Object, find: Find, named: Named) -> Release:
 def _referred(item: Object, named: Named) -> tuple[Value[str], Value[str]]:
     """The chart and version of a release in a separate object."""
     ref = yaml.get(item.root, "spec", "chartRef")
-    kind, name = (_text_at(ref, key) for key in ("kind", "name")) if ref is not None else ("", "")
+    kind, name = (yaml.text(ref, key) for key in ("kind", "name")) if ref is not None else ("", "")
     spec = yaml.get(named.object(item.span.source, kind, name), "spec") if kind and name else None
     if kind == "HelmChart" and spec is not None:
         return _entry(spec, item.span, "chart"), _entry(spec, item.span, "version")
     if kind == "OCIRepository" and spec is not None:
         given = yaml.get(spec, "ref")
-        return _entry(spec, item.span, "url"), _entry(given, item.span, "tag" if _text_at(given, "tag") else "semver")
+        return _entry(spec, item.span, "url"), _entry(given, item.span, "tag" if yaml.text(given, "tag") else "semver")
     missing = Unknown(f"the chart is in {kind} {name}".rstrip(), Origin((item.span,)))
     return missing, missing
 
@@ -341,10 +339,11 @@ class _Values:
     def other(self, node: yaml.Node, named: Named) -> None:
         """Values of a ConfigMap or Secret: the whole of them, or one by its path."""
         path = yaml.get(node, "targetPath")
-        label = " ".join(_text_at(node, key) for key in ("kind", "name"))
+        label = " ".join(yaml.text(node, key) for key in ("kind", "name"))
         reason = f"the values of {label} are not read"
-        data = named.data(yaml.resolve(node).source, _text_at(node, "name")) if label.startswith("ConfigMap ") else None
-        found = (data or {}).get(_text_at(node, "valuesKey") or "values.yaml")
+        name = yaml.text(node, "name")
+        data = named.data(yaml.resolve(node).source, name) if label.startswith("ConfigMap ") else None
+        found = (data or {}).get(yaml.text(node, "valuesKey") or "values.yaml")
         if isinstance(found, yaml.Scalar) and isinstance(path, yaml.Scalar):
             self.sets[path_of(path.text)] = yaml.Scalar(*found.span, None, found.text, "plain", None)
         elif isinstance(found, yaml.Scalar):
@@ -359,16 +358,6 @@ class _Values:
 
 def _unknown(reason: str, span: Span) -> yaml.Computed:
     return yaml.Computed(*span, None, "", "double", None, Unknown(reason, Origin((span,))))
-
-
-def _texts(node: yaml.Node | None) -> list[yaml.Scalar]:
-    found = node.items if isinstance(node, yaml.Sequence) else ()
-    return [item for item in map(yaml.resolve, found) if isinstance(item, yaml.Scalar)]
-
-
-def _text_at(node: yaml.Node | None, *path: str) -> str:
-    found = yaml.get(node, *path)
-    return found.text if isinstance(found, yaml.Scalar) else ""
 
 
 def _entry(node: yaml.Node | None, place: Span, name: str) -> Value[str]:

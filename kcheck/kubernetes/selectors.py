@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from kcheck.kubernetes.patches import text
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 
@@ -52,7 +51,7 @@ class Resource(NamedTuple):
 
 def name_of(root: yaml.Node) -> Name:
     """The name of an object."""
-    return Name(text(root, "metadata", "name"), text(root, "metadata", "namespace"))
+    return Name(yaml.text(root, "metadata", "name"), yaml.text(root, "metadata", "namespace"))
 
 
 class SelectorError(Exception):
@@ -65,11 +64,11 @@ def selected(resources: Iterable[Resource | None], target: yaml.Mapping) -> list
     Raises:
         SelectorError: it is none, or one that kcheck does not read.
     """
-    kind, name, space = (_pattern(text(target, field)) for field in ("kind", "name", "namespace"))
-    group, version = _pattern(text(target, "group")), _pattern(text(target, "version"))
+    kind, name, space = (_pattern(yaml.text(target, field)) for field in ("kind", "name", "namespace"))
+    group, version = _pattern(yaml.text(target, "group")), _pattern(yaml.text(target, "version"))
     wanted = [
-        ("labels", _terms(text(target, "labelSelector"))),
-        ("annotations", _terms(text(target, "annotationSelector"))),
+        ("labels", _terms(yaml.text(target, "labelSelector"))),
+        ("annotations", _terms(yaml.text(target, "annotationSelector"))),
     ]
 
     def fits(resource: Resource) -> bool:
@@ -86,7 +85,7 @@ def selected(resources: Iterable[Resource | None], target: yaml.Mapping) -> list
 
 def may_select(target: yaml.Mapping, kinds: Kinds) -> bool:
     """Whether a target can select an object of some kinds, as far as its kind tells."""
-    kind = text(target, "kind")
+    kind = yaml.text(target, "kind")
     return not kind.isalnum() or kind in kinds
 
 

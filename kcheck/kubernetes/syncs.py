@@ -33,7 +33,7 @@ def read(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sy
     """Objects that restore deleted ones; `top` is the folder of a source's repository."""
     for item in objects:
         for path in _paths(item):
-            name = f"{item.kind} {_text(item.root, 'metadata', 'name') or '?'}"
+            name = f"{item.kind} {yaml.text(item.root, 'metadata', 'name') or '?'}"
             whole = os.path.join(system.real_path(top(item.span.source)), os.path.normpath(path.lstrip("/")))
             parts = map(re.escape, _PLACEHOLDER.split(os.path.normpath(whole)))
             yield Sync(name, re.compile(f"{'.*'.join(parts)}/"))
@@ -43,17 +43,17 @@ def _paths(item: Object) -> Iterator[str]:
     """The applied folders, from the top of the repository; patterns for generators."""
     group = item.api_version.partition("/")[0]
     if item.kind == "Kustomization" and group == "kustomize.toolkit.fluxcd.io":
-        yield _text(item.root, "spec", "path") or "."
+        yield yaml.text(item.root, "spec", "path") or "."
     if group != "argoproj.io" or item.kind not in KINDS:
         return
     spec = (
         yaml.get(item.root, "spec") if item.kind == "Application" else yaml.get(item.root, "spec", "template", "spec")
     )
-    if _text(spec, "syncPolicy", "automated", "selfHeal") != "true":
+    if yaml.text(spec, "syncPolicy", "automated", "selfHeal") != "true":
         return
     several = yaml.get(spec, "sources")
     for source in several.items if isinstance(several, yaml.Sequence) else (yaml.get(spec, "source"),):
-        path = _text(source, "path")
+        path = yaml.text(source, "path")
         if path and _WHOLE.fullmatch(path):
             yield from _generated(item)
         elif path:
@@ -65,10 +65,5 @@ def _generated(item: Object) -> Iterator[str]:
     for node in yaml.walk(yaml.get(item.root, "spec", "generators")):
         found = yaml.get(node, "directories") if isinstance(node, yaml.Mapping) else None
         for one in found.items if isinstance(found, yaml.Sequence) else ():
-            if _text(one, "exclude") != "true" and (path := _text(one, "path")):
+            if yaml.text(one, "exclude") != "true" and (path := yaml.text(one, "path")):
                 yield path
-
-
-def _text(node: yaml.Node | None, *path: str) -> str:
-    found = yaml.get(node, *path)
-    return found.text if isinstance(found, yaml.Scalar) else ""

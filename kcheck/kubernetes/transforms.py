@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.patches import rebuild, replace_at, set_path, text
+from kcheck.kubernetes.patches import rebuild, replace_at, set_path
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown
@@ -86,7 +86,7 @@ def _with_affixes(resources: list[Resource], prefix: yaml.Target | None, suffix:
         if not isinstance(name, yaml.Scalar) or resource.item.kind in _NEVER_RENAMED:
             result.append(resource)
             continue
-        parts = (text(prefix), name.text, text(suffix))
+        parts = (yaml.text(prefix), name.text, yaml.text(suffix))
         called = composed_text("".join(parts), name.span, *(node.span for node in written))
         result.append(resource.renamed(set_path(resource.item.root, ("metadata", "name"), called)))
         field = _REFERENCES.get(resource.item.kind)
@@ -119,8 +119,8 @@ def _labels(root: yaml.Mapping) -> list[tuple[yaml.Mapping, bool, bool]]:
     for entry in listed.items if isinstance(listed, yaml.Sequence) else ():
         pairs = yaml.get(entry, "pairs")
         if isinstance(pairs, yaml.Mapping):
-            selectors = text(entry, "includeSelectors") == "true"
-            result.append((pairs, selectors or text(entry, "includeTemplates") == "true", selectors))
+            selectors = yaml.text(entry, "includeSelectors") == "true"
+            result.append((pairs, selectors or yaml.text(entry, "includeTemplates") == "true", selectors))
     if isinstance(common, yaml.Mapping):
         result.append((common, True, True))
     return result
@@ -132,14 +132,14 @@ def _with_labels(resource: Resource, labels: yaml.Mapping, templates: bool, sele
     if selectors and kind in _SELECTORS:
         paths.append(_SELECTORS[kind])
     root = _with_pairs_at(resource.item.root, paths, labels)
+
+    def merged(node: yaml.Target) -> yaml.Target:
+        return _with_pairs_at(node, [()], labels) if isinstance(node, yaml.Mapping) else node
+
     if selectors and kind in _TEMPLATES:
         for path in _SPREAD:
-            root = replace_at(root, (*_TEMPLATES[kind], "spec", *path), lambda node: _merged_pairs(node, labels))
+            root = replace_at(root, (*_TEMPLATES[kind], "spec", *path), merged)
     return resource.changed(root)
-
-
-def _merged_pairs(node: yaml.Target, pairs: yaml.Mapping) -> yaml.Target:
-    return _with_pairs_at(node, [()], pairs) if isinstance(node, yaml.Mapping) else node
 
 
 def _with_annotations(resource: Resource, annotations: yaml.Mapping) -> yaml.Mapping:
@@ -168,7 +168,7 @@ _CONTAINERS = frozenset({"containers", "initContainers"})
 
 def with_images(resources: list[Resource], images: list[yaml.Mapping]) -> list[Resource]:
     """The objects with the images that a kustomization gives their containers."""
-    by_name = {text(image, "name"): image for image in images}
+    by_name = {yaml.text(image, "name"): image for image in images}
     if not by_name:
         return resources
 
@@ -196,17 +196,17 @@ def _with_image(container: yaml.Target, by_name: dict[str, yaml.Mapping]) -> yam
     name, tag, digest, suffix = (yaml.get(entry, field) for field in ("newName", "newTag", "digest", "tagSuffix"))
     label = f":{match['tag']}" if match["tag"] else ""
     seal = f"@{match['digest']}" if match["digest"] else ""
-    if text(tag) or text(digest):
-        label = f":{text(tag)}" if text(tag) else ""
-        seal = f"@{text(digest)}" if text(digest) else ""
-    elif text(suffix):
-        label, seal = f"{label}{text(suffix)}", ""
-    given = [node.span for node in (name, tag, digest, suffix) if node is not None and text(node)]
+    if yaml.text(tag) or yaml.text(digest):
+        label = f":{yaml.text(tag)}" if yaml.text(tag) else ""
+        seal = f"@{yaml.text(digest)}" if yaml.text(digest) else ""
+    elif yaml.text(suffix):
+        label, seal = f"{label}{yaml.text(suffix)}", ""
+    given = [node.span for node in (name, tag, digest, suffix) if node is not None and yaml.text(node)]
     if not given:
         return container
-    value = f"{text(name) or match['name']}{label}{seal}"
+    value = f"{yaml.text(name) or match['name']}{label}{seal}"
     # the first place is that of the registry
-    places = [*given[:1], old.span, *given[1:]] if text(name) else [old.span, *given]
+    places = [*given[:1], old.span, *given[1:]] if yaml.text(name) else [old.span, *given]
     if isinstance(name, yaml.Scalar) and value == name.text:
         return set_path(container, ("image",), name)
     return set_path(container, ("image",), composed_text(value, *places))
@@ -214,7 +214,7 @@ def _with_image(container: yaml.Target, by_name: dict[str, yaml.Mapping]) -> yam
 
 def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> list[Resource]:
     """The objects with the number of pods that a kustomization gives them."""
-    counts = {text(entry, "name"): yaml.get(entry, "count") for entry in replicas}
+    counts = {yaml.text(entry, "name"): yaml.get(entry, "count") for entry in replicas}
     result = []
     for resource in resources:
         found = [counts[own.name] for own in resource.names if own.name in counts]

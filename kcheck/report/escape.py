@@ -69,8 +69,13 @@ def markdown_row(cells: Iterable[str]) -> str:
 
 def markdown_code(text: str) -> str:
     """Text as code; as plain text where it holds a bar, which would end the cell of a table."""
+    return markdown(visible(text)) if "|" in visible(text) else as_code(text)
+
+
+def as_code(text: str) -> str:
+    """Text as code within a line."""
     text = visible(text)
-    if "|" in text or not text.strip():
+    if not text.strip():
         return markdown(text)
     fence = "`"
     while fence in text:

@@ -112,13 +112,10 @@ def as_text(data: Json) -> str:
     for subject in _SUBJECTS:
         for item in data[f"{subject}s"]:
             lines += ["", f"{subject} {item['id']}  ({item['at']})"]
-            lines += [_line(subject, name, field) for name, field in item["fields"].items() if _worth(field)]
+            worth = {name: one for name, one in item["fields"].items() if "unknown" in one or one["value"] is not None}
+            lines += [_line(subject, name, field) for name, field in worth.items()]
     lines += ["", *(f"problem {text}" for text in data["problems"])] if data["problems"] else []
     return "\n".join(map(visible, lines[1:])) + "\n" if lines else "nothing relevant here\n"
-
-
-def _worth(field: Json) -> bool:
-    return "unknown" in field or field["value"] is not None
 
 
 def _line(subject: str, name: str, field: Json) -> str:

@@ -74,11 +74,8 @@ FORMATS = {"text": text, "csv": table, "json": json, "markdown": page}
 
 def _numeric(answer: Answer) -> list[bool]:
     """Which columns are numbers."""
-    return [any(_is_number(value) for value in column) for column in zip(*answer.rows, strict=True)]
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    columns = zip(*answer.rows, strict=True)
+    return [any(isinstance(value, int | float) and not isinstance(value, bool) for value in own) for own in columns]
 
 
 def _aligned(name: str, cells: tuple[str, ...], number: bool) -> Iterator[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 T = TypeVar("T")
+A = TypeVar("A")
 K = TypeVar("K", bound="Hashable")
 
 
@@ -25,9 +26,14 @@ def computed(thing: Thing, value: T | Unknown | None) -> Value[T]:
     return Unset(origin) if value is None else Known(value, origin)
 
 
+def derived(thing: Thing, found: A | Unknown, change: Callable[[A], T | Unknown | None]) -> Value[T]:
+    """A value computed from what has been found, or the reason why that is unknown."""
+    return found if isinstance(found, Unknown) else computed(thing, change(found))
+
+
 def count(thing: Thing, found: Sized | Unknown) -> Value[int]:
     """How many there are."""
-    return found if isinstance(found, Unknown) else computed(thing, len(found))
+    return derived(thing, found, len)
 
 
 def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.config.numbers import fabrics
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.scale.basics import anyone, computed
+from kcheck.scale.basics import anyone, computed, derived
 from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import filled
 from kcheck.text.regex import regex
@@ -52,7 +53,7 @@ class Spread(Struct, frozen=True):
 def of_pool(pool: NodePool, _world: World) -> Value[PoolFabric]:
     """The fabric of the pool's machines, the slowest of several; null where one has none, or is as fast without it."""
     found = _slowest(pool)
-    return found if isinstance(found, Unknown) else computed(pool, _enabled(pool, found) if found else None)
+    return derived(pool, found, lambda own: _enabled(pool, own) if own else None)
 
 
 def _slowest(pool: NodePool) -> fabrics.Fabric | Unknown | None:
@@ -100,9 +101,7 @@ def _most_spread(pool: NodePool, world: World) -> Value[Spread]:
     if cluster is None:
         return computed(pool, None)
     found = world.remember("spread jobs", cluster.id, lambda: _spread_jobs(cluster, world))
-    if isinstance(found, Unknown):
-        return found
-    return computed(pool, max(found.get(pool.id, []), key=lambda one: one.nodes, default=None))
+    return derived(pool, found, lambda own: max(own.get(pool.id, []), key=lambda one: one.nodes, default=None))
 
 
 def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Spread]] | Unknown:
@@ -150,11 +149,8 @@ def of_pods(template: PodTemplate, world: World) -> Value[PoolFabric]:
     if not found or len(found) < len(pools):
         return computed(template, None)
     missing = next((one for one in found if not isinstance(one, Known)), None)
-    return missing or computed(template, min((one.value for one in found if isinstance(one, Known)), key=_speed))
-
-
-def _speed(one: PoolFabric) -> int:
-    return one.gbits
+    fabrics = (one.value for one in found if isinstance(one, Known))
+    return missing or computed(template, min(fabrics, key=lambda one: one.gbits))
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
@@ -167,10 +163,9 @@ def _pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
 
 def nodes(template: PodTemplate, world: World) -> Value[int]:
     """Nodes that the workload of pods fills by its GPUs, of the pool that takes most; 0 where that is not known."""
-    pools, workload = _pools(template, world), world.deployed.workload(template)
-    if isinstance(pools, Unknown):
-        return pools
-    return computed(template, max((_fewest(workload, pool, world) for pool in pools), default=0))
+    workload = world.deployed.workload(template)
+    fewest = partial(_fewest, workload, world=world)
+    return derived(template, _pools(template, world), lambda pools: max(map(fewest, pools), default=0))
 
 
 def domains(template: PodTemplate, world: World) -> Value[int]:

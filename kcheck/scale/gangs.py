@@ -84,8 +84,7 @@ def volcano_gpus(workload: Workload, world: World) -> Value[int]:
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is None:
         return computed(workload, None)
-    found = admitted(cluster, world)
-    return found if isinstance(found, Unknown) else computed(workload, found)
+    return computed(workload, admitted(cluster, world))
 
 
 def admitted(cluster: Cluster, world: World) -> int | Unknown:

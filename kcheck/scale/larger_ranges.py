@@ -33,15 +33,14 @@ def sufficient_cidr(place: Place, world: World) -> Value[str]:
     if not isinstance(place, Subnet):
         return computed(place, _widening(place, world).cidr)
     network = known(place.network)
-    return computed(place, _allotted(network, world).get(place.id) if network is not None else None)
-
-
-def _allotted(network: Network, world: World) -> dict[str, str]:
-    """Bigger ranges for all subnets of a network that are too small, none overlapping another or what is there."""
-    return world.remember("allotted", network.id, lambda: _allot(network, world))
+    if network is None:
+        return computed(place, None)
+    allotted = world.remember("allotted", network.id, lambda: _allot(network, world))
+    return computed(place, allotted.get(place.id))
 
 
 def _allot(network: Network, world: World) -> dict[str, str]:
+    """Bigger ranges for all subnets of a network that are too small, none overlapping another or what is there."""
     # a subnet of this root whose network or range is not known may lie anywhere
     module = world.root_module(network.root)
     near = [s for s in module.subnets if known(s.network) in (None, network)]

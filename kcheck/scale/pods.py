@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import flags
 from kcheck.config.numbers.clouds import owners
 from kcheck.model import STAY
-from kcheck.scale import gpus, placement
-from kcheck.scale.basics import computed
+from kcheck.scale import placement
+from kcheck.scale.basics import computed, derived
 from kcheck.scale.jobs import alike
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.regex import regex
@@ -18,7 +18,7 @@ from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapp
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.model import Container, Image, NodePool, PodTemplate, Requirement, Thing, Volume, Workload
+    from kcheck.model import Container, Image, NodePool, PodTemplate, Requirement, Thing, Workload
     from kcheck.scale.world import World
     from kcheck.text.values import Value
 
@@ -95,17 +95,12 @@ def sure_pools(pods: PodTemplate, world: World) -> list[NodePool] | Unknown:
 
 def pool(pods: PodTemplate, world: World) -> Value[NodePool]:
     """The pool that pods land on, the first of several with equal nodes; null where it is not known."""
-    found = alike(pods, world)
-    return found if isinstance(found, Unknown) else computed(pods, next(iter(found), None))
+    return derived(pods, alike(pods, world), lambda found: next(iter(found), None))
 
 
 def nodes(pods: PodTemplate, world: World) -> Value[int]:
     """Nodes of all pools that pods can land on; null where there are none."""
-    found = pools(pods, world)
-    if isinstance(found, Unknown):
-        return found
-    sum_ = total(world.sizes.of_pool(pool) for pool in found)
-    return sum_ if isinstance(sum_, Unknown) else computed(pods, sum_ if found else None)
+    return derived(pods, pools(pods, world), lambda found: total(map(world.sizes.of_pool, found)) if found else None)
 
 
 def per_node(pods: PodTemplate, world: World) -> Value[int]:
@@ -184,11 +179,6 @@ def _limit_ranges(owner: Workload, world: World) -> set[str | None]:
     return {known(limit.namespace) for limit in world.deployed.beside(owner).limits if limit.kind == "LimitRange"}
 
 
-def mig_strategy(one: Container, world: World) -> Value[str]:
-    """The MIG strategy that is applied with a container; null where none is written."""
-    return computed(one, gpus.strategy(one, world))
-
-
 def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     """The names of the volumes of pods."""
     return mapped(template.volumes, lambda found: tuple(volume.name for volume in found))
@@ -196,16 +186,15 @@ def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
 
 def on_disk(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     """The names of the volumes on the disk of the node: emptyDir that is not in memory, and hostPath."""
-    return mapped(template.volumes, lambda found: tuple(one.name for one in found if _is_on_disk(one)))
+    kinds = ("emptyDir", "hostPath")
+    return mapped(
+        template.volumes, lambda found: tuple(one.name for one in found if one.kind in kinds and not one.memory)
+    )
 
 
 def in_memory(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     """The names of the volumes in memory."""
     return mapped(template.volumes, lambda found: tuple(one.name for one in found if one.memory))
-
-
-def _is_on_disk(one: Volume) -> bool:
-    return one.kind in ("emptyDir", "hostPath") and not one.memory
 
 
 NOTICE = "spot.notice"

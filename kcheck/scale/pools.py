@@ -145,11 +145,6 @@ def max_count(pool: NodePool, _world: World) -> Value[int]:
     return mapped(pool.size.max_nodes, lambda nodes: nodes // pool.size.times)
 
 
-def count_zones(pool: NodePool, _world: World) -> Value[int]:
-    """By how many zones the written size of a pool is multiplied."""
-    return computed(pool, pool.size.times)
-
-
 def sufficient_count(pool: NodePool, world: World) -> Value[int]:
     """The size to be written: what the biggest job needs exactly, a larger share of the target in round numbers."""
     need = known(biggest_job_nodes(pool, world)) or 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.model import Subnet
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, derived
 from kcheck.scale.growth import addresses_needed, full_at, needed_in_turn, surge_nodes
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.ip_ranges import parse_cidr
@@ -77,8 +77,7 @@ def needed_one_at_a_time(place: Place, world: World) -> Value[int]:
 
 def _of_demands(place: Place, world: World, count: Callable[[list[Demand]], int]) -> Value[int]:
     """Addresses that the pools need at least, counted in some way."""
-    found = demands.bounds(place, world)
-    return found if isinstance(found, Unknown) else computed(place, count(found.least))
+    return derived(place, demands.bounds(place, world), lambda found: count(found.least))
 
 
 def shares(place: Place, world: World) -> list[Share] | Unknown:
@@ -99,10 +98,7 @@ def shares(place: Place, world: World) -> list[Share] | Unknown:
 def nodes(place: Place, world: World) -> Value[int]:
     """Nodes in a subnet or a range of pods when their clusters reach their targets."""
     pools = demands.pools_of(place, world)
-    if isinstance(pools, Unknown):
-        return pools
-    found = total(map(world.sizes.of_pool, dict.fromkeys(pools)))
-    return found if isinstance(found, Unknown) else computed(place, found)
+    return derived(place, pools, lambda found: total(map(world.sizes.of_pool, dict.fromkeys(found))))
 
 
 def full(place: Place, world: World) -> Value[int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import names
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.scale import placement
-from kcheck.scale.basics import cluster_of, computed
+from kcheck.scale.basics import cluster_of, computed, derived
 from kcheck.text.values import Unknown, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -22,11 +22,6 @@ def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
     if names.vendors(known(pool.machine.instance_types) or ()) != {names.VENDOR}:
         return computed(pool, None)
     return computed(pool, {"key": NVIDIA, "value": "true", "effect": pool.scheduling.no_schedule})
-
-
-def form(pool: NodePool, _world: World) -> Value[str]:
-    """How it is written: as a text, an item, or a member of a map."""
-    return computed(pool, pool.scheduling.taint_form)
 
 
 _EFFECTS = {"noschedule": "NoSchedule", "noexecute": "NoExecute"}
@@ -80,10 +75,7 @@ def selects_spot(template: PodTemplate, _world: World) -> Value[bool]:
 
 def lacking(template: PodTemplate, world: World) -> Value[dict[str, str]]:
     """The toleration of the one taint that keeps pods from the nodes they select; null where there are several."""
-    taint = _barrier(template, world)
-    if isinstance(taint, Unknown):
-        return taint
-    return computed(template, toleration(taint))
+    return derived(template, _barrier(template, world), toleration)
 
 
 def toleration(taint: str) -> dict[str, str] | None:

@@ -152,17 +152,8 @@ def _sequence(datum: Known[DatumValue], value: tuple[Datum, ...], want: Type) ->
 
 def kind_name(value: object) -> str:
     """What a value is, as text."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | Fraction):
-        return "a number"
-    if isinstance(value, str):
-        return "a string"
-    if isinstance(value, tuple):
-        return "a set" if isinstance(value, SetData) else "a list"
-    return "this value"
+    name = kind(value)
+    return {"null": name, "bool": "a boolean", "map": "this value", "resource": "this value"}.get(name, f"a {name}")
 
 
 def identity(datum: Datum) -> str:

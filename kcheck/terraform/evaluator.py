@@ -203,12 +203,8 @@ def _steps(node: nodes.Expression, scope: Scope) -> Datum:
     if isinstance(node, nodes.Index):
         return index(_steps(node.target, scope), value_of(node.key, scope))
     if isinstance(node, nodes.Splat):
-        return _splat(node, scope)
+        return _splat_of(_steps(node.target, scope), node, scope)
     return value_of(node, scope)
-
-
-def _splat(node: nodes.Splat, scope: Scope) -> Datum:
-    return _splat_of(_steps(node.target, scope), node, scope)
 
 
 def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:

@@ -38,7 +38,7 @@ def start(seconds: float) -> None:
 
     _State.seconds = seconds
     if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _ring)
+        signal.signal(signal.SIGALRM, lambda _number, _frame: _end())
     _count(seconds)
 
 
@@ -96,10 +96,6 @@ def check_cancelled() -> None:
 def reason() -> str:
     """What ended the run."""
     return f"stopped after {_State.seconds:g} s (--timeout)"
-
-
-def _ring(_number: int, _frame: object) -> None:
-    _end()
 
 
 def _end() -> NoReturn:

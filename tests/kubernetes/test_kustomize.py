@@ -13,7 +13,6 @@ from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.fix import fix
 from kcheck.kubernetes import kustomize, objects
-from kcheck.kubernetes.patches import text
 from kcheck.report import model
 from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import yaml
@@ -85,7 +84,7 @@ def plain(node: yaml.Node) -> Any:
 def labels(rendering: kustomize.Rendering) -> list[str]:
     """The objects of a rendering by name."""
     return sorted(
-        f"{item.scope}:{item.kind}/{text(item.root, 'metadata', 'name')}" for item in rendering.manifests.objects
+        f"{item.scope}:{item.kind}/{yaml.text(item.root, 'metadata', 'name')}" for item in rendering.manifests.objects
     )
 
 

@@ -1,4 +1,4 @@
-"""Which rules are exported, with which values of the code, and the manifests."""
+"""Which rules are exported, with which values of the code, the manifests, and what the other rules lack."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from kcheck.engine.annotations import IGNORE, ignoring
 from kcheck.inventory import reader
 from kcheck.scale.world import World
 from kcheck.text.regex import regex
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from kcheck.addons.admission.parameters import Parameters
     from kcheck.addons.admission.policies import Policy, Refusal
@@ -72,12 +73,13 @@ def manifests_of(selection: Selection, action: str, form: str, namespace: str) -
         found.append(_config_map({name: used[name] for name in sorted(used)}, namespace))
     for one in selection.policies:
         found += [kyverno(one, action, known)] if form == "kyverno" else policy(one, action, namespace)
-    return _as_yaml(found) if found else ""
+    if not found:
+        return ""
+    return yaml.dump_all(found, Dumper=_Dumper, sort_keys=False, width=1_000_000, explicit_start=True)
 
 
 Manifest: TypeAlias = dict[str, object]
 
-_ACTIONS = ("Warn", "Audit", "Deny")
 _API = "admissionregistration.k8s.io/v1"
 
 _FOUND = {
@@ -173,16 +175,12 @@ def _resources(one: Policy) -> list[Manifest]:
     return [
         {
             "apiGroups": [group],
-            "apiVersions": ["*" if _is_custom(group) else "v1"],
+            "apiVersions": ["*" if "." in group and group not in _OWN_GROUPS else "v1"],
             "operations": ["CREATE", "UPDATE"],
             "resources": found,
         }
         for group, found in groups.items()
     ]
-
-
-def _is_custom(group: str) -> bool:
-    return "." in group and group not in _OWN_GROUPS
 
 
 _OWN_GROUPS = frozenset({"scheduling.k8s.io"})
@@ -243,6 +241,64 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
 _Dumper.add_representer(str, _text)
 
 
-def _as_yaml(manifests: Iterable[Manifest]) -> str:
-    """Manifests as documents."""
-    return yaml.dump_all(manifests, Dumper=_Dumper, sort_keys=False, width=1_000_000, explicit_start=True)
+def rows(selection: Selection) -> list[tuple[str, str, str]]:
+    """Each rule, what becomes of it, and what it needs."""
+    found = [(one.rule.name, *_exported(one)) for one in selection.policies]
+    found += [(one.rule.name, *_refused(one)) for one in selection.refusals]
+    refused = table.table()["refused"]
+    return sorted(
+        (
+            name,
+            what,
+            "; ".join(filter(None, (why, f"the API server itself refuses {refused[name]}" if name in refused else ""))),
+        )
+        for name, what, why in found
+    )
+
+
+def why_not(name: str, selection: Selection) -> str:
+    """Why a rule is not exported; empty if it is, or would be if the code said more."""
+    found = {name: (what, why) for name, what, why in rows(selection)}
+    if name not in found:
+        return f"{name} is not about Kubernetes objects"
+    what, why = found[name]
+    if what == "needs PATH" and selection.parameters is None:
+        return f"{name} needs values of the code: {why}; give it a PATH that has them"
+    return f"{name} cannot be exported: {why}" if what == "cannot" else ""
+
+
+def _exported(one: Policy) -> tuple[str, str]:
+    if one.parameters:
+        return "with parameters", ", ".join(one.parameters)
+    return "exported", ""
+
+
+def _refused(one: Refusal) -> tuple[str, str]:
+    if one.parameters:
+        return "needs PATH", ", ".join(one.parameters)
+    subject = one.rule.subject
+    if subject in table.table()["cannot"]:
+        return "cannot", table.table()["cannot"][subject]
+    return "cannot", f"{', '.join(one.words)}: not in the object"
+
+
+def as_text(selection: Selection) -> str:
+    """A line for each rule, and why values are not known."""
+    found = rows(selection)
+    width = max((len(name) for name, _, _ in found), default=0)
+    lines = [f"{name:{width}}  {what:15}  {why}".rstrip() for name, what, why in found]
+    unknown = selection.parameters.unknown if selection.parameters is not None else {}
+    lines += [f"{name} is not known: {why}" for name, why in sorted(unknown.items())]
+    return "\n".join([*lines, f"{summary(selection)}", ""])
+
+
+def summary(selection: Selection) -> str:
+    """How many rules are exported, and how many more could be."""
+    more = [one for one in selection.refusals if one.parameters]
+    said = f"{counted(len(selection.policies), 'rule')} exported"
+    if more and selection.parameters is None:
+        said += f"; {len(more)} more with PATH, which gives them taints, GPUs and queues"
+    elif more:
+        said += f"; {len(more)} more need{'s' * (len(more) == 1)} values that are not known here (--list)"
+    cannot = len(selection.refusals) - len(more)
+    return f"{said}; {cannot} cannot be (--list)" if cannot else said

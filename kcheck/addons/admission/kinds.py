@@ -61,12 +61,8 @@ def field(name: str, kinds: tuple[str, ...], unset: object = None) -> str | None
             paths = own[kind]["path"].split(" | ")
             setting = own[kind].get("unset")
             default = profiles.settings("any")[setting].value if setting else unset
-        expressions[kind] = first_of(OBJECT, paths, _default(default))
+        expressions[kind] = first_of(OBJECT, paths, f"dyn({'null' if default is None else literal(default)})")
     return by_kind(expressions)
-
-
-def _default(value: object) -> str:
-    return "dyn(null)" if value is None else f"dyn({literal(value)})"
 
 
 def written_field(name: str, kinds: tuple[str, ...]) -> str:

@@ -202,14 +202,10 @@ def _message(text: str, subject: str) -> str:
             continue
         kind = rule_words.result_type(part.text, subject)
         value = _rewritten(part.text, subject)
-        value = value if _is_word(value) else f"({value})"
+        value = value if value.replace(".", "").isidentifier() else f"({value})"
         parts.append(_shown(value, kind, number))
         number = value if kind.kind == "int" else ""
     return " + ".join(parts)
-
-
-def _is_word(text: str) -> bool:
-    return text.replace(".", "").isidentifier()
 
 
 def _shown(value: str, kind: Type, number: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kcheck.addons.editor.hover import chosen_expression
@@ -32,11 +33,8 @@ def definition(snapshot: Snapshot, source: Source, offset: int) -> list[Span]:
     place = code.place(source, offset)
     found = _of_terraform(code, source, place) if place is not None else of_yaml(snapshot, source, offset)
     mine = [span for span in found if not (span.source.bundled or span.source.derived)]
-    return [span for span in dict.fromkeys(mine) if not _is_at(span, source, offset)][:MOST]
-
-
-def _is_at(span: Span, source: Source, offset: int) -> bool:
-    return span.source is source and span.start <= offset < span.end
+    away = (span for span in dict.fromkeys(mine) if span.source is not source or not span.start <= offset < span.end)
+    return list(islice(away, MOST))
 
 
 def _of_terraform(code: Code, source: Source, place: Place) -> Iterator[Span]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.editor.facts import facts_of
-from kcheck.addons.editor.value_text import block, chain, inline, is_known, is_whole, plain, unknown_parts
+from kcheck.addons.editor.value_text import block, chain, is_known, is_whole, plain, unknown_parts
 from kcheck.addons.editor.values_at import MOST
 from kcheck.engine.judged import missing_input
 from kcheck.model import Cluster, NodePool, PodRange, Subnet
-from kcheck.report.escape import markdown, markdown_link
+from kcheck.report.escape import as_code, markdown, markdown_link
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
 from kcheck.report.word import type_name
@@ -74,7 +74,7 @@ def knows(subject: Subject, snapshot: Snapshot) -> bool:
 
 def _values(subject: Subject, fields: Sequence[Fact], snapshot: Snapshot) -> Iterator[str]:
     """The value, or the values of several copies, or why there is none."""
-    title = inline(subject.title)
+    title = as_code(subject.title)
     found: dict[str, list[Evaluated]] = {}
     for one in subject.values:
         found.setdefault(_key(one.value), []).append(one)
@@ -92,7 +92,7 @@ def _values(subject: Subject, fields: Sequence[Fact], snapshot: Snapshot) -> Ite
     rows = [f"**{title}**"]
     for own in groups[:_MOST_VALUES]:
         names = list(dict.fromkeys(one.where for one in own if one.where))
-        where = f"{', '.join(map(inline, names[:_MOST_THINGS]))}" if names else ""
+        where = f"{', '.join(map(as_code, names[:_MOST_THINGS]))}" if names else ""
         where += f" and {len(names) - _MOST_THINGS} more" if len(names) > _MOST_THINGS else ""
         rows.append(f"- {where} {_one(own[0].value, (), snapshot)}")
     if len(groups) > _MOST_VALUES:
@@ -109,13 +109,13 @@ def _one(value: Value[object], fields: Sequence[Fact], snapshot: Snapshot) -> st
     if isinstance(value, Secret):
         return f"is sensitive and not shown: {markdown(value.reason)}"
     if isinstance(value, Unknown):
-        said = f"= {inline(plain(value))}:" if is_known(value) else "is unknown:"
+        said = f"= {as_code(plain(value))}:" if is_known(value) else "is unknown:"
         return f"{said} {_reason(value, snapshot)}"
     if is_whole(value):
         return "is a whole resource or module"
     if (reason := unknown_parts(value)) is not None:
         return f"is unknown: {_reason(reason, snapshot)}"
-    return f"= {inline(plain(value))}{markdown(_in_unit(known(value), fields))}"
+    return f"= {as_code(plain(value))}{markdown(_in_unit(known(value), fields))}"
 
 
 def _reason(value: Unknown, snapshot: Snapshot) -> str:
@@ -147,11 +147,11 @@ def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
             groups.setdefault((fact.subject, fact.field.name), []).append(fact)
     for (kind, name), own in list(groups.items())[:_MOST_FIELDS]:
         things = list(dict.fromkeys(thing_name(fact.thing) for fact in own))
-        of = f" of {', '.join(map(inline, things[:_MOST_THINGS]))}"
+        of = f" of {', '.join(map(as_code, things[:_MOST_THINGS]))}"
         of += f" and {len(things) - _MOST_THINGS} more" if len(things) > _MOST_THINGS else ""
         field = own[0].field
         of += f" ({', '.join(filter(None, (type_name(field), field.unit)))})"
-        yield f"- {inline(f'{kind}.{name}')}{of}: {markdown(field.meaning)}"
+        yield f"- {as_code(f'{kind}.{name}')}{of}: {markdown(field.meaning)}"
     if len(groups) > _MOST_FIELDS:
         yield f"- and {counted(len(groups) - _MOST_FIELDS, 'more field')}"
 
@@ -163,7 +163,7 @@ def _things(subject: Subject, snapshot: Snapshot) -> Iterator[str]:
     spans = dict.fromkeys((subject.span, *(origin.written for origin in wholes if origin is not None and origin.spans)))
     found = [one for span in spans for one in facts_of(snapshot).declared(span)]
     for kind, thing in found[:_MOST_FIELDS]:
-        name = f"{kind.replace('_', ' ')} {inline(thing_name(thing))}"
+        name = f"{kind.replace('_', ' ')} {as_code(thing_name(thing))}"
         if isinstance(thing, Cluster):
             yield f"- {name}: target {_nodes(sizes.target(thing))}"
         elif isinstance(thing, NodePool):

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.editor.described import thing_name, wall_line
 from kcheck.addons.editor.facts import facts_of, references
-from kcheck.addons.editor.value_text import inline, link, plain
+from kcheck.addons.editor.value_text import link, plain
 from kcheck.addons.editor.values_at import UNVALUED, Place, code_of
 from kcheck.model import NodePool, PodRange, PodTemplate, Subnet
+from kcheck.report.escape import as_code
 from kcheck.scale import addresses
 from kcheck.text.control_characters import visible
 from kcheck.text.syntax.hcl import nodes
@@ -134,7 +135,7 @@ def _texts(value: Value[object], ranges: bool) -> Iterator[str]:
 def _arithmetic(code: Code, source: Source, place: Place, values: list[Evaluated]) -> str:
     """What a value is computed of: the expression, and the values of what it refers to."""
     expression = place.path[-1]
-    rows = [inline(" ".join(expression.span.text.split())[:_LONG])]
+    rows = [as_code(" ".join(expression.span.text.split())[:_LONG])]
     for reference in list(references(expression))[:_MOST_PARTS]:
         if not _is_inside_loop(expression, reference):
             found = code.values(place._replace(path=(*place.path, reference)), source)
@@ -142,9 +143,9 @@ def _arithmetic(code: Code, source: Source, place: Place, values: list[Evaluated
             origins = (one.value.origin for one in found)
             written = dict.fromkeys(one.written for one in origins if one is not None and one.spans)
             places = ", ".join(link(span, code.snapshot) for span in list(written)[:_SHOWN] if not span.source.bundled)
-            rows.append(f"- {inline(reference.span.text)} = {inline(', '.join(texts))} {places}".rstrip())
+            rows.append(f"- {as_code(reference.span.text)} = {as_code(', '.join(texts))} {places}".rstrip())
     if len(values) > 1:
-        rows += [f"- {inline(one.where)}: {inline(plain(one.value))}" for one in values[:_MOST_PARTS] if one.where]
+        rows += [f"- {as_code(one.where)}: {as_code(plain(one.value))}" for one in values[:_MOST_PARTS] if one.where]
     return "\n".join(rows)
 
 
@@ -182,7 +183,7 @@ def _pool_size(pools: list[NodePool], span: Span) -> Hint | None:
     if most is None or pools[0].size.times < 2:
         return None
     times = pools[0].size.times
-    tooltip = f"{inline(thing_name(pools[0]))}: {most // times:,} in each of {counted(times, 'zone')} = {most:,}"
+    tooltip = f"{as_code(thing_name(pools[0]))}: {most // times:,} in each of {counted(times, 'zone')} = {most:,}"
     return Hint(span.end, f"up to {counted(most, 'node')}", tooltip)
 
 
@@ -210,7 +211,7 @@ def _nodes_of_pods(templates: list[PodTemplate], span: Span, snapshot: Snapshot)
     wanted, most = pools.nodes_for(template, pool), known(snapshot.world.sizes.of_pool(pool))
     name, fits = thing_name(pool), max(1, each.low)
     few = f", which has {most:,}" if most is not None and most < wanted else ""
-    tooltip = f"{known(template.count):,} pods, {fits:,} on each node of pool {inline(name)}"
+    tooltip = f"{known(template.count):,} pods, {fits:,} on each node of pool {as_code(name)}"
     return Hint(span.end, visible(f"{counted(wanted, 'node')} of {name}{few}"), tooltip)
 
 

@@ -257,14 +257,9 @@ _RULES = frozenset({"select", "ignore", "not_ignorable", "per_path_ignores", "se
 """Keys below which rules are named."""
 
 
-def _is_settings(source: Source) -> bool:
-    """Whether a file is kcheck's own settings."""
-    return os.path.basename(source.path) == NAME
-
-
 def _of_settings(source: Source, offset: int, snapshot: Snapshot) -> tuple[str, Span] | None:
     """What a key, or a rule that is named, in kcheck.yaml is: Markdown, and its place."""
-    found = steps_to(source, offset) if _is_settings(source) else None
+    found = steps_to(source, offset) if os.path.basename(source.path) == NAME else None
     if found is None:
         return None
     names = [step for step in found.steps if isinstance(step, str)]

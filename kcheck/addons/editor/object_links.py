@@ -263,8 +263,7 @@ class YamlPlace(NamedTuple):
 
     def text(self, *path: str) -> str:
         """A text of the document; empty if there is none."""
-        node = yaml.get(self.root, *path)
-        return node.text if isinstance(node, yaml.Scalar) else ""
+        return yaml.text(self.root, *path)
 
 
 @lru_cache(maxsize=4)  # an editor asks several things of a file

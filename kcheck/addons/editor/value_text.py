@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.addons.editor.values_at import code_of
-from kcheck.report.escape import markdown
+from kcheck.report.escape import as_code, markdown
 from kcheck.report.text import line_text, place_text
 from kcheck.terraform.resource import BlockRecord
-from kcheck.text.control_characters import visible, visible_lines
+from kcheck.text.control_characters import visible_lines
 from kcheck.text.regex import regex
 from kcheck.text.units import as_text
 from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset
@@ -154,17 +154,6 @@ def _rows(value: object, indent: str) -> Iterator[str]:
 # --- Markdown
 
 
-def inline(text: str) -> str:
-    """Text as code within a line."""
-    text = visible(text)
-    fence = "`"
-    while fence in text:
-        fence += "`"
-    if not text.strip():
-        return markdown(text)
-    return f"{fence} {text} {fence}" if len(fence) > 1 else f"`{text}`"
-
-
 def block(value: Value[object]) -> str:
     """A value that takes several lines, as a block of code; empty where one line has room for it."""
     if isinstance(value, Secret) or is_whole(value) or unknown_parts(value) is not None:
@@ -204,5 +193,5 @@ def chain(spans: Iterable[Span], snapshot: Snapshot, *, secret: bool = False) ->
     for span in spans:
         hidden = secret or span.source.private or span.source.derived or code_of(snapshot).holds_secret(span)
         code = "" if hidden else line_text(span)
-        shown = f"  {inline(code if len(code) <= WIDE else f'{code[:WIDE]}...')}" if code else ""
+        shown = f"  {as_code(code if len(code) <= WIDE else f'{code[:WIDE]}...')}" if code else ""
         yield f"{link(span, snapshot)}{shown}"

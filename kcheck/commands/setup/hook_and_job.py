@@ -191,8 +191,7 @@ def with_job(source: Source, below: str) -> bytes | None:
 
 def _stage(stages: yaml.Target | None) -> str | None:
     """The stage of a job that checks; GitLab's default is `test`."""
-    items = map(yaml.resolve, stages.items) if isinstance(stages, yaml.Sequence) else ()
-    names = [item.text for item in items if isinstance(item, yaml.Scalar)]
+    names = [item.text for item in yaml.scalars(stages)]
     if not names or "test" in names:
         return None
     return next(filter(_CHECKS.search, names), names[0])

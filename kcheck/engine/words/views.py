@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 ID = "_id"
 _LARGEST = 10**15
-_MOST_ALTERNATIVES = 64
 _PYTHON: dict[str, type] = {"int": int, "string": str, "bool": bool}
 
 Wanted: TypeAlias = "dict[str, Wanted]"

@@ -66,9 +66,9 @@ class _Objects:
         self.by_name: dict[tuple[str, str], list[Object]] = {}
         self.pools: dict[str, list[Object]] = {}
         for item in objects:
-            self.by_name.setdefault((item.kind, _text(item, "metadata", "name")), []).append(item)
+            self.by_name.setdefault((item.kind, yaml.text(item.root, "metadata", "name")), []).append(item)
             if item.kind in _POOLS:
-                self.pools.setdefault(_text(item, "spec", "clusterName"), []).append(item)
+                self.pools.setdefault(yaml.text(item.root, "spec", "clusterName"), []).append(item)
 
     def find(self, kind: str, name: str, near: Object) -> Object | None:
         """The object of a kind and name that one refers to."""
@@ -79,19 +79,14 @@ class _Objects:
 
     def referred(self, near: Object, *path: str) -> tuple[str, Object | None]:
         """The kind and the object of a reference, if it is in the tree."""
-        kind, name = _text(near, *path, "kind"), _text(near, *path, "name")
+        kind, name = yaml.text(near.root, *path, "kind"), yaml.text(near.root, *path, "name")
         return kind, self.find(kind, name, near) if kind else None
 
     def pools_of(self, cluster: Object) -> list[Object]:
         """The machine pools of a cluster: in its file, else its folder, else all that name it."""
-        alike = self.pools.get(_text(cluster, "metadata", "name"), [])
+        alike = self.pools.get(yaml.text(cluster.root, "metadata", "name"), [])
         beside = [item for item in alike if item.owner_path == cluster.owner_path]
         return beside or [item for item in alike if item.folder == cluster.folder] or alike
-
-
-def _text(item: Object, *path: str) -> str:
-    node = yaml.get(item.root, *path)
-    return node.text if isinstance(node, yaml.Scalar) else ""
 
 
 def _fields(item: Object, resource: str = "", cloud: str = _OWN) -> Fields:

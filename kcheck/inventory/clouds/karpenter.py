@@ -18,7 +18,6 @@ from kcheck.inventory.clouds.karpenter_pools import (
     gpu_of_pool,
     required,
     requirements,
-    text,
 )
 from kcheck.inventory.clouds.reader import matches_pattern, text_of
 from kcheck.kubernetes import record
@@ -52,23 +51,23 @@ def read(inventory: Inventory) -> None:
     """Add Karpenter's pools, each to the cluster it is deployed to."""
     objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
     for addon, tree in objects:
-        if text(tree, "kind") in KINDS:
+        if yaml.text(tree, "kind") in KINDS:
             own = inventory.cluster_of.get(addon)
             owner = Known(own, Origin((addon.place,))) if own is not None else inventory.unknown_cluster(addon)
             found = karpenter_pools.read(addon, tree, owner)
-            labels = _labels(tree, text(tree, "metadata", "name"), Origin((addon.place,)))
+            labels = _labels(tree, yaml.text(tree, "metadata", "name"), Origin((addon.place,)))
             inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree)))
             if addon in inventory.candidates_of:
                 inventory.candidates_of[inventory.karpenter[-1]] = inventory.candidates_of[addon]
     classes: dict[tuple[str, str], yaml.Mapping] = {}
     for addon, tree in objects:
         own = inventory.cluster_of.get(addon)
-        if own is not None and text(tree, "kind") == registry.cloud(own.cloud).node_class:
-            classes[own.id, text(tree, "metadata", "name")] = tree
+        if own is not None and yaml.text(tree, "kind") == registry.cloud(own.cloud).node_class:
+            classes[own.id, yaml.text(tree, "metadata", "name")] = tree
     for addon, tree in objects:
         own = inventory.cluster_of.get(addon)
-        if own is not None and text(tree, "kind") == "NodePool":
-            name = text(tree, "spec", "template", "spec", "nodeClassRef", "name")
+        if own is not None and yaml.text(tree, "kind") == "NodePool":
+            name = yaml.text(tree, "spec", "template", "spec", "nodeClassRef", "name")
             if own.cloud == "eks":
                 inventory.pools.append(_pool(addon, tree, own, classes.get((own.id, name)), inventory))
             elif own.cloud == "aks" and equals(own.grower, "karpenter"):
@@ -80,7 +79,7 @@ def _pool(
     addon: Addon, tree: yaml.Mapping, cluster: Cluster, node_class: yaml.Mapping | None, inventory: Inventory
 ) -> NodePool:
     place = Origin((addon.place,))
-    name = text(tree, "metadata", "name")
+    name = yaml.text(tree, "metadata", "name")
     needs = required(tree)
     listed = any(needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
     types = karpenter_machines.fitting(requirements(tree), cluster.cloud)
@@ -147,7 +146,7 @@ def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bo
 
 def _system(node_class: yaml.Mapping | None) -> System:
     """The image that a node boots; nothing is known of a custom image."""
-    if node_class is None or text(node_class, "kind") != "EC2NodeClass":
+    if node_class is None or yaml.text(node_class, "kind") != "EC2NodeClass":
         return System(local_disks=_local_disks(node_class))
     fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
     image = fields.text("image")
@@ -162,7 +161,7 @@ def _system(node_class: yaml.Mapping | None) -> System:
 
 def _kubelet(node_class: yaml.Mapping | None, system: System) -> Kubelet:
     """What the kubelets of its nodes are configured to reserve."""
-    if node_class is None or text(node_class, "kind") != "EC2NodeClass":
+    if node_class is None or yaml.text(node_class, "kind") != "EC2NodeClass":
         return kubelet.unknown("its node class is not known")
     fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
     usual = kubelet.in_text(fields.text("boot_data"))
@@ -180,7 +179,7 @@ def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
     found = yaml.get(node_class, "spec", "networkInterfaces") if node_class is not None else None
     if not isinstance(found, yaml.Sequence):
         return NOTHING
-    kinds = (text(one, "interfaceType") for one in found.items)
+    kinds = (yaml.text(one, "interfaceType") for one in found.items)
     return Known(tuple(kind for kind in kinds if kind.startswith("efa")), Origin((found.span,)))
 
 
@@ -206,7 +205,7 @@ def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
     found = yaml.get(tree, "spec", "template", "spec", "taints")
     if not isinstance(found, yaml.Sequence):
         return absent(tree, "spec", "template", "spec", "taints")
-    parts = [[text(one, key) for key in ("key", "value", "effect")] for one in found.items]
+    parts = [[yaml.text(one, key) for key in ("key", "value", "effect")] for one in found.items]
     return Known(tuple(f"{key}={value}:{effect}" for key, value, effect in parts), Origin((found.span,)))
 
 

@@ -42,7 +42,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
     """A pool as it is written."""
     record = MappingRecord(tree, addon.place)
     place = Origin((addon.place,))
-    api, kind = text(tree, "apiVersion"), text(tree, "kind")
+    api, kind = yaml.text(tree, "apiVersion"), yaml.text(tree, "kind")
     resource = "NodePool.v1beta1" if kind == "NodePool" and api.endswith("/v1beta1") else kind
     fields = Fields("any", resource, record)
     name = fields.text("name")
@@ -65,12 +65,6 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
     )
 
 
-def text(tree: yaml.Node, *path: str | int) -> str:
-    """The text at a path, or an empty one."""
-    node = yaml.get(tree, *path)
-    return node.text if isinstance(node, yaml.Scalar) else ""
-
-
 def requirements(tree: yaml.Mapping, kind: str = "NodePool") -> list[Requirement]:
     """What a pool requires of its nodes."""
     found = yaml.get(tree, *_spec(kind), "requirements")
@@ -78,8 +72,8 @@ def requirements(tree: yaml.Mapping, kind: str = "NodePool") -> list[Requirement
     for item in found.items if isinstance(found, yaml.Sequence) else ():
         values = yaml.get(item, "values")
         many = len(values.items) if isinstance(values, yaml.Sequence) else 0
-        texts = tuple(text(values, i) for i in range(many)) if values is not None else ()
-        result.append(Requirement(text(item, "key"), text(item, "operator"), texts))
+        texts = tuple(yaml.text(values, i) for i in range(many)) if values is not None else ()
+        result.append(Requirement(yaml.text(item, "key"), yaml.text(item, "operator"), texts))
     return result
 
 
@@ -167,7 +161,7 @@ def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
     if not isinstance(found, yaml.Sequence):
         return Unknown("the budgets are not a list", Origin((found.span,)))
     own = (item for item in found.items if _is_of_use(yaml.get(item, "reasons")))
-    return Known(tuple(text(item, "nodes") for item in own), Origin((found.span,)))
+    return Known(tuple(yaml.text(item, "nodes") for item in own), Origin((found.span,)))
 
 
 def _is_of_use(reasons: yaml.Target | None) -> bool:
@@ -183,7 +177,7 @@ def gpu_of_pool(
 ) -> Value[bool]:
     """Whether its nodes have GPUs, by taint or requirement; unknown if Karpenter may choose."""
     taints = yaml.get(tree, *_spec(kind), "taints")
-    keys = [text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]
+    keys = [yaml.text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]
     if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
         return Known(value=True, origin=place)
     types = _listed(needs, INSTANCE_TYPE) or _listed(needs, SKU)
@@ -197,7 +191,7 @@ def gpu_of_pool(
     found = {bool(count) for count in karpenter_machines.gpus(left, "eks")}
     if len(found) == 1:
         return Known(found.pop(), place)
-    return Unknown(f"the machine types of {kind} {text(tree, 'metadata', 'name')} are Karpenter's choice", place)
+    return Unknown(f"the machine types of {kind} {yaml.text(tree, 'metadata', 'name')} are Karpenter's choice", place)
 
 
 def _asks_for_gpus(needs: dict[str, tuple[str, tuple[str, ...]]]) -> bool:

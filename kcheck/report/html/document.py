@@ -63,10 +63,10 @@ def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *,
     style = _variables() + _bundled("chart.css") + _bundled("style.css")
     style += _bundled("findings.css") if is_filtered else ""
     script = _bundled("script.js") if is_filtered else ""
-    policy = _POLICY.format(script=_hash(script), style=_hash(style)) if script else _unscripted(style)
+    policy = _POLICY if script else _POLICY.replace("script-src '{script}'; ", "")
     made = markup(
-        "page.html", head=head, sections=list(sections), footer=list(footer), policy=policy,
-        style=_trusted(style), script=_trusted(script),
+        "page.html", head=head, sections=list(sections), footer=list(footer),
+        policy=policy.format(script=_hash(script), style=_hash(style)), style=_trusted(style), script=_trusted(script),
     )  # fmt: skip
     return f"{made}\n"
 
@@ -135,10 +135,6 @@ def _trusted(text: str) -> Markup:
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - our own
-
-
-def _unscripted(style: str) -> str:
-    return _POLICY.replace("script-src '{script}'; ", "").format(style=_hash(style))
 
 
 def _hash(text: str) -> str:

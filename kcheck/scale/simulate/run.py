@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from kcheck.scale.simulate.clock import Client, Clock
 from kcheck.scale.simulate.cloud import REGISTERED_AT, Provider, draws
-from kcheck.scale.simulate.karpenter import Karpenter
 from kcheck.scale.simulate.model import NEVER, PHASES, Event, JobTimes, Point, Run, Span, Summary, Use
 from kcheck.scale.simulate.nodes import Fleet, Group, Node, TracedNode
 from kcheck.scale.simulate.pods import Pods
-from kcheck.scale.simulate.scaler import Scaler
+from kcheck.scale.simulate.scaler import Karpenter, Scaler
 
 if TYPE_CHECKING:
     from kcheck.scale.simulate.model import Case

@@ -1,4 +1,4 @@
-"""The loop of the cluster autoscaler: its health gate, scaling up, scaling down.
+"""The loops of the cluster autoscaler and of Karpenter: health gate, scaling up, scaling down.
 
 core/static_autoscaler.go and below of https://github.com/kubernetes/autoscaler/tree/master/cluster-autoscaler, where
 not said otherwise; `minor` decides between its generations.
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kcheck.scale.simulate.model import Case
     from kcheck.scale.simulate.nodes import Fleet, Group, Node
     from kcheck.scale.simulate.pods import Pods
+
 
 _FRESH, _FRESH_GPU = 2, 30
 """Pods younger than that many seconds start no scale-up, nor is anything deleted: all of them, or the oldest of those
@@ -272,3 +273,37 @@ class Scaler:
             node.since = now
             fleet.unneeded.append(node)
             fleet.untainted.append(node)
+
+
+class Karpenter(Scaler):
+    """A small model of Karpenter, not calibrated: a node for every pod, empty ones by budget.
+
+    https://karpenter.sh/docs/concepts/disruption/ and /scheduling/: pods are batched for at most ten seconds, every
+    node is launched by itself, nodes that do not register are replaced, empty ones go after `consolidateAfter` as
+    budgets allow. Of its settings, `scan_interval` is of its loops, and `batch` the nodes that budgets allow.
+    """
+
+    def scale_up(self, now: float, pods: Pods) -> Step:
+        """Begin a round: nodes for all pods that have none."""
+        fleet, settings = self.fleet, self.settings
+        asked = []
+        want = pods.unschedulable - fleet.coming
+        if self.case.ceiling is not None and want > 0:
+            room = self.case.ceiling - fleet.target - self.case.system_nodes
+            if room < want:
+                self.hold("walls", settings.scan_interval)
+            want = min(want, max(0, room))
+        if want > 0:
+            able = [group for group in fleet.groups if group.room > 0]
+            if not able:
+                self.hold("maxima of the pools", settings.scan_interval)
+            asked = self.balanced(able, min(want, sum(group.room for group in able)), now)
+        while fleet.idle:
+            node = fleet.idle.popleft()
+            node.since = now
+            fleet.unneeded.append(node)
+        return Step(self.cloud.loop, asked)
+
+    def scale_down(self, now: float) -> list[Node]:
+        """End a round: the empty nodes that may go."""
+        return self.removable_nodes(now, max(0, self.settings.batch - self.in_progress))

@@ -158,7 +158,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
         assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, assumed to have room for {nodes:,}")
-        sizes = _scaled_sizes(sizes, nodes)
+        sizes = [ceil(size * nodes / sum(sizes)) for size in sizes]
     own = tuple(_pool(pool, size, world) for pool, size in zip(chosen, sizes, strict=True))
     if not own:
         own = (Pool("nodes", count, price=world.numbers.price(None)),)
@@ -239,11 +239,6 @@ def _pool(pool: NodePool, most: int, world: World) -> Pool:
     least = number(pool.size.standing, 0)
     spot, price = known(pool.market.spot) is True, world.numbers.price(pool)
     return Pool(known(pool.name) or pool.address, most, least, least, spot, price)
-
-
-def _scaled_sizes(sizes: list[int], nodes: int) -> list[int]:
-    """Pool sizes that add up to that many nodes, in proportion."""
-    return [ceil(size * nodes / sum(sizes)) for size in sizes]
 
 
 def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:

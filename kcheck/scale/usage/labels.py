@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import os
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from kcheck.config.numbers import dimensions
+from kcheck.text import bundled
+from kcheck.text.bundled import PROFILES
 from kcheck.text.regex import regex
 from kcheck.text.values import known
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from kcheck.scale.usage.joining import Match
     from kcheck.scale.usage.recording import Recording
+
 
 _OTHER = regex(r"[^a-zA-Z0-9_]")
 _CAPITAL = regex(r"([a-z0-9])([A-Z])")
@@ -36,7 +39,7 @@ def value(labels: Mapping[str, str], names: Iterable[str]) -> str:
 
 def candidates(dimension: str, own: Mapping[str, Sequence[str]]) -> list[str]:
     """The labels that name an owner, a team or an experiment: those of the settings, else the usual ones."""
-    return list(own.get(dimension) or dimensions.labels()[dimension])
+    return list(own.get(dimension) or _usual()[dimension])
 
 
 class Dimension:
@@ -60,3 +63,10 @@ def _written(match: Match) -> Iterator[Mapping[str, str]]:
         yield known(template.annotations) or {}
     if workload is not None:
         yield known(workload.labels) or {}
+
+
+@cache
+def _usual() -> dict[str, list[str]]:
+    """The labels that name an owner, a team or an experiment, each list in the order in which they count."""
+    data: dict[str, list[str]] = bundled.load(os.path.join(PROFILES, "any", "dimensions.yaml"))["labels"]
+    return data

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kcheck.model import Container, PodTemplate, Thing
 from kcheck.scale import allocatable
-from kcheck.scale.basics import computed
+from kcheck.scale.basics import computed, derived
 from kcheck.scale.bundles import default_classes, pod_classes
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.usage import histogram, measured
@@ -273,9 +273,8 @@ def _of(one: Request) -> str:
 
 def limit_text(one: Request, _world: World) -> Value[str]:
     """The limit, in words; null without one."""
-    if isinstance(one.limit, Unknown):
-        return one.limit
-    return computed(one, None if known(one.limit) is None else said(one, number(one.limit, 0)))
+    most = known(one.limit)
+    return derived(one, one.limit, lambda _: None if most is None else said(one, most))
 
 
 def limit_needed(one: Request) -> int:

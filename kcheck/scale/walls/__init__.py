@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.scale.walls import addresses, egress, interfaces, limits, pods, quotas
+from kcheck.scale.walls import addresses, egress, interfaces, limits, pods
 from kcheck.scale.walls.model import Wall, WallFinder, numbers
 from kcheck.text.values import known
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
 
-_GROUPS = (limits, addresses, interfaces, egress, pods, quotas)
+_GROUPS = (limits.walls, addresses.walls, interfaces.walls, egress.walls, pods.walls, limits.quota_walls)
 
 
 def find_walls(cluster: Cluster, world: World) -> list[Wall]:
@@ -23,7 +23,7 @@ def find_walls(cluster: Cluster, world: World) -> list[Wall]:
 
 def _of(cluster: Cluster, world: World) -> list[Wall]:
     finder = WallFinder(cluster, world)
-    found = [wall for group in _GROUPS for wall in group.walls(finder)]
+    found = [wall for group in _GROUPS for wall in group(finder)]
     return sorted(found, key=lambda wall: (wall.number is None, wall.number or 0, _rank(wall), wall.id))
 
 

@@ -1,4 +1,4 @@
-"""Documented limits of clusters and pools as walls."""
+"""Documented limits of clusters and pools, and quotas of the account, as walls."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale.growth import surge_nodes
+from kcheck.scale.world.quotas import needs
 from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped, number, reason_of
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool
     from kcheck.scale.walls.model import Sizes, Wall, WallFinder
     from kcheck.scale.world import World
+    from kcheck.scale.world.quotas import Need
     from kcheck.text.values import Value
+
 
 _FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md"
 
@@ -152,3 +155,34 @@ def _full(pool: NodePool, mechanism: str, key: str, finder: WallFinder) -> Itera
         mechanism, scope, takes, room=entry.number, weights={pool.id: 1}, arithmetic=text, cause=pool.size.max_nodes,
         entry=entry, key=pool.id, pools=[pool],
     )  # fmt: skip
+
+
+def quota_walls(finder: WallFinder) -> Iterator[Wall]:
+    """A wall for each quota with a number in the profile or the settings."""
+    for need in needs(finder.cluster, finder.pools):
+        entry = finder.limits[f"quota.{need.quota.key}"]
+        scope = f"{need.quota.code} ({need.quota.name})"
+        cause = need.pools[0].size.max_nodes
+        if not isinstance(entry.value, int) or finder.gap:
+            why = (
+                finder.gap
+                if isinstance(entry.value, int)
+                else f"the quota depends on the account; needed: {_each(need)}"
+            )
+            yield finder.unknown("quota", scope, why, cause=cause, entry=entry, key=need.quota.code, pools=need.pools)
+            continue
+        room = entry.value
+        text = f"a quota of {room:,}"
+        yield from finder.grown(
+            "quota", scope, need.amount, room=room, weights=need.per_node, arithmetic=text, cause=cause, entry=entry,
+            key=need.quota.code, pools=need.pools,
+        )  # fmt: skip
+
+
+def _each(need: Need) -> str:
+    """What one node of each pool takes of a quota, as text."""
+    if need.quota.counts == "nodes":
+        return "every node"
+    return " and ".join(
+        f"{need.per_node[pool.id]:,} {need.unit} per node of {pool.display_name}" for pool in need.pools[:4]
+    )

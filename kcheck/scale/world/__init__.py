@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.scale.world.caps import Caps
-from kcheck.scale.world.images import Images
 from kcheck.scale.world.memory import Memory
 from kcheck.scale.world.numbers import Numbers
 from kcheck.scale.world.pools import Pools
 from kcheck.scale.world.relations import Autoscaling, Deployments
-from kcheck.scale.world.sizes import Sizes
+from kcheck.scale.world.sizes import Images, Sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -249,7 +249,7 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
     inner = list(last.entries) if isinstance(last, yaml.Mapping) else []
     near = [yaml.resolve(entry.value) for entry in inner] if inner else [last]
     if flags:  # a value in an item of its own has the quotes that it needs
-        near = [item for item in _texts(node) if item.text.startswith("--")] or near
+        near = [item for item in yaml.scalars(node) if item.text.startswith("--")] or near
     # what is in the last item stands nearer to a new one than what is around the list
     style = style_of(source.span(last.end, last.end), [entry.key for entry in inner], near)
     items = [*flags, *insertion.items]
@@ -269,16 +269,12 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
 
 def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
     """A flag as items: name and value apart if the other flags are written so."""
-    written = [item.text for item in _texts(node)]
+    written = [item.text for item in yaml.scalars(node)]
     apart = [text for text in written if text.startswith("--")]
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if apart and not any("=" in flag for flag in apart) and len(apart) < len(written):
         return [name, text]
     return [f"{name}={text}"]
-
-
-def _texts(node: yaml.Sequence) -> list[yaml.Scalar]:
-    return [item for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Scalar)]
 
 
 # --- what is empty or null

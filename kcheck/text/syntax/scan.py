@@ -70,16 +70,9 @@ def toml_key_line(source: Source, table: str, key: str, start: int) -> Span | No
     return source.span(match.start(), match.end()) if match else None
 
 
-_HCL_BLOCK = regex(rb"^([a-z]+)[ \t]+[\"a-zA-Z]", re.MULTILINE)
 _COMPUTED = regex(rb"\}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b")
 """The ends of names of files that are not written as they are."""
 _FILESET = regex(rb"\bfileset\((?:[ \t]*\"([^\"\n]*)\"|[^,\n\"]*),[ \t]*\"([^\"\n]*)\"|\bfileset\(")
-
-
-def hcl_block_type_at(data: bytes, offset: int) -> str:
-    """The type of the last block at the left margin that begins before a byte; empty without one."""
-    blocks: list[bytes] = _HCL_BLOCK.findall(data, 0, offset)
-    return blocks[-1].decode() if blocks else ""
 
 
 def computed_paths(data: bytes) -> list[str] | None:

@@ -283,6 +283,19 @@ def get(node: Node | None, *path: str | int) -> Target | None:
     return node.target if isinstance(node, Alias) else node
 
 
+def text(node: Node | None, *path: str | int) -> str:
+    """The text of the scalar at a path; empty if there is none."""
+    found = get(node, *path)
+    return found.text if isinstance(found, Scalar) else ""
+
+
+def scalars(node: Node | None, *path: str | int) -> list[Scalar]:
+    """The scalars of the list at a path."""
+    found = get(node, *path)
+    items = found.items if isinstance(found, Sequence) else ()
+    return [item for item in map(resolve, items) if isinstance(item, Scalar)]
+
+
 def entries(mapping: Mapping) -> dict[str, Pair]:
     """The effective entries by key text: merges are resolved, aliases in values are not."""
     index = mapping.index

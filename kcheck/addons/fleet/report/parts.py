@@ -271,9 +271,6 @@ def run(found: Overview) -> Part:
         of = f"{repositories(now.repositories)}{f' of {found.owner}' if found.owner else ''}"
         lines.append(f"Taken over from an earlier run, as nothing there has changed: {now.unchanged:,} of {of}.")
     slow = [one for one in found.slow.rows if one.seconds is not None][:_MOST_SLOW]
-    shown = Table("Slowest when last checked", _SLOW, [_slow(one) for one in slow])
+    rows = [(one.repository, time(one.seconds or 0), f"{one.mebibytes or 0:,} MiB", f"{one.files:,}") for one in slow]
+    shown = Table("Slowest when last checked", _SLOW, rows)
     return Part("How the run went", "run", lines, [shown])
-
-
-def _slow(one: Check) -> Sequence[str]:
-    return one.repository, time(one.seconds or 0), f"{one.mebibytes or 0:,} MiB", f"{one.files:,}"

@@ -191,11 +191,8 @@ def _money(bill: Bill) -> Plot | None:
     parts = [(one.paid - one.idle - one.unmeasured, one.idle, one.unmeasured) for one in (row.amounts for row in rows)]
     title = f"Money paid by {bill.by}, and how much of it idled"
     text = f"US dollars, most idle first: {_listed(bill, rows, lambda row: dollars(row.amounts.idle))} idle."
-    return Plot(
-        title,
-        text,
-        _bars(title, [_short(row, bill) for row in rows], parts, ("used", "idle", "not measured"), "US dollars"),
-    )
+    labels = [_short(row, bill) for row in rows]
+    return Plot(title, text, _bars(title, labels, parts, ("used", "idle", "not measured"), "US dollars"))
 
 
 def _gpu_hours(bill: Bill) -> Plot | None:
@@ -208,11 +205,8 @@ def _gpu_hours(bill: Bill) -> Plot | None:
     ]
     title = f"GPU-hours requested by {bill.by}, and how many of them were busy"
     text = f"GPU-hours, most requested first: {_listed(bill, rows, lambda row: hours(row.amounts.gpu_hours))}."
-    return Plot(
-        title,
-        text,
-        _bars(title, [_short(row, bill) for row in rows], parts, ("busy", "not busy", "not measured"), "GPU-hours"),
-    )
+    labels = [_short(row, bill) for row in rows]
+    return Plot(title, text, _bars(title, labels, parts, ("busy", "not busy", "not measured"), "GPU-hours"))
 
 
 def _core_hours(bill: Bill) -> Plot | None:

@@ -239,7 +239,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gpu", "string", "the resource by which it asks for GPUs"),
         simple("gpu_request", "string", "how many it asks for, as written"),
         simple("gpu_limit", "string", "how many it is limited to, as written"),
-        made("mig_strategy", "string", "MIG strategy of the device plugin that is applied with it; null where none is written", pods.mig_strategy, nullable=True),
+        made("mig_strategy", "string", "MIG strategy of the device plugin that is applied with it; null where none is written", lambda c, w: basics.computed(c, gpus.strategy(c, w)), nullable=True),
         simple("mounts", "string", "the paths at which it has volumes", kind="list", nullable=False),
         made("claims", "string", "names of the resource claims that it uses", lambda c, _w: basics.computed(c, c.claims), kind="list"),
         plain("rdma", "bool", "whether it asks for RDMA or EFA interfaces, which need the network of the node"),

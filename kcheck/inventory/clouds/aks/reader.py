@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access
-from kcheck.inventory.clouds.aks import location, networks, nodes, public_addresses, upgrades
+from kcheck.inventory.clouds.aks import location, networks, nodes, upgrades
 from kcheck.inventory.clouds.aks import machines as sizes
 from kcheck.inventory.clouds.reader import (
     Reader,
@@ -220,7 +220,7 @@ class _Aks(Reader):
             tier = Known("Standard", fields.text("sku").origin or Origin((instance.span,)))
         default_pool = nested[0] if not isinstance(nested, Unknown) and nested else None
         subnet = self.fields(_INLINE_POOLS[what], default_pool).raw("subnet") if default_pool else None
-        ips, own_list = public_addresses.addresses(fields, subnet, self.root)
+        ips, own_list = networks.public_addresses(fields, subnet, self.root)
         return fields.record_of(
             Cluster,
             self.identity(instance.address),

@@ -49,11 +49,6 @@ def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configura
                 yield name, blueprint.configuration()
 
 
-def _texts(node: yaml.Node | None) -> list[yaml.Scalar]:
-    items = node.items if isinstance(node, yaml.Sequence) else ()
-    return [item for item in map(yaml.resolve, items) if isinstance(item, yaml.Scalar)]
-
-
 class _Blueprint:
     """One file, with the only file of values for its deployment that lies beside it."""
 
@@ -85,8 +80,7 @@ class _Blueprint:
         )
 
     def _source(self, label: str) -> str:
-        source = yaml.get(self.modules[label], "source")
-        text = source.text if isinstance(source, yaml.Scalar) else ""
+        text = yaml.text(self.modules[label], "source")
         return _TOOLKIT + text if text.startswith(_EMBEDDED) else text
 
     def _skeleton(self, label: str) -> Configuration | None:
@@ -117,7 +111,7 @@ class _Blueprint:
         for name, pair in _entries(settings).items():
             _set(body, name, pair.key.span, partial(self._expression, pair.value))
         inputs = getattr(self.called[label], "variables", {})
-        for one in _texts(yaml.get(module, "use")):
+        for one in yaml.scalars(module, "use"):
             outputs = getattr(self.called.get(one.text), "outputs", {})
             for name in inputs.keys() & outputs.keys() - body.attributes.keys():
                 _set(body, name, one.span, partial(_attribute, one.span, "module", one.text, name))

@@ -51,14 +51,9 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
     for item in own:
         if item.kind == "Cluster":
             cluster = _Cluster(item, inventory)
-            beside = [group for group in groups if _owner(group) == cluster.label]
+            beside = [group for group in groups if yaml.text(group.root, "metadata", "labels", _OWNER) == cluster.label]
             near = [group for group in beside if group.folder == item.folder]
             cluster.add(near or beside)
-
-
-def _owner(group: Object) -> str:
-    node = yaml.get(group.root, "metadata", "labels", _OWNER)
-    return node.text if isinstance(node, yaml.Scalar) else ""
 
 
 class _Cluster:
