@@ -248,9 +248,9 @@ def _inputs(
         yield one(gap.span, "not-rendered", gap.message, reason=gap.message)
     for folder, sources in reading.templates.items():
         yield Input(folder, sources[0].span(0, 0), "templates", folder, count=len(sources))
-    for chart, count in reading.unrendered:
+    for chart, sources in reading.unrendered:
         place = chart.source.span(0, 0)
-        yield Input(chart.folder, place, "chart", chart.folder, name=chart.label, count=count)
+        yield Input(chart.folder, place, "chart", chart.folder, name=chart.label, count=len(sources))
     for suppression in comments.without_reason():
         names = ", ".join(suppression.rules)
         yield one(suppression.span, "suppression-without-reason", names, names)

@@ -10,6 +10,8 @@ from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import objects, releases, syncs
 from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
 from kcheck.model import Inventory
+from kcheck.text.text import Skipped
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -138,6 +140,9 @@ def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> K
 
     result = kustomize.read(tree, kinds)
     reading.gaps = result.gaps
+    for gap in result.losses:
+        place = gap.span
+        reading.skipped.append(Skipped(place.source.path, gap.message, place.begin.line, "see `kubectl kustomize`"))
     reading.sources += result.sources
     for release in result.releases:
         add_releases(charts.expanded(release), reading.inventory)
@@ -157,6 +162,17 @@ def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
                 charts.rendered.add(chart.folder)
                 found += rendering.objects
     return found
+
+
+def unrendered(reading: Reading, *, charts: bool) -> Iterator[Skipped]:
+    """The folders with templates of manifests, and the `charts` with templates of their own."""
+    for folder, sources in reading.templates.items():
+        yield Skipped(f"{folder}/", f"{counted(len(sources), 'template')} of manifests", remedy="render and check them")
+    for chart, sources in reading.unrendered if charts else ():
+        own = [one for one in sources if not one.path.removeprefix(f"{chart.folder}/").startswith("charts/")]
+        if own and not chart.library:
+            what, them = counted(len(own), "template"), "it" if len(own) == 1 else "them"
+            yield Skipped(f"{chart.folder}/", f"{what} of a chart", remedy=f"--render helm renders {them}")
 
 
 def read_charts(tree: Tree, reading: Reading) -> None:

@@ -42,10 +42,11 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
         rendered = manifests.render_charts(tree, config, reading) if renders else []
         if tree.manifests or tree.kustomizations or rendered:
             manifests.read(tree, reading, rendered, wanted, kept)
+        if tree.charts:
+            manifests.read_charts(tree, reading)
+        reading.skipped += manifests.unrendered(reading, charts=not renders)
     if tree.configurations:
         _configurations(tree, reading)
-    if tree.charts:
-        manifests.read_charts(tree, reading)
     if reading.charts is not None:
         reading.problems += reading.charts.problems
         reading.sources += reading.charts.sources

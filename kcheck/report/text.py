@@ -185,7 +185,7 @@ def closing(report: Report) -> Iterator[str]:
     words = [counted(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if info and counts[Severity.INFO]:
         words.append(counted(counts[Severity.INFO], "info"))
-    nothing = "nothing found in what was checked" if result.judged.not_judged else "nothing found"
+    nothing = "nothing found" if result.judged.is_read else "nothing found in what was checked"
     text = ", ".join(words) or nothing
     if not info and counts[Severity.INFO]:
         text += f"; {counted(counts[Severity.INFO], 'info')} hidden (--info)"

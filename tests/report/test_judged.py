@@ -243,3 +243,45 @@ def test_what_was_not_read_is_said(write: Write, monkeypatch: pytest.MonkeyPatch
     assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 1
     del skipped[0]
     assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 0
+
+
+TEMPLATE = JOB.replace("{name: train}", "\n  name: train\n  {{- if .Values.on }}\n  labels: {a: b}\n  {{- end }}")
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        (
+            {"train/Chart.yaml": "{apiVersion: v2, name: train, version: 0.1.0}", "train/templates/a.yaml": TEMPLATE},
+            "not read: train/: 1 template of a chart; --render helm renders it",
+        ),
+        ({"jobs/train.yaml": TEMPLATE}, "not read: jobs/: 1 template of manifests; render and check them"),
+        (
+            {"kustomization.yaml": "resources: [a.yaml, b.yaml]", "c.yaml": JOB},
+            "not read: kustomization.yaml:1: `a.yaml` does not exist; and 1 more; see `kubectl kustomize`",
+        ),
+    ],
+)
+def test_what_was_not_rendered_is_not_judged(files: dict[str, str], line: str, write: Write) -> None:
+    write({**files, "job.yaml": JOB})
+    output = text("check", ".").splitlines()
+    assert output[0].startswith("nothing found in what was checked")
+    assert line in output
+    assert [one["path"] for one in check()["judged"]["not_read"]] == [line.split(": ")[1].removesuffix(":1")]
+    assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"x/Chart.yaml": "{apiVersion: v2, name: x, version: 0.1.0}", "x/charts/y/templates/a.yaml": TEMPLATE},
+        {"x/Chart.yaml": "{apiVersion: v2, name: x, version: 0.1.0, type: library}", "x/templates/a.yaml": TEMPLATE},
+        {"x.yaml": TEMPLATE.replace("batch/v1", "v1").replace("kind: Job", "kind: ConfigMap")},
+        {"kustomization.yaml": "resources: [job.yaml]\nvars: [{name: A, objref: {kind: Job, name: train}}]"},
+    ],
+    ids=["dependency of a chart", "library", "of no kind that is judged", "values only"],
+)
+def test_what_nobody_would_judge_is_no_gap(files: dict[str, str], write: Write) -> None:
+    write({**files, "job.yaml": JOB})
+    assert "not read" not in text("check", ".")
+    assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 0
