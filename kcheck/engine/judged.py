@@ -69,12 +69,7 @@ class Judged(Struct):
     @property
     def is_complete(self) -> bool:
         """Whether nothing is left undecided or unread that may matter."""
-        return self.is_read and not self.inputs
-
-    @property
-    def is_read(self) -> bool:
-        """Whether all that may matter was read, and its clusters judged."""
-        return not (self.not_judged or any(not skipped.by_choice for skipped in self.skipped))
+        return not (self.not_judged or self.inputs or any(not skipped.by_choice for skipped in self.skipped))
 
 
 def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Judged:

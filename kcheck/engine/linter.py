@@ -109,7 +109,8 @@ class Linter:
         """
         found, world = self.reading.inventory, self.world
         result = Result(world, self.reading)
-        result.relevant = bool(found.has_content() or self.reading.problems)
+        named = any(skipped.what != "not read" for skipped in self.reading.skipped)
+        result.relevant = bool(found.has_content() or self.reading.problems or named)
         by_subject = dict(self._by_subject)
         of_inputs = by_subject.pop("input", [])
         left = list(by_subject)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import objects, releases, syncs
@@ -73,9 +74,10 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
     charts = charts_of(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
     more = ("NodePool", "Provisioner", "Service", *(one.node_class for one in registry.every() if one.node_class))
-    read_here = jobs.KINDS | queues.KINDS | references.KINDS
+    others = profiles.other_clusters()["manifests"]
     names = frozenset((
-        *read_here, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more
+        *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *syncs.KINDS,
+        *registry.cluster_api_kinds(), *more, *others,
     ))  # fmt: skip
     kinds = objects.Kinds(
         names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER, quiet=references.KINDS
@@ -96,6 +98,9 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
         manifests.objects, made = list(substituted(manifests.objects)), list(substituted(made))
     every = [*manifests.objects, *made]
     registry.read_objects(every, reading.inventory, tree.kernel)
+    unjudged = (item for item in every[::-1] if item.api_version.partition("/")[0] in others.get(item.kind, ()))
+    once = {(item.folder, item.kind): item for item in unjudged}
+    reading.skipped += (registry.unjudged(item.span, item.kind) for item in once.values())
     if any(item.kind == "Cluster" for item in every):
         from kcheck.inventory.clouds import cluster_api
 
@@ -169,10 +174,10 @@ def unrendered(reading: Reading, *, charts: bool) -> Iterator[Skipped]:
     for folder, sources in reading.templates.items():
         yield Skipped(f"{folder}/", f"{counted(len(sources), 'template')} of manifests", remedy="render and check them")
     for chart, sources in reading.unrendered if charts else ():
-        own = [one for one in sources if not one.path.removeprefix(f"{chart.folder}/").startswith("charts/")]
+        own = sum(not one.path.removeprefix(f"{chart.folder}/").startswith("charts/") for one in sources)
         if own and not chart.library:
-            what, them = counted(len(own), "template"), "it" if len(own) == 1 else "them"
-            yield Skipped(f"{chart.folder}/", f"{what} of a chart", remedy=f"--render helm renders {them}")
+            what = f"{counted(own, 'template')} of a chart"
+            yield Skipped(f"{chart.folder}/", what, remedy="--render helm renders it")
 
 
 def read_charts(tree: Tree, reading: Reading) -> None:
