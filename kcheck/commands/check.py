@@ -143,7 +143,7 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
 
         _note(NOTHING, quiet=report.quiet)
         for skipped in report.result.judged.skipped:
-            _note(f"not read: {skipped_text(skipped)}", quiet=report.quiet)
+            _note(f"{skipped.what}: {skipped_text(skipped)}", quiet=report.quiet)
 
 
 def _note(text: str, *, quiet: bool) -> None:

@@ -109,7 +109,8 @@ class Linter:
         """
         found, world = self.reading.inventory, self.world
         result = Result(world, self.reading)
-        result.relevant = bool(found.has_content() or self.reading.problems)
+        named = any(skipped.what != "not read" for skipped in self.reading.skipped)
+        result.relevant = bool(found.has_content() or self.reading.problems or named)
         by_subject = dict(self._by_subject)
         of_inputs = by_subject.pop("input", [])
         left = list(by_subject)
@@ -248,9 +249,9 @@ def _inputs(
         yield one(gap.span, "not-rendered", gap.message, reason=gap.message)
     for folder, sources in reading.templates.items():
         yield Input(folder, sources[0].span(0, 0), "templates", folder, count=len(sources))
-    for chart, count in reading.unrendered:
+    for chart, sources in reading.unrendered:
         place = chart.source.span(0, 0)
-        yield Input(chart.folder, place, "chart", chart.folder, name=chart.label, count=count)
+        yield Input(chart.folder, place, "chart", chart.folder, name=chart.label, count=len(sources))
     for suppression in (one for one in comments.all if not one.reason):
         names = ", ".join(suppression.rules)
         yield one(suppression.span, "suppression-without-reason", names, names)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import objects, releases, syncs
 from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
 from kcheck.model import Inventory
+from kcheck.text.text import Skipped
+from kcheck.text.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -71,9 +74,10 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
     charts = charts_of(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
     more = ("NodePool", "Provisioner", "Service", *(one.node_class for one in registry.every() if one.node_class))
-    read_here = jobs.KINDS | queues.KINDS | references.KINDS
+    others = profiles.other_clusters()["manifests"]
     names = frozenset((
-        *read_here, *clusters, *releases.KINDS, *syncs.KINDS, *registry.cluster_api_kinds(), *more
+        *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *syncs.KINDS,
+        *registry.cluster_api_kinds(), *more, *others,
     ))  # fmt: skip
     kinds = objects.Kinds(
         names, queues.MARKS, unknown_kinds.MARKS, unknown_kinds.NEVER, quiet=references.KINDS
@@ -94,6 +98,9 @@ def read(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw, kept
         manifests.objects, made = list(substituted(manifests.objects)), list(substituted(made))
     every = [*manifests.objects, *made]
     registry.read_objects(every, reading.inventory, tree.kernel)
+    unjudged = (item for item in every[::-1] if item.api_version.partition("/")[0] in others.get(item.kind, ()))
+    once = {(item.folder, item.kind): item for item in unjudged}
+    reading.skipped += (registry.unjudged(item.span, item.kind) for item in once.values())
     if any(item.kind == "Cluster" for item in every):
         from kcheck.inventory.clouds import cluster_api
 
@@ -138,6 +145,9 @@ def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> K
 
     result = kustomize.read(tree, kinds)
     reading.gaps = result.gaps
+    for gap in result.losses:
+        place = gap.span
+        reading.skipped.append(Skipped(place.source.path, gap.message, place.begin.line, "see `kubectl kustomize`"))
     reading.sources += result.sources
     for release in result.releases:
         add_releases(charts.expanded(release), reading.inventory)
@@ -157,6 +167,17 @@ def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
                 charts.rendered.add(chart.folder)
                 found += rendering.objects
     return found
+
+
+def unrendered(reading: Reading, *, charts: bool) -> Iterator[Skipped]:
+    """The folders with templates of manifests, and the `charts` with templates of their own."""
+    for folder, sources in reading.templates.items():
+        yield Skipped(f"{folder}/", f"{counted(len(sources), 'template')} of manifests", remedy="render and check them")
+    for chart, sources in reading.unrendered if charts else ():
+        own = sum(not one.path.removeprefix(f"{chart.folder}/").startswith("charts/") for one in sources)
+        if own and not chart.library:
+            what = f"{counted(own, 'template')} of a chart"
+            yield Skipped(f"{chart.folder}/", what, remedy="--render helm renders it")
 
 
 def read_charts(tree: Tree, reading: Reading) -> None:

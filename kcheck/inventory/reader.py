@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kcheck.inventory import assignment
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Reading
 from kcheck.model import Inventory, Raw
-from kcheck.text.files.configurations import BLUEPRINT, SCRIPT
+from kcheck.text.files.configurations import BLUEPRINT, CLOUDFORMATION, EKS, SCRIPT
 from kcheck.text.text import Skipped
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
         rendered = manifests.render_charts(tree, config, reading) if renders else []
         if tree.manifests or tree.kustomizations or rendered:
             manifests.read(tree, reading, rendered, wanted, kept)
+        if tree.charts:
+            manifests.read_charts(tree, reading)
+        reading.skipped += manifests.unrendered(reading, charts=not renders)
     if tree.configurations:
         _configurations(tree, reading)
-    if tree.charts:
-        manifests.read_charts(tree, reading)
     if reading.charts is not None:
         reading.problems += reading.charts.problems
         reading.sources += reading.charts.sources
@@ -56,7 +58,8 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
         import_module("kcheck.inventory.clouds.karpenter").read(reading.inventory)
     if tree.charts and config.render_refused:
         reading.skipped.append(Skipped(config.places["render"], _HELM_ASKED, remedy="--render helm does"))
-    reading.skipped = list(dict.fromkeys((*tree.skipped, *reading.skipped)))
+    every = dict.fromkeys((*tree.skipped, *reading.skipped))
+    reading.skipped = sorted(every, key=lambda one: one.what == "not read")  # clusters first
     reading.problems = list(dict.fromkeys(reading.problems))
     reading.sources += sorted(reading.asked, key=lambda source: source.path)
     reading.sources = list(dict.fromkeys(reading.sources))
@@ -77,4 +80,8 @@ def _configurations(tree: Tree, reading: Reading) -> None:
         if not tree.configurations.keys().isdisjoint(cloud.files):
             reading.skipped += cloud.read_files(tree.configurations, reading.inventory)
             cloud.read_kernel(tree.kernel, reading.inventory)
+    for source in tree.configurations.get(CLOUDFORMATION, ()):
+        for match in islice(EKS.finditer(source.data), 1):
+            place = source.span(*match.span(1))
+            reading.skipped.append(registry.unjudged(place, place.text, "CloudFormation is not read"))
     reading.sources += [source for sources in tree.configurations.values() for source in sources]

@@ -27,9 +27,9 @@ class Reading(Struct):
     `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
     are all files that were looked into; `variables` knows the tfvars files; `gaps` is what kustomizations do that is
     not rendered. Terraform has `asked` for some files, such as values of charts, and `filled` some manifests as
-    templates. `charts` are those of the tree; of the `unrendered` ones, with the number of their templates, only the
-    values were read. `roots` are the root modules of Terraform, `environments` those that variable files beside them
-    make. `skipped` is what was not read.
+    templates. `charts` are those of the tree; of the `unrendered` ones, with their templates, only the values were
+    read. `roots` are the root modules of Terraform, `environments` those that variable files beside them make.
+    `skipped` is what was not read.
     """
 
     inventory: Inventory
@@ -41,7 +41,7 @@ class Reading(Struct):
     asked: set[Source] = set()
     filled: set[Source] = set()
     charts: Charts | None = None
-    unrendered: list[tuple[Chart, int]] = []
+    unrendered: list[tuple[Chart, list[Source]]] = []
     roots: list[Module] = []
     environments: list[Environment] = []
     skipped: list[Skipped] = []

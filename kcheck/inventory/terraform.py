@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import identity
@@ -14,7 +15,7 @@ from kcheck.terraform.roots import Loader
 from kcheck.text import deadline
 from kcheck.text.files.configurations import BLUEPRINT
 from kcheck.text.regex import regex
-from kcheck.text.text import Problem
+from kcheck.text.text import Problem, Skipped
 from kcheck.text.values import Unknown
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
         _deployed_by_others(root, tree, reading)
         types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
         inventory.resources += _resources(root, types)
+    reading.skipped += [one for root in roots for one in _unjudged(root, kinds[root], inventory.clusters)]
     reading.skipped += missing_modules.skipped(reading.roots, registry.cluster_families())
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
@@ -65,6 +67,26 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     reading.skipped += [one for root in roots for one in root.budget.skipped()] + loader.skipped
     reading.variables, reading.environments = loader.variables, loader.environments
     reading.asked, reading.filled = loader.asked, loader.templates()
+
+
+_VARIABLE = regex(r"(!?)var\.(\w+)")
+_SWITCH = regex(rf"{_VARIABLE.pattern}(?:\s*&&\s*{_VARIABLE.pattern})*\s*\?\s*1\s*:\s*0")
+"""A count that is 1 if all of some variables are true, or false."""
+_NOT_MADE = "cluster not made with these values"
+
+
+def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Iterator[Skipped]:
+    """The clusters of a root module that are not judged, and those that no environment makes."""
+    table, made = profiles.other_clusters(), {cluster.place for cluster in clusters}
+    for kind in sorted(kinds.intersection(table["terraform"])):
+        yield from (registry.unjudged(instance.span, instance.address) for instance in root.instances(kind))
+    for module, block, address in root.left_out(frozenset(table["judged"])):
+        count = block.body.attributes.get("count") if module is root else None
+        text = count.value_span.text if count is not None else ""
+        flags = [f"--var {one[2]}={'false' if one[1] else 'true'}" for one in _VARIABLE.finditer(text)]
+        remedy = f"{' '.join(flags)} makes it" if _SWITCH.fullmatch(text) else ""
+        if (place := module.scope.place or block.header) not in made:
+            yield Skipped(place.source.path, address, place.begin.line, remedy, by_choice=True, what=_NOT_MADE)
 
 
 def _reservations(root: Module, cloud: Cloud) -> Iterator[Reservation]:

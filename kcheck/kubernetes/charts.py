@@ -163,14 +163,13 @@ class Charts:
         self.used.add(chart.folder)
         return chart.expanded(release)
 
-    def templates(self, folders: dict[str, list[Source]]) -> dict[str, tuple[Chart, int]]:
-        """The charts with the number of their templates."""
-        result: dict[str, tuple[Chart, int]] = {}
+    def templates(self, folders: dict[str, list[Source]]) -> dict[str, tuple[Chart, list[Source]]]:
+        """The charts with their templates."""
+        result: dict[str, tuple[Chart, list[Source]]] = {}
         for folder in sorted(folders):
             owner = self._owner(folder)
             if owner is not None:
-                count = result[owner.folder][1] if owner.folder in result else 0
-                result[owner.folder] = (owner, count + len(folders.pop(folder)))
+                result.setdefault(owner.folder, (owner, []))[1].extend(folders.pop(folder))
         return result
 
     def renders(self, source: Source) -> bool:

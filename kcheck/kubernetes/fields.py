@@ -36,7 +36,6 @@ _GAPS = {
 
 _REMOTE = regex(r"\w[\w+.-]*://|git@|git::|[\w-]+(?:\.[\w-]+)+[/:][\w.-]+/|.*[?&](?:ref|version)=")
 _STEP = regex(r"\[[^\]]*\]|(?:\\.|[^.\[\\])+", re.DOTALL)
-_SHOWN = 3
 
 
 class UnreadableError(Exception):
@@ -46,7 +45,7 @@ class UnreadableError(Exception):
 class Fields(Struct, eq=False):
     """A kustomization; `complete` if all possible targets of patches are known.
 
-    `key` is its real folder; `entered` says that it was rendered.
+    `key` is its real folder; `entered` says that it was rendered. `losses` are the gaps where objects may be missing.
     """
 
     root: yaml.Mapping
@@ -54,6 +53,7 @@ class Fields(Struct, eq=False):
     folder: str
     key: str
     gaps: dict[str, Span] = {}
+    losses: dict[str, Span] = {}
     complete: bool = True
     entered: bool = False
 
@@ -147,6 +147,8 @@ class Fields(Struct, eq=False):
         """Note fields that are not rendered, and whether all objects are still known."""
         self.gaps.setdefault(why, span)
         self.complete = self.complete and complete
+        if not complete:
+            self.losses.setdefault(why, span)
 
     def unknown(self, name: str) -> None:
         """Note a field that gives values, which are unknown."""
@@ -164,12 +166,13 @@ class Fields(Struct, eq=False):
             what = f"is {REASON}"
         self.gap(f"`{node.text}` {what}", node.span)
 
-    def summary(self) -> Problem:
-        """All gaps in one, at the place of the first."""
-        reasons = list(self.gaps)
-        more = len(reasons) - _SHOWN
-        words = "; ".join(reasons[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
-        return Problem(words, self.gaps[reasons[0]])
+
+def joined(gaps: dict[str, Span], shown: int = 3) -> Problem:
+    """All gaps in one, at the place of the first."""
+    reasons = list(gaps)
+    more = len(reasons) - shown
+    words = "; ".join(reasons[:shown]) + (f"; and {more} more" if more > 0 else "")
+    return Problem(words, gaps[reasons[0]])
 
 
 def _step(step: str) -> str:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.kubernetes import releases, transforms
-from kcheck.kubernetes.fields import Fields, UnreadableError
+from kcheck.kubernetes.fields import Fields, UnreadableError, joined
 from kcheck.kubernetes.objects import Manifests, may_hold, read_one
 from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at
 from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
@@ -34,7 +34,7 @@ _GENERATED = frozenset({"ConfigMap", "Secret"})
 
 
 class Rendering(Struct):
-    """The rendered kustomizations of a tree, with `gaps` and problems.
+    """The rendered kustomizations of a tree, with `gaps` and problems; `losses` are gaps in the objects.
 
     `named` are the files that they name: these are no manifests of their own. `sources` are all files that were read.
     `releases` are the charts that they inflate, with their values.
@@ -42,6 +42,7 @@ class Rendering(Struct):
 
     manifests: Manifests
     gaps: list[Problem] = []
+    losses: list[Problem] = []
     named: set[Source] = set()
     sources: list[Source] = []
     releases: list[Release] = []
@@ -76,8 +77,9 @@ class _Renderer:
         for found in own:  # those that refer to each other only
             if found.key not in self.bases and found.key in inner and not found.entered:
                 self.root(found)
-        entered = (found for found in self.loaded.values() if found is not None and found.entered)
-        self.result.gaps += [found.summary() for found in entered if found.gaps]
+        entered = [found for found in self.loaded.values() if found is not None and found.entered]
+        self.result.gaps += [joined(found.gaps) for found in entered if found.gaps]
+        self.result.losses += [joined(found.losses, 1) for found in entered if found.losses]
         return self.result
 
     # --- loading

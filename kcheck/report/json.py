@@ -70,8 +70,8 @@ def _judged(judged: Judged) -> dict[str, object]:
             for one in judged.not_judged
         ],
         "not_read": [
-            {"path": skipped.path, "line": skipped.line or None, "reason": skipped.reason, "remedy": skipped.remedy}
-            for skipped in judged.skipped
+            {"path": one.path, "line": one.line or None, "reason": one.reason, "remedy": one.remedy, "what": one.what}
+            for one in judged.skipped
         ],
     }
 

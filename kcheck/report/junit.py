@@ -56,7 +56,7 @@ def _skipped(report: Report) -> Iterator[tuple[str, str, str]]:
         yield one.cluster.place.source.path, f"cluster {one.cluster.id}", f"not checked: {input_text(one.input)}"
     for skipped in result.judged.skipped:
         if not skipped.by_choice:
-            yield skipped.path, "not read", skipped_text(skipped)
+            yield skipped.path, skipped.what, skipped_text(skipped)
     for check in result.undecided if report.show_undecided else ():
         yield check.span.source.path, f"{check.rule} {check.object}", f"undecided: {'; '.join(check.missing)}"
 

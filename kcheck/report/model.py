@@ -150,10 +150,10 @@ def _undecided_lines(result: Result) -> Iterator[str]:
     judged = result.judged
     yield from judged_lines(result, listed=False)
     yield from _inputs(judged)
-    if judged.skipped:
+    for what in dict.fromkeys(skipped.what for skipped in judged.skipped):
         yield ""
-        yield "not read:"
-        yield from (f"  {skipped_text(skipped)}" for skipped in judged.skipped)
+        yield f"{what}:"
+        yield from (f"  {skipped_text(skipped)}" for skipped in judged.skipped if skipped.what == what)
 
 
 def _inputs(judged: Judged) -> Iterator[str]:

@@ -126,7 +126,7 @@ class _Log:
             place = self.location(one.cluster.place)
             yield {"level": "warning", "message": {"text": sarif_text(text)}, "locations": [place]}
         for skipped in result.judged.skipped:
-            yield {"level": "note", "message": {"text": sarif_text(f"not read: {skipped_text(skipped)}")}}
+            yield {"level": "note", "message": {"text": sarif_text(f"{skipped.what}: {skipped_text(skipped)}")}}
         for missing in result.judged.inputs:
             places = [] if missing.place is None else [self.location(missing.place)]
             text = f"unknown: {input_text(missing)}"

@@ -186,7 +186,8 @@ def closing(report: Report) -> Iterator[str]:
     words = [counted(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if info and counts[Severity.INFO]:
         words.append(counted(counts[Severity.INFO], "info"))
-    nothing = "nothing found in what was checked" if result.judged.not_judged else "nothing found"
+    left = result.judged.not_judged or any(not skipped.by_choice for skipped in result.judged.skipped)
+    nothing = "nothing found in what was checked" if left else "nothing found"
     text = ", ".join(words) or nothing
     if not info and counts[Severity.INFO]:
         text += f"; {counted(counts[Severity.INFO], 'info')} hidden (--info)"
@@ -243,7 +244,7 @@ def _usage(found: Coverage) -> Iterator[str]:
 def _gaps(result: Result) -> Iterator[str]:
     judged = result.judged
     for skipped in judged.skipped[:_MOST_LINES]:
-        yield f"not read: {skipped_text(skipped)}"
+        yield f"{skipped.what}: {skipped_text(skipped)}"
     if len(judged.skipped) > _MOST_LINES:
         yield f"not read: {len(judged.skipped) - _MOST_LINES:,} more; `kcheck show --undecided` lists them"
     if result.undecided:

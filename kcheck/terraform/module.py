@@ -18,7 +18,7 @@ from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Set
 
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.filesystem import Files
@@ -255,6 +255,18 @@ class Module:
 
         return map_instances(expand(block, address, self.scope), build)
 
+    def left_out(self, types: Set[str]) -> Iterator[tuple[Module, nodes.Block, str]]:
+        """Blocks of which there is no instance, of resources of some types or of modules with such ones."""
+        for module in self.all():
+            own = module.configuration
+            for (kind, name), block in own.resources.items():
+                if kind in types and _is_empty(module.scope.namespace(kind).attribute(name)):
+                    yield module, block, module.prefixed(f"{kind}.{name}")
+            for name in own.calls:
+                found = self.host.child(module, own.calls[name]) if _is_empty(module.call(name)) else ""
+                if not isinstance(found, str) and types & Module(found, {}, self.host, caller=module).kinds():
+                    yield module, own.calls[name], module.prefixed(f"module.{name}")
+
     def output(self, name: str) -> Datum | None:
         """The value of an output."""
         block = self.configuration.outputs.get(name)
@@ -337,6 +349,10 @@ def _says(block: nodes.Block, name: str, *, value: bool) -> bool:
     entry = block.body.attributes.get(name)
     expression = entry.expression if entry else None
     return isinstance(expression, nodes.Literal) and expression.value is value
+
+
+def _is_empty(value: Datum) -> bool:
+    return isinstance(value, Known) and value.value in ((), {})
 
 
 def _is_null(value: Datum) -> bool:

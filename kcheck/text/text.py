@@ -165,7 +165,7 @@ class Skipped(Struct, frozen=True):
     """Something that was not read: a folder, a file, a module call, the output of another tool.
 
     `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way. What kcheck leaves
-    out `by_choice`, such as the code of others, is no gap.
+    out `by_choice`, such as the code of others, is no gap. `what` became of it is said first.
     """
 
     path: str
@@ -173,6 +173,7 @@ class Skipped(Struct, frozen=True):
     line: int = 0
     remedy: str = ""
     by_choice: bool = False
+    what: str = "not read"
 
 
 class Outline(NamedTuple):

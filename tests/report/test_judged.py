@@ -243,3 +243,117 @@ def test_what_was_not_read_is_said(write: Write, monkeypatch: pytest.MonkeyPatch
     assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 1
     del skipped[0]
     assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 0
+
+
+TEMPLATE = JOB.replace("{name: train}", "\n  name: train\n  {{- if .Values.on }}\n  labels: {a: b}\n  {{- end }}")
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        (
+            {"train/Chart.yaml": "{apiVersion: v2, name: train, version: 0.1.0}", "train/templates/a.yaml": TEMPLATE},
+            "not read: train/: 1 template of a chart; --render helm renders it",
+        ),
+        ({"jobs/train.yaml": TEMPLATE}, "not read: jobs/: 1 template of manifests; render and check them"),
+        (
+            {"kustomization.yaml": "resources: [a.yaml, b.yaml]", "c.yaml": JOB},
+            "not read: kustomization.yaml:1: `a.yaml` does not exist; and 1 more; see `kubectl kustomize`",
+        ),
+    ],
+)
+def test_what_was_not_rendered_is_not_judged(files: dict[str, str], line: str, write: Write) -> None:
+    write({**files, "job.yaml": JOB})
+    output = text("check", ".").splitlines()
+    assert output[0].startswith("nothing found in what was checked")
+    assert line in output
+    assert [one["path"] for one in check()["judged"]["not_read"]] == [line.split(": ")[1].removesuffix(":1")]
+    assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"x/Chart.yaml": "{apiVersion: v2, name: x, version: 0.1.0}", "x/charts/y/templates/a.yaml": TEMPLATE},
+        {"x/Chart.yaml": "{apiVersion: v2, name: x, version: 0.1.0, type: library}", "x/templates/a.yaml": TEMPLATE},
+        {"x.yaml": TEMPLATE.replace("batch/v1", "v1").replace("kind: Job", "kind: ConfigMap")},
+        {"kustomization.yaml": "resources: [job.yaml]\nvars: [{name: A, objref: {kind: Job, name: train}}]"},
+    ],
+    ids=["dependency of a chart", "library", "of no kind that is judged", "values only"],
+)
+def test_what_nobody_would_judge_is_no_gap(files: dict[str, str], write: Write) -> None:
+    write({**files, "job.yaml": JOB})
+    assert "not read" not in text("check", ".")
+    assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 0
+
+
+MACHINES = """
+apiVersion: machine.openshift.io/v1beta1
+kind: MachineSet
+metadata: {name: a}
+---
+apiVersion: machine.openshift.io/v1beta1
+kind: MachineSet
+metadata: {name: b}
+"""
+JUDGED = "kcheck judges EKS, GKE, AKS, ACK and self-managed clusters"
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        ({"main.tf": 'resource "rke_cluster" "train" {}'}, f"main.tf:1: rke_cluster.train; {JUDGED}"),
+        ({"machines.yaml": MACHINES}, f"machines.yaml:3: MachineSet; {JUDGED}"),
+        (
+            {"stack.yaml": "Resources:\n  A:\n    Type: AWS::EKS::Cluster\n  B:\n    Type: AWS::EKS::Nodegroup\n"},
+            "stack.yaml:3: AWS::EKS::Cluster; CloudFormation is not read",
+        ),
+        (
+            {"stack.json": '{"Resources": {"A": {"Type": "AWS::EKS::Nodegroup"}}}'},
+            "stack.json:1: AWS::EKS::Nodegroup; CloudFormation is not read",
+        ),
+    ],
+    ids=["Terraform", "OpenShift", "CloudFormation", "CloudFormation as JSON"],
+)
+def test_clusters_of_others_are_named(files: dict[str, str], line: str, write: Write) -> None:
+    write(files)
+    assert text("check", ".").splitlines() == ["nothing found in what was checked.", f"cluster not judged: {line}"]
+    assert f"cluster not judged:\n  {line}" in text("show", ".", "--undecided")
+    assert [one["what"] for one in check()["judged"]["not_read"]] == ["cluster not judged"]
+    assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 1
+
+
+SWITCHES = 'variable "on" {\n  default = false\n}\nvariable "off" {\n  default = true\n}\nvariable "each" {\n  default = {}\n}\n'
+CLUSTER = 'resource "aws_eks_cluster" "a" {\n  name = "a"\n'
+
+
+@pytest.mark.parametrize(
+    ("block", "line"),
+    [
+        (f"{CLUSTER}  count = var.on ? 1 : 0\n}}", "aws_eks_cluster.a; --var on=true makes it"),
+        (f"{CLUSTER}  count = var.on && !var.off ? 1 : 0\n}}", "aws_eks_cluster.a; --var on=true --var off=false makes it"),
+        (f"{CLUSTER}  for_each = var.each\n}}", "aws_eks_cluster.a"),
+        ('module "a" {\n  source = "./a"\n  count = var.on ? 1 : 0\n}', "module.a; --var on=true makes it"),
+        ('module "a" {\n  source = "terraform-aws-modules/eks/aws"\n  version = "21.0.0"\n  name = "a"\n  create = false\n}', "module.a.aws_eks_cluster.this"),
+    ],
+)  # fmt: skip
+def test_a_cluster_that_is_not_made_is_named(block: str, line: str, write: Write) -> None:
+    write({"main.tf": SWITCHES + block} | ({"a/main.tf": CLUSTER + "}"} if "./a" in block else {}))
+    output = text("check", ".", "--fail-on", "undecided").splitlines()
+    assert output == ["nothing found.", f"cluster not made with these values: main.tf:10: {line}"]
+    assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 0
+    if "--var" in line:
+        flags = line.partition("; ")[2].removesuffix(" makes it").split()
+        assert "not made" not in text("check", ".", *flags)
+
+
+@pytest.mark.parametrize("call", ['source = "./a"\n  count = 0', 'source = "./b"'])
+def test_what_makes_no_cluster_is_not_named(call: str, write: Write) -> None:
+    write(
+        {
+            "main.tf": f'module "a" {{\n  {call}\n}}',
+            "a/main.tf": 'resource "aws_vpc" "a" {}',
+            "b/main.tf": CLUSTER + "}",
+        }
+    )
+    assert "not made" not in text("check", ".")

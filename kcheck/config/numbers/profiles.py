@@ -383,6 +383,12 @@ def unread_modules() -> UnreadModules:
     return data
 
 
+@cache
+def other_clusters() -> dict[str, Any]:
+    """The types and kinds of clusters that are named and not judged."""
+    return bundled.load(os.path.join(PROFILES, "other_clusters.yaml"))  # type: ignore[no-any-return]
+
+
 def _entries(cloud: str, name: str, document: int = 0) -> dict[str, ProfileValue]:
     path = os.path.join(folder(cloud), f"{name}.yaml")
     if not os.path.exists(path):

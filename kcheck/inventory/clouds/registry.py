@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.text.text import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
     from kcheck.inventory.clouds.cloud import Cloud
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
-    from kcheck.text.text import Source
+    from kcheck.text.text import Source, Span
 
 PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
 """What the kinds of a provider of Cluster API end with."""
+_JUDGED = "kcheck judges EKS, GKE, AKS, ACK and self-managed clusters"
 _MODULES: dict[str, str] = {}
 """The modules of clouds that lie elsewhere."""
 
@@ -52,6 +54,11 @@ def read_objects(objects: list[Object], inventory: Inventory, kernel: Iterable[S
         if not kinds.isdisjoint(cloud.objects):
             cloud.read_objects(objects, inventory)
             cloud.read_kernel(kernel, inventory)
+
+
+def unjudged(place: Span, name: str, why: str = _JUDGED) -> Skipped:
+    """A cluster that is named and not judged."""
+    return Skipped(place.source.path, name, place.begin.line, why, what="cluster not judged")
 
 
 def cluster_families() -> tuple[str, ...]:

@@ -13,6 +13,8 @@ BLUEPRINT = "blueprint"
 DEPLOYMENT = "deployment of a blueprint"
 SCRIPT = "script"
 TEMPLATE = "ansible template"
+CLOUDFORMATION = "CloudFormation"
+EKS = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?(AWS::EKS::(?:Cluster|Nodegroup))\b", re.MULTILINE)
 
 
 class _Mark(NamedTuple):
@@ -64,9 +66,10 @@ _MARKS = (
         b"kubeadm.k8s.io/",
         regex(rb"^kind:[ \t]*ClusterConfiguration", re.MULTILINE),
     ),
+    _Mark(CLOUDFORMATION, regex(r"\.(?:ya?ml|json|template)$"), b"AWS::EKS::", EKS),
 )
 
-_ENDS = (".sh", ".bash", ".ini", ".cfg", ".j2")
+_ENDS = (".sh", ".bash", ".ini", ".cfg", ".j2", ".template")
 """How the names of such files end that are no YAML, if they have an end."""
 _OBJECT = regex(rb"^kind[ \t]*:", re.MULTILINE)
 """What YAML has that is an object itself, such as one of Cluster API with scripts in it."""

@@ -372,9 +372,10 @@ class Tree:
         self._add_manifest(path)  # another tool's may have the name
 
     def _add_json(self, path: str) -> None:
-        if not _JSON_KIND.search(self.disk.head(path, _HEAD)):
+        head = self.disk.head(path, _HEAD)
+        if b"AWS::EKS::" in head and self._add_configuration(path):
             return
-        source = self.source(path)
+        source = self.source(path) if _JSON_KIND.search(head) else None
         if source is not None and is_json_object(source.data):
             self._add_manifest(path)
 
