@@ -10,6 +10,7 @@ from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import objects, releases, syncs
 from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
 from kcheck.model import Inventory
+from kcheck.text.text import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,9 +40,7 @@ class PlainManifests:
 
     def in_turn(self) -> Iterator[tuple[Source, Callable[[], list[Object]]]]:
         """All files in their order, each with what gives its objects: once, some of them read only now."""
-        known: dict[Source, list[Object]] = {}
-        for item in self.manifests.objects:
-            known.setdefault(item.span.source, []).append(item)
+        known = grouped(self.manifests.objects, lambda item: item.span.source)
         self.manifests.objects = []
         for source in self._sources:
             if source in self._later:
