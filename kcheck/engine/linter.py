@@ -20,7 +20,7 @@ from kcheck.model import Input, Inventory
 from kcheck.scale.world import World
 from kcheck.text import deadline
 from kcheck.text.findings import Finding, Severity, Undecided
-from kcheck.text.text import Skipped
+from kcheck.text.text import Skipped, grouped
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
@@ -89,9 +89,7 @@ class Linter:
         self.config = config
         self.tell = tell
         self._rules = rules.selected(config)
-        self._by_subject: dict[str, list[Rule]] = {}
-        for rule in self._rules:
-            self._by_subject.setdefault(rule.subject, []).append(rule)
+        self._by_subject = grouped(self._rules, lambda rule: rule.subject)
         tell(f"reading {tree.count:,} files" if tree.count else "reading")
         self.reading = reader.read(tree, config, rules.raw_kinds(self._rules), kept)
         self.world = World(self.reading.inventory, config)

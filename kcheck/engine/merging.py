@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kcheck.text.findings import SAFETIES, Related
 from kcheck.text.syntax import scan
+from kcheck.text.text import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -32,7 +33,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     """
     of_images = {rule.name for rule in rules if rule.subject == "image"}
     ordered = sorted(findings, key=lambda finding: finding.key)
-    groups = _groups(ordered, lambda finding: (finding.rule, finding.span))
+    groups = grouped(ordered, lambda finding: (finding.rule, finding.span)).values()
     # small objects count only where all at a place are small
     result = [_together([finding for finding in group if not finding.small] or group) for group in groups]
     result = _joined(result, _by_file, _entries)
@@ -45,13 +46,6 @@ def _by_file(finding: Finding) -> tuple[str, str]:
     return finding.rule, finding.span.source.path
 
 
-def _groups(findings: Iterable[Finding], key: Callable[[Finding], Hashable]) -> list[list[Finding]]:
-    result: dict[Hashable, list[Finding]] = {}
-    for finding in findings:
-        result.setdefault(key(finding), []).append(finding)
-    return list(result.values())
-
-
 def _joined(
     findings: list[Finding],
     key: Callable[[Finding], tuple[Hashable, ...]],
@@ -59,7 +53,7 @@ def _joined(
 ) -> list[Finding]:
     """The findings in their order; of those with the same key and fate, those that `divide` leaves together are one."""
     result = []
-    for group in _groups(findings, lambda finding: (key(finding), finding.severity, _fate(finding))):
+    for group in grouped(findings, lambda finding: (key(finding), finding.severity, _fate(finding))).values():
         parts = divide(group) if len(group) > 1 else [group]
         result += [one for part in parts for one in ([_together(part)] if _agree(part) else part)]
     return sorted(result, key=lambda finding: finding.key)
@@ -112,7 +106,7 @@ def _lists(span: Span) -> Iterator[Hashable]:
 
 def _copies(group: list[Finding]) -> list[list[Finding]]:
     """Equal findings by the bytes of their files, where there are several copies; two may well be environments."""
-    found = _groups(group, lambda finding: finding.span.source.data)
+    found = grouped(group, lambda finding: finding.span.source.data).values()
     return [part for own in found for part in ([own] if len(own) >= _COPIES else ([one] for one in own))]
 
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kcheck.config.today import has_come
-from kcheck.engine.annotations import IGNORE, parse, read
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.patterns import matches
 from kcheck.text.regex import regex
+from kcheck.text.syntax import yaml
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Iterator
 
     from kcheck.config.config import Accepted, Config
     from kcheck.engine.rule import Rule
     from kcheck.text.findings import Finding, Undecided
     from kcheck.text.text import Source, Span
+
 
 COMMENT = regex(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]*)")
 
@@ -100,8 +101,8 @@ class Suppressions:
 
     def _read_annotations(self, source: Source) -> None:
         """Annotations hold for their whole objects."""
-        for span, place, value in read(source):
-            suppression = Suppression(place, *parse(value), alone=False, annotation=True)
+        for span, place, value in read_annotations(source):
+            suppression = Suppression(place, *parse_annotation(value), alone=False, annotation=True)
             self.all.append(suppression)
             self._by_block.setdefault(id(source), []).append((span, suppression))
 
@@ -206,3 +207,31 @@ def _blocks(source: Source, comments: dict[tuple[int, int], Suppression]) -> Ite
             yield block.span, here
         if above is not None and above.alone:
             yield block.span, above
+
+
+IGNORE = "kcheck.dev/ignore"
+"""Its value names rules or groups, and gives a reason: `job-without-deadline, images: runs until it is stopped`."""
+
+
+def parse_annotation(value: str) -> tuple[tuple[str, ...], str]:
+    """The rules and groups that an annotation names, and its reason; empty where it gives none."""
+    names, _, reason = value.partition(":")
+    return tuple(filter(None, (name.strip() for name in names.split(",")))), reason.strip()
+
+
+def read_annotations(source: Source) -> Iterator[tuple[Span, Span, str]]:
+    """The objects of a file that have rules ignored: each with the annotation's place and value."""
+    for document in yaml.documents(source, lambda data: IGNORE.encode() in data):
+        root = document.root
+        found = yaml.get(root, "items") if root is not None and yaml.get(root, "metadata", "name") is None else None
+        for item in found.items if isinstance(found, yaml.Sequence) else (root,):
+            value = yaml.get(item, "metadata", "annotations", IGNORE)
+            if isinstance(value, yaml.Scalar):
+                span = document.span if item is root or item is None else yaml.resolve(item).span
+                yield span, value.span, value.text
+
+
+def ignoring(name: str, group: str) -> str:
+    """The pattern of the values that have a rule ignored."""
+    either = "|".join(map(re.escape, (name, group))).replace("\\-", "-")
+    return rf"^([^:]*,)?\s*({either})\s*(,[^:]*)?:\s*\S"

@@ -11,7 +11,7 @@ from kcheck.inventory.deployed import Objects, add_releases, charts_of
 from kcheck.kubernetes import objects, releases, syncs
 from kcheck.kubernetes.workloads import jobs, queues, references, unknown_kinds
 from kcheck.model import Inventory
-from kcheck.text.text import Skipped
+from kcheck.text.text import Skipped, grouped
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ class PlainManifests:
 
     def in_turn(self) -> Iterator[tuple[Source, Callable[[], list[Object]]]]:
         """All files in their order, each with what gives its objects: once, some of them read only now."""
-        known: dict[Source, list[Object]] = {}
-        for item in self.manifests.objects:
-            known.setdefault(item.span.source, []).append(item)
+        known = grouped(self.manifests.objects, lambda item: item.span.source)
         self.manifests.objects = []
         for source in self._sources:
             if source in self._later:

@@ -12,6 +12,7 @@ from kcheck.text import placeholders
 from kcheck.text.files.tree import holds_objects
 from kcheck.text.syntax import texts, yaml
 from kcheck.text.syntax.scan import every_kind, kinds_named
+from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Piece, Unknown, Unset, pieces_of
 
 if TYPE_CHECKING:
@@ -97,10 +98,7 @@ class Manifests(Struct):
 
     def template_folders(self) -> dict[str, list[Source]]:
         """The templates by folder, in order."""
-        folders: dict[str, list[Source]] = {}
-        for source in self.templates:
-            folders.setdefault(os.path.dirname(source.path) or ".", []).append(source)
-        return folders
+        return grouped(self.templates, lambda source: os.path.dirname(source.path) or ".")
 
 
 def read(sources: list[Source], kinds: Kinds) -> Manifests:

@@ -17,6 +17,7 @@ from kcheck.report.rule import url
 from kcheck.report.text import input_text, sentence, skipped_text
 from kcheck.text.findings import Severity
 from kcheck.text.syntax import edit
+from kcheck.text.text import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.report.formats import Report
     from kcheck.text.findings import Finding
-    from kcheck.text.text import Edit, Source, Span
+    from kcheck.text.text import Source, Span
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -148,9 +149,6 @@ class _Log:
             edits = edit.edits(finding.changes)
         except edit.EditError:
             return []
-        by_source: dict[Source, list[Edit]] = {}
-        for one in edits:
-            by_source.setdefault(one.span.source, []).append(one)
         changes = [
             {
                 "artifactLocation": self.file(source),
@@ -158,7 +156,7 @@ class _Log:
                     {"deletedRegion": _region(one.span), "insertedContent": {"text": one.text}} for one in own
                 ],
             }
-            for source, own in by_source.items()
+            for source, own in grouped(edits, lambda one: one.span.source).items()
         ]
         fix = finding.fix
         return [{"description": {"text": f"{fix.title} ({fix.safety})"}, "artifactChanges": changes}] if changes else []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Severity
+from kcheck.text.text import grouped
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -331,9 +332,7 @@ def _linked(text: str, address: str) -> str:
 
 def statistics(report: Report) -> str:
     """A line for each rule, the most frequent first: findings, rule, worst severity, those with a fix."""
-    by_rule: dict[str, list[Finding]] = defaultdict(list)
-    for finding in report.findings:
-        by_rule[finding.rule].append(finding)
+    by_rule = grouped(report.findings, lambda finding: finding.rule)
     ordered = sorted(by_rule.items(), key=lambda item: (-len(item[1]), item[0]))
     wide = max(map(len, by_rule), default=0)
     lines = [_statistics_line(name, own, wide) for name, own in ordered]

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.config.numbers import flags
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale import deletion
-from kcheck.scale.basics import anyone, cluster_of, computed, grouped, is_default, unknown_size
+from kcheck.scale.basics import anyone, cluster_of, computed, is_default, unknown_size
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.simulate import scenario
 from kcheck.scale.world.caps import vcpus
 from kcheck.text.interval import Bounded, Interval
+from kcheck.text.text import grouped
 from kcheck.text.units import minor_version
 from kcheck.text.values import (
     Known,

@@ -36,14 +36,6 @@ def count(thing: Thing, found: Sized | Unknown) -> Value[int]:
     return derived(thing, found, len)
 
 
-def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Things by what a function says of them."""
-    result: dict[K, list[T]] = {}
-    for thing in things:
-        result.setdefault(key(thing), []).append(thing)
-    return result
-
-
 def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) -> Value[bool]:
     """Whether any of them is true; not known where none is and one is not known, or there may be more of them."""
     values = list(found)

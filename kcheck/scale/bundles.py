@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from kcheck.scale.basics import anyone, computed, grouped
+from kcheck.scale.basics import anyone, computed
+from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Value, known
 
 if TYPE_CHECKING:

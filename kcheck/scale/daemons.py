@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.scale import placement
 from kcheck.scale.allocatable import Taken, total
 from kcheck.text.interval import Interval
+from kcheck.text.text import grouped
 from kcheck.text.values import known, number
 
 if TYPE_CHECKING:
@@ -73,10 +74,7 @@ def _name(workload: Workload) -> tuple[str, str]:
 
 def _sum(daemons: Iterable[_Daemon]) -> _OfPool:
     """What they ask for together; one that the code has several times, as for two environments, counts once."""
-    groups: dict[tuple[str, str], list[_Daemon]] = defaultdict(list)
-    for one in daemons:
-        groups[one.name].append(one)
-    each = {name: _of_group(group) for name, group in groups.items()}
+    each = {name: _of_group(group) for name, group in grouped(daemons, lambda one: one.name).items()}
     taken = Taken(total(*(one.cpu for one in each.values())), total(*(one.memory for one in each.values())))
     return _OfPool(taken, each)
 

@@ -10,6 +10,7 @@ from kcheck.scale import addresses as demands
 from kcheck.scale.basics import computed
 from kcheck.scale.growth import addresses_needed
 from kcheck.text.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
+from kcheck.text.text import grouped
 from kcheck.text.values import Known, Subnetwork, Unknown, Unset, Value, known
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from kcheck.model import Network, PodRange
     from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
-    from kcheck.text.text import Span
 
 _MOST_DOUBLINGS = 1
 """Bits by which the ranges for the least and the most need may differ: of a larger difference no range is proposed."""
@@ -100,11 +100,8 @@ def _renumbered(
 
     All that it makes change together, so none of them may overlap what it does not make.
     """
-    made: dict[Span, list[Subnet]] = {}
-    for subnet in near:
-        made.setdefault(subnet.cidr.origin.written, []).append(subnet)  # type: ignore[union-attr]
     result: dict[str, str] = {}
-    for own in made.values():
+    for own in grouped(near, lambda subnet: subnet.cidr.origin.written).values():  # type: ignore[union-attr]
         prefix = min((wanted[subnet.id] for subnet in own if subnet.id in wanted), default=None)
         bits = _newbits(own[0])
         networks = [parse_cidr(taken[subnet.id]) for subnet in own]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY, Namespace, Queue
-from kcheck.scale.basics import computed, grouped
+from kcheck.scale.basics import computed
 from kcheck.scale.pools import autoscaled
 from kcheck.text.regex import regex
+from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.scale.basics import computed, grouped
+from kcheck.scale.basics import computed
 from kcheck.text.regex import regex
+from kcheck.text.text import grouped
 from kcheck.text.values import Known, Value, known
 
 if TYPE_CHECKING:

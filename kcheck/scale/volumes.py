@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from kcheck.config.numbers import names
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.scale.basics import computed, grouped
+from kcheck.scale.basics import computed
+from kcheck.text.text import grouped
 from kcheck.text.units import counted
 from kcheck.text.values import Unknown, Unset, Value, all_known, equals, known, number, sure, total
 

@@ -7,12 +7,15 @@ from bisect import bisect_right
 from functools import cached_property
 from io import BytesIO
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+T = TypeVar("T")
+K = TypeVar("K", bound="Hashable")
 
 BOM = b"\xef\xbb\xbf"
 
@@ -248,3 +251,11 @@ def steps(old: list[bytes], new: list[bytes]) -> Iterator[Step]:
     for kind, start, end, to, stop in matcher.get_opcodes():
         yield kind, start + head, end + head, to + head, stop + head
     yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
+
+
+def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Things by what a function says of them, in their order."""
+    result: dict[K, list[T]] = {}
+    for thing in things:
+        result.setdefault(key(thing), []).append(thing)
+    return result

@@ -12,7 +12,7 @@ from kcheck.addons.admission import parameters, policies, table
 from kcheck.addons.admission.kinds import literal
 from kcheck.addons.admission.words import PARAMETER, Variable
 from kcheck.engine import rules
-from kcheck.engine.annotations import IGNORE, ignoring
+from kcheck.engine.suppressions import IGNORE, ignoring
 from kcheck.inventory import reader
 from kcheck.scale.world import World
 from kcheck.text.regex import regex

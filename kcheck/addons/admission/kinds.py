@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.addons.admission import table
 from kcheck.config.numbers import profiles
+from kcheck.text.text import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,10 +29,8 @@ def literal(value: object) -> str:
 
 def by_kind(expressions: Mapping[str, str]) -> str:
     """One expression for several kinds, each with its own."""
-    grouped: dict[str, list[str]] = {}
-    for kind, text in expressions.items():
-        grouped.setdefault(text, []).append(kind)
-    *first, (rest, _) = sorted(grouped.items(), key=lambda item: len(item[1]))
+    kinds = grouped(expressions, expressions.__getitem__)
+    *first, (rest, _) = sorted(kinds.items(), key=lambda item: len(item[1]))
     names = [kind.rpartition("/")[2] for kind in expressions]
     whole = len(set(names)) < len(names)
     parts = [f"{_is_one(found, whole=whole)} ? {text} :\n" for text, found in first]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.addons.calibration.model import NodeTimes, Pod, Recording
 from kcheck.text.regex import regex
+from kcheck.text.text import grouped
 from kcheck.text.units import counted, exact_seconds
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def _time(data: dict[str, object]) -> float | None:
 def read_events(events: Iterable[Event]) -> Recording:
     """The nodes and pods of a run out of its events."""
     ordered = sorted(set(events))  # --watch prints one that changes again
-    by_kind: dict[str, list[Event]] = {}
-    for event in ordered:
-        by_kind.setdefault(event.kind, []).append(event)
+    by_kind = grouped(ordered, lambda event: event.kind)
     growths = list(_growths(ordered))
     of_nodes = by_kind.get("Node", [])
     nodes = _nodes(of_nodes)

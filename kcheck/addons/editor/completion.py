@@ -11,7 +11,7 @@ from kcheck.config.locations import NAME
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
 from kcheck.engine import rules
-from kcheck.engine.annotations import IGNORE
+from kcheck.engine.suppressions import IGNORE
 from kcheck.report.places import by_name
 from kcheck.report.rule import severity
 from kcheck.text.files.tree import MANIFESTS

@@ -13,6 +13,7 @@ from kcheck.report.escape import as_code, markdown, markdown_link
 from kcheck.report.places import by_name
 from kcheck.report.rule import url
 from kcheck.report.word import type_name
+from kcheck.text.text import grouped
 from kcheck.text.units import as_text, counted, shown, singular
 from kcheck.text.values import Known, Secret, Unknown, known, reason_of
 
@@ -75,10 +76,7 @@ def knows(subject: Subject, snapshot: Snapshot) -> bool:
 def _values(subject: Subject, fields: Sequence[Fact], snapshot: Snapshot) -> Iterator[str]:
     """The value, or the values of several copies, or why there is none."""
     title = as_code(subject.title)
-    found: dict[str, list[Evaluated]] = {}
-    for one in subject.values:
-        found.setdefault(_key(one.value), []).append(one)
-    groups = list(found.values())
+    groups = list(grouped(subject.values, lambda one: _key(one.value)).values())
     if not groups:
         yield f"**{title}**"
         return

@@ -11,8 +11,7 @@ from kcheck.addons.editor.object_links import steps_to
 from kcheck.addons.editor.values_at import MOST, NOT_MADE, UNVALUED, Evaluated, code_of
 from kcheck.config import schemas
 from kcheck.config.locations import NAME
-from kcheck.engine.annotations import IGNORE
-from kcheck.engine.suppressions import COMMENT
+from kcheck.engine.suppressions import COMMENT, IGNORE
 from kcheck.report.escape import markdown, markdown_link
 from kcheck.report.limit import names as limits
 from kcheck.report.places import by_name

@@ -20,6 +20,7 @@ from kcheck.text.files.tree import HCL, TERRAFORM, VARIABLES
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.names import Outline, inner
+from kcheck.text.text import grouped
 from kcheck.text.values import Known, Secret, Unknown
 
 if TYPE_CHECKING:
@@ -91,11 +92,8 @@ class Code:
     @cached_property
     def _by_folder(self) -> dict[str, list[Module]]:
         """The modules by the real paths of their folders."""
-        shown: dict[str, list[Module]] = {}
-        for module in self.modules:
-            shown.setdefault(module.configuration.folder, []).append(module)
         found: dict[str, list[Module]] = {}
-        for folder, own in shown.items():
+        for folder, own in grouped(self.modules, lambda module: module.configuration.folder).items():
             found.setdefault(system.real_path(folder), []).extend(own)
         return found
 

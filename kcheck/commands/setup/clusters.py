@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.config.config import Environment
+from kcheck.text.text import grouped
 from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
@@ -59,9 +60,7 @@ def _top(folder: str, names: frozenset[str]) -> str | None:
 
 
 def _patterns(folders: Iterable[str]) -> list[str]:
-    by_name: dict[str, list[str]] = {}
-    for folder in folders:
-        by_name.setdefault(os.path.basename(folder), []).append(folder)
+    by_name = grouped(folders, os.path.basename)
     return [path for name, own in by_name.items() for path in ([f"**/{name}"] if len(own) > _MANY else own)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.scale.walls import addresses, egress, interfaces, limits, pods
+from kcheck.scale.walls import addresses, egress, limits, pods
 from kcheck.scale.walls.model import Wall, WallFinder, numbers
 from kcheck.text.values import known
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcheck.scale.addresses import Place
     from kcheck.scale.world import World
 
-_GROUPS = (limits.walls, addresses.walls, interfaces.walls, egress.walls, pods.walls, limits.quota_walls)
+_GROUPS = (limits.walls, addresses.walls, addresses.interface_walls, egress.walls, pods.walls, limits.quota_walls)
 
 
 def find_walls(cluster: Cluster, world: World) -> list[Wall]:

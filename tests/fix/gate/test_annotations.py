@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.engine.annotations import ignoring
+from kcheck.engine.suppressions import ignoring
 from tests.conftest import names
 
 if TYPE_CHECKING:
