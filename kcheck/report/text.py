@@ -244,10 +244,11 @@ def _usage(found: Coverage) -> Iterator[str]:
 
 def _gaps(result: Result) -> Iterator[str]:
     judged = result.judged
-    for skipped in judged.skipped[:_MOST_LINES]:
-        yield f"{skipped.what}: {skipped_text(skipped)}"
-    if len(judged.skipped) > _MOST_LINES:
-        yield f"not read: {len(judged.skipped) - _MOST_LINES:,} more; `kcheck show --undecided` lists them"
+    alike = list(grouped(judged.skipped, lambda one: (one.what == "not read" and one.remedy) or one).values())
+    for first, *others in alike[:_MOST_LINES]:
+        yield f"{first.what}: {skipped_text(first, len(others))}"
+    if alike[_MOST_LINES:]:
+        yield f"not read: {sum(map(len, alike[_MOST_LINES:])):,} more; `kcheck show --undecided` lists them"
     if result.undecided:
         inputs = judged.inputs
         said = {one.input.reason for one in judged.not_judged}
@@ -288,11 +289,12 @@ def input_text(missing: MissingInput) -> str:
     return f"{missing.reason} ({counted(missing.checks, 'check')}{place}){remedy}"
 
 
-def skipped_text(skipped: Skipped) -> str:
-    """Something that was not read: where, why, and how to have it read."""
+def skipped_text(skipped: Skipped, more: int = 0) -> str:
+    """Something that was not read, and how many `more` like it: where, why, and how to have it read."""
     line = f":{skipped.line}" if skipped.line else ""
+    like = f", and {more:,} more like it" if more else ""
     remedy = f"; {skipped.remedy}" if skipped.remedy else ""
-    return f"{skipped.path}{line}: {skipped.reason}{remedy}"
+    return f"{skipped.path}{line}: {skipped.reason}{like}{remedy}"
 
 
 def place_text(span: Span) -> str:

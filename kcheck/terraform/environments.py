@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.config import Environment
 from kcheck.terraform.variables import is_automatic
+from kcheck.text.files.boundary import contains_path
 from kcheck.text.regex import regex
 from kcheck.text.text import leading
 
@@ -57,7 +58,7 @@ def _has_own_file(folder: str, tree: Tree) -> bool:
 def _own_variable_files(
     roots: dict[str, Configuration], variables: Variables, tree: Tree
 ) -> dict[str, dict[str, set[str]]]:
-    """By the folder of a root, the variable files that are for it, with the names that each sets."""
+    """By the folder of a root, the variable files that are for it, with the names that each sets: first those below."""
     result: dict[str, dict[str, set[str]]] = {}
     for path in tree.variables:
         source, folder = tree.source(path), tree.folder(os.path.dirname(path) or ".")
@@ -67,7 +68,8 @@ def _own_variable_files(
         for owner in _nearest(source.path, names, roots):
             if not _NO_ENVIRONMENT.search(_path_beyond(source.path, owner).lower()):
                 result.setdefault(owner, {})[source.path] = names
-    return result
+    inside = {owner: [path for path in sets if contains_path(owner, path)] for owner, sets in result.items()}
+    return {owner: {path: sets[path] for path in inside[owner] or sets} for owner, sets in result.items()}
 
 
 def _nearest(path: str, names: set[str], roots: dict[str, Configuration]) -> list[str]:

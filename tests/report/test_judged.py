@@ -67,6 +67,7 @@ def text(*arguments: str) -> str:
 def tree(write: Write) -> Path:
     """A cluster whose pools nobody has given, a tfvars file that gives them, and a job."""
     return write({
+        "kcheck.yaml": "clusters: [{root: infra}]\n",
         "infra/main.tf": POOLS,
         "infra/envs/prod.tfvars": "pools = { gpu = 8 }\n",
         "elsewhere/other.tfvars": "pools = { gpu = 9 }\n",

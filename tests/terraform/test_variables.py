@@ -171,6 +171,14 @@ def test_which_files_are_environments(
     assert (f"environments: {path};" in CliRunner().invoke(cli, ["check"]).output) == judged
 
 
+def test_files_below_a_root_are_nearer_than_others(write: Callable[[Mapping[str, str]], Path]) -> None:
+    files = {"infra/main.tf": SIZED, "envs/other.tfvars": "size = 1500\n"}
+    write(files)
+    assert "environments of infra: envs/other.tfvars;" in CliRunner().invoke(cli, ["check"]).output
+    write({**files, "infra/dev.tfvars": "size = 3\n"})
+    assert "environments of infra: infra/dev.tfvars;" in CliRunner().invoke(cli, ["check"]).output
+
+
 def test_more_than_a_dozen_environments_are_named(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": SIZED, **{f"envs/e{number:02}.tfvars": f"size = {number + 1}\n" for number in range(14)}})
     output = CliRunner().invoke(cli, ["check"]).output
