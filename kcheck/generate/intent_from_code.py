@@ -302,6 +302,8 @@ def _only(reading: Reading, source: Source) -> Cluster:
     ways += [f"choose one with --cluster ({', '.join(names[:6])})"] if len(names) > 1 else []
     files = sorted({cluster.place.source.path for cluster in named})
     ways += [f"name the file of one ({', '.join(files[:6])})"] if len(files) > 1 and not ways else []
+    found = [one.var_files[-1] for one in reading.environments if one.var_files and one.root in roots]
+    ways += [f"choose an environment with --var-file ({', '.join(found[:6])})"] if found and not ways else []
     ways = ways or ["they have the same name, so kcheck cannot tell them apart"]
     raise ConfigError(f"{source}: {len(named)} clusters there; {' or '.join(ways)}")
 

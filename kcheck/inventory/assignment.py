@@ -103,6 +103,7 @@ def _one_of(where: str, clusters: list[Cluster]) -> Candidates:
     """Several clusters that something may be on."""
     for names in (
         [known(cluster.name) or "" for cluster in clusters],
+        [cluster.environment for cluster in clusters],
         [cluster.root for cluster in clusters],
         [cluster.id for cluster in clusters],
     ):

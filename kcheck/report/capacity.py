@@ -158,7 +158,8 @@ def heading(cluster: Cluster, world: World) -> str:
     """The cluster with its cloud, where it is declared, and its target."""
     target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {counted(target, 'node')}"
-    return f"{cluster.display_name} ({cluster.cloud}, {at(cluster)}), {asked}"
+    environment = f", {cluster.environment}" if cluster.environment else ""
+    return f"{cluster.display_name} ({cluster.cloud}, {at(cluster)}{environment}), {asked}"
 
 
 def _text(cluster: Cluster, world: World) -> str:

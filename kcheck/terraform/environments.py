@@ -92,7 +92,10 @@ def _environments(folder: str, sets: dict[str, set[str]], missing: set[str], as_
     """The environments of one root: its variable files are alternatives, but those that all of them need."""
     below = [path for path in sets if _stem(path).lower() in _LAYERS]
     below += [path for path in sets if path not in below and _stands_alone(path, sets, missing)]
-    left = missing.difference(*(sets[path] for path in below))  # what only those of the environments can give
+    rest = set().union(*(names for path, names in sets.items() if path not in below))
+    left = missing.intersection(rest).difference(
+        *(sets[path] for path in below)
+    )  # what only those of environments give
     others = [path for path in sets if path not in below and (not left or sets[path] & left)]
     if not others or (as_is and not missing and not below and len(others) == 1):
         yield Environment(folder, _stem(below[-1]) if below else "", tuple(below))

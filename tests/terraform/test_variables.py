@@ -179,6 +179,11 @@ def test_files_below_a_root_are_nearer_than_others(write: Callable[[Mapping[str,
     assert "environments of infra: infra/dev.tfvars;" in CliRunner().invoke(cli, ["check"]).output
 
 
+def test_what_no_file_gives_keeps_none_from_being_an_environment(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({**LARGE, "more.tf": 'variable "account" {}\n'})
+    assert "environments: envs/dev.tfvars, envs/prod.tfvars;" in CliRunner().invoke(cli, ["check"]).output
+
+
 def test_more_than_a_dozen_environments_are_named(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": SIZED, **{f"envs/e{number:02}.tfvars": f"size = {number + 1}\n" for number in range(14)}})
     output = CliRunner().invoke(cli, ["check"]).output

@@ -111,7 +111,8 @@ def test_exit_code(arguments: list[str], code: int, monkeypatch: pytest.MonkeyPa
 
 
 def test_json_report_has_every_field_of_its_schema(write: Callable[[Mapping[str, str]], Path]) -> None:
-    write({"main.tf": CLUSTER + POOL + 'module "network" {\n  source = "git::https://example.com/network"\n}\n'})
+    module = 'module "network" {\n  source = "git::https://example.com/network"\n}\n'
+    write({"main.tf": CLUSTER + POOL + module, "b/main.tf": CLUSTER + POOL, "b/prod.tfvars": "most = 3\n"})
     check_all_fields("report", report(".", "--info"))
 
 

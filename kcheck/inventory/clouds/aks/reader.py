@@ -222,26 +222,15 @@ class _Aks(Reader):
         subnet = self.fields(_INLINE_POOLS[what], default_pool).raw("subnet") if default_pool else None
         ips, own_list = networks.public_addresses(fields, subnet, self.root)
         return fields.record_of(
-            Cluster,
-            self.identity(instance.address),
-            instance.span,
-            CLOUD,
-            instance.address,
-            self.folder,
-            gap=self.gap or gap,
-            name=fields.text("name"),
-            version=fields.text("version"),
+            Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
+            gap=self.gap or gap, name=fields.text("name"), version=fields.text("version"),
             environment=self.root.environment,
             provisioned=Known(automatic, Origin((instance.span,))) if automatic else NOTHING,
-            network_plugin=plugin,
-            network_mode=mode,
-            tier=tier,
-            outbound_ips=ips,
-            outbound_list=own_list,
+            network_plugin=plugin, network_mode=mode, tier=tier, outbound_ips=ips, outbound_list=own_list,
             api_ranges=api_access.of_fields(fields),
             grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
             **location.of_cluster(self, instance, fields),
-        )
+        )  # fmt: skip
 
     def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
         autoscaled = fields.flag("autoscaled")
