@@ -13,6 +13,7 @@ from kcheck.terraform.filesystem import rendered_data_source, special
 from kcheck.terraform.resource import BlockRecord, Instance, expand, instances_in, map_instances, parts_of
 from kcheck.terraform.scope import Names, Scope, unchosen_workspace
 from kcheck.terraform.types import absent, convert_to
+from kcheck.text.files import system
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
@@ -407,8 +408,11 @@ class _ModuleScope(Scope):
     def _path(self, name: str) -> Datum | None:
         root = self.module.root.configuration.folder
         match name:  # Terraform runs in the root's folder
-            case "root" | "cwd":  # which folder of the machine that is, is nobody's business
+            case "root":
                 return Known(".", Origin(()))
+            case "cwd":  # where on the machine that is, is nobody's business; clusters are called by its last part
+                last = os.path.basename(system.real_path(root or "."))
+                return Known(f"../{last}" if last else ".", Origin(()))
             case "module":
                 path = os.path.relpath(self.module.configuration.folder or ".", root or ".")
                 return Known(path.replace(os.sep, "/"), Origin(()))

@@ -80,6 +80,7 @@ def test_no_path_names_the_folder_of_the_machine(write: Callable[[Mapping[str, s
     for path in ("path.cwd", "path.root", "path.module", "abspath(path.cwd)", 'pathexpand("~/x")'):
         assert str(top) not in str(evaluate(path, "infra", Config()))
     assert evaluate('file("${path.cwd}/x.txt")', "infra", Config())["value"] == "x"
+    assert evaluate("basename(path.cwd)", "infra", Config())["value"] == "infra"
 
 
 def test_paths_are_those_of_terraform(write: Callable[[Mapping[str, str]], Path]) -> None:
