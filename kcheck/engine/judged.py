@@ -71,7 +71,12 @@ class Judged(Struct):
     @property
     def is_complete(self) -> bool:
         """Whether nothing is left undecided or unread that may matter."""
-        return not (self.not_judged or self.inputs or any(not skipped.by_choice for skipped in self.skipped))
+        return not (self.inputs or self.is_partial)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a cluster was not judged, or something was not read that may matter."""
+        return bool(self.not_judged) or any(not skipped.by_choice for skipped in self.skipped)
 
 
 def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Judged:

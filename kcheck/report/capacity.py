@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kcheck.report.escape import json_text, markdown, markdown_code, markdown_link
 from kcheck.scale import quotas, walls
 from kcheck.text.control_characters import visible
+from kcheck.text.text import grouped
 from kcheck.text.units import counted, listed
 
 if TYPE_CHECKING:
@@ -105,10 +106,8 @@ def earliest(cluster: Cluster, world: World) -> Wall | None:
 def summary_sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets: what is not known first."""
     open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w) and (w.nodes is None or not w.nodes.low)]
-    whats: dict[str, list[str]] = {}
-    for wall in open_:
-        whats.setdefault(wall.why or wall.arithmetic, []).append(wall.what)
-    said = [f"{listed(list(dict.fromkeys(what)))} ({why})" for why, what in whats.items()]
+    by_reason = grouped(open_, lambda wall: wall.why or wall.arithmetic)
+    said = [f"{listed(list(dict.fromkeys(w.what for w in own)))} ({why})" for why, own in by_reason.items()]
     more = f"; {len(said) - 2} more" if said[2:] else ""
     found = _reach(cluster, world)
     return f"Not known: {'; '.join(said[:2])}{more}. {found}" if said else found

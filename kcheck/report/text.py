@@ -187,8 +187,7 @@ def closing(report: Report) -> Iterator[str]:
     words = [counted(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if info and counts[Severity.INFO]:
         words.append(counted(counts[Severity.INFO], "info"))
-    left = result.judged.not_judged or any(not skipped.by_choice for skipped in result.judged.skipped)
-    nothing = "nothing found in what was checked" if left else "nothing found"
+    nothing = "nothing found in what was checked" if result.judged.is_partial else "nothing found"
     text = ", ".join(words) or nothing
     if not info and counts[Severity.INFO]:
         text += f"; {counted(counts[Severity.INFO], 'info')} hidden (--info)"
@@ -220,10 +219,8 @@ def judged_lines(result: Result, *, listed: bool = True) -> Iterator[str]:
 
 def _environments(found: list[Environment]) -> Iterator[str]:
     """The variable files that made environments of root modules, one line a root."""
-    by_root: dict[str, list[str]] = {}
-    for one in found:
-        by_root.setdefault(one.root, []).append(one.var_files[-1] if one.var_files else "its own files")
-    for root, files in by_root.items():
+    for root, own in grouped(found, lambda one: one.root).items():
+        files = [one.var_files[-1] if one.var_files else "its own files" for one in own]
         more = f" and {len(files) - _MOST_OTHERS:,} more" if len(files) > _MOST_OTHERS else ""
         of = "" if root == "." else f" of {root}"
         yield f"environments{of}: {', '.join(files[:_MOST_OTHERS])}{more}; --var-file FILE chooses one"

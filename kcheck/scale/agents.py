@@ -27,7 +27,7 @@ _PATTERNS = {
 _OTHERS = regex(r"feature-discovery|mps-control|problem-detector|scheduler")
 """What has the image of a device plugin, or a part of its name, and is none."""
 _CARDS = {regex(r"neuron"): "trn1.32xlarge", regex(r"\brocm\b|\bamd-?gpu"): "g4ad.16xlarge"}
-"""What agents of other cards than NVIDIA's are called -> a machine that has these."""
+"""Names of agents of other cards than NVIDIA's -> a machine with such cards."""
 _ALWAYS = "node.kubernetes.io/"
 """How taints for the state of a node begin, which every DaemonSet tolerates."""
 

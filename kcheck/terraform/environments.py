@@ -114,7 +114,7 @@ def _stem(path: str) -> str:
 
 
 def _labels(paths: list[str]) -> list[str]:
-    """What tells variable files apart: their names, else those of folders that they are in."""
+    """Name variable files so that they differ: by their names, else by their folders."""
     whole = [os.path.basename(path).removesuffix(".json").removesuffix(".tfvars") for path in paths]
     steps = [[_stem(path), name, *reversed(path.split("/")[:-1])] for path, name in zip(paths, whole, strict=True)]
     if whole == ["terraform"] and len(steps[0]) > 2:

@@ -41,7 +41,7 @@ class Loader:
         self.problems: list[Problem] = []
         self.skipped: list[Skipped] = []
         self.environments: list[Environment] = []
-        """Those that variable files beside the roots make."""
+        """Made by variable files beside the roots."""
         self._configurations: dict[str, Configuration] = {}
         self._mentioning: dict[str, bool] = {}
         self._parsed: dict[int, nodes.File] = {}
@@ -98,25 +98,9 @@ class Loader:
             own = by_root.get(real[configuration.folder], ())
             roots += [self._root(configuration, environment) for environment in own]
             if real[configuration.folder] not in called and not own:
-                beside = self._environments(configuration, found.get(configuration.folder, ()), clusters)
-                roots += beside or (self._workspaces(configuration) if each else [self._root(configuration)])
+                beside = found.get(configuration.folder, ())
+                roots += self._each(configuration, beside, clusters) if each else [self._root(configuration)]
         return roots or [self._root(configuration) for configuration in configurations]
-
-    def _environments(
-        self, configuration: Configuration, found: Sequence[Environment], clusters: tuple[str, ...]
-    ) -> list[Module]:
-        """A root module that makes clusters, once for each variable file beside it; none where it knows workspaces."""
-        if not found or self._known_workspaces(configuration) or self.config.workspace:
-            return []
-        first = self._root(configuration, found[0], [])
-        if not any(kind.startswith(clusters) for kind in first.kinds()):
-            return []
-        several = found[: environments.MANY]
-        if found[environments.MANY :]:
-            reason = f"{len(found) - len(several):,} more variable files of this root; --var-file FILE chooses one"
-            self.skipped.append(Skipped(configuration.folder, reason))
-        self.environments += several
-        return [first, *(self._root(configuration, one, []) for one in several[1:])]
 
     def _root(
         self, configuration: Configuration, environment: Environment | None = None, names: list[str] | None = None
@@ -137,15 +121,32 @@ class Loader:
         inputs = self.variables.values_for(configuration, files)
         return Module(configuration, inputs, self, environment=environment.name, workspace=workspace)
 
-    def _workspaces(self, configuration: Configuration) -> list[Module]:
-        """A root module, once for each workspace where it knows a few."""
+    def _each(
+        self, configuration: Configuration, beside: Sequence[Environment], clusters: tuple[str, ...]
+    ) -> list[Module]:
+        """A root module, once for each workspace where it knows a few, else for each environment beside it."""
         names = [] if self.config.workspace else self._known_workspaces(configuration)
         given = [name for name in names if self.variables.is_given(name)]
         if len(given) == 1:
             names = given
-        if not 0 < len(names) <= workspaces.FEW:
-            return [self._root(configuration, names=names)]
-        return [self._root(configuration, Environment(configuration.folder, name, workspace=name)) for name in names]
+        if 0 < len(names) <= workspaces.FEW:
+            return [self._root(configuration, Environment(configuration.folder, one, workspace=one)) for one in names]
+        found = [] if names or self.config.workspace else self._environments(configuration, beside, clusters)
+        return found or [self._root(configuration, names=names)]
+
+    def _environments(
+        self, configuration: Configuration, beside: Sequence[Environment], clusters: tuple[str, ...]
+    ) -> list[Module]:
+        """A root module that makes clusters, once for each environment beside it; none if it makes no clusters."""
+        first = self._root(configuration, beside[0], []) if beside else None
+        if first is None or not any(kind.startswith(clusters) for kind in first.kinds()):
+            return []
+        several = beside[: environments.MANY]
+        if beside[environments.MANY :]:
+            reason = f"{len(beside) - len(several):,} more variable files of this root; --var-file FILE chooses one"
+            self.skipped.append(Skipped(configuration.folder, reason))
+        self.environments += several
+        return [first, *(self._root(configuration, one, []) for one in several[1:])]
 
     def _known_workspaces(self, configuration: Configuration, files: Iterable[Source] = ()) -> list[str]:
         """The workspaces of a root module, from its code or its variable files."""

@@ -85,7 +85,7 @@ class Cloud(Protocol):
     label_domains: tuple[str, ...] = ()
     """How the domains end of labels that the cloud itself gives to nodes."""
     autoscaler_provider: str = ""
-    """What the cluster autoscaler calls it (`--cloud-provider`)."""
+    """Its name for the cluster autoscaler (`--cloud-provider`)."""
     sharing_label: str = ""
     """The label by which nodes offer parts of cards: whole ones where it is `default`, none known if `disabled`."""
     node_ids: str = ""

@@ -143,4 +143,4 @@ def _completed(template: PodTemplate, why: Unknown) -> PodTemplate:
 
 _REPLACED = ("tolerations", "grace", "safe_to_evict", "do_not_disrupt", "packed_by", "topology")
 _EXTENDED = ("labels", "annotations", "selection", "volumes")
-"""What a patch says as a whole, and what a runtime may add to."""
+"""Fields that a patch replaces, and fields that a runtime may add to."""

@@ -154,11 +154,12 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         return (
             f"{cluster.address} has a run of {count:,} nodes, more than {_MOST_PODS:,}; set --nodes N for a smaller one"
         )
-    if nodes and 0 < sum(sizes) < nodes:
+    most = sum(sizes)
+    if nodes and 0 < most < nodes:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
-        assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, assumed to have room for {nodes:,}")
-        sizes = [ceil(size * nodes / sum(sizes)) for size in sizes]
+        assumed.append(f"{names}{others}, of at most {most:,} nodes, assumed to have room for {nodes:,}")
+        sizes = [ceil(size * nodes / most) for size in sizes]
     own = tuple(_pool(pool, size, world) for pool, size in zip(chosen, sizes, strict=True))
     if not own:
         own = (Pool("nodes", count, price=world.numbers.price(None)),)

@@ -75,7 +75,7 @@ def _wall(place: Place, finder: WallFinder) -> Wall | None:
 
 
 def _called(place: Place, finder: WallFinder) -> str:
-    """What people call a subnet or a range."""
+    """Name a subnet or a range."""
     if place.id in finder.world.pools.outside:
         return place.address
     return f"{'subnet' if isinstance(place, Subnet) else 'range'} {known(place.name) or place.address}"

@@ -180,7 +180,7 @@ def quota_walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _each(need: Need) -> str:
-    """What one node of each pool takes of a quota, as text."""
+    """Say how much one node of each pool takes of a quota."""
     if need.quota.counts == "nodes":
         return "every node"
     return " and ".join(
