@@ -119,9 +119,8 @@ class _Inputs:
         self.places: dict[str, Span | None] = {}
         self.rules: dict[str, Counter[str]] = {}
         for check in undecided:
-            for reason in check.missing:
+            for cause, reason in {_cause(reason): reason for reason in reversed(check.missing)}.items():
                 place = reason.place if isinstance(reason, UnknownInput) else None
-                cause = _cause(reason)
                 self.places[cause] = self.places.get(cause) or place or check.span
                 self.rules.setdefault(cause, Counter())[check.rule] += 1
         names = {match[1] for match in map(_VARIABLE.fullmatch, (*self.rules, *map(_cause, clusters))) if match}

@@ -686,3 +686,18 @@ def test_mechanisms_name_the_limits_that_make_them() -> None:
     }
     known = {key for cloud in CLOUDS for key in profiles.limits(cloud)}
     assert texts & known == {key for one in profiles.mechanisms().values() for key in one["limits"]}
+
+
+def test_subnets_in_unknown_number_are_a_wall_that_is_not_known(capacity: Callable[..., dict[str, Any]]) -> None:
+    text = eks().replace(
+        'resource "aws_subnet" "nodes" {',
+        'variable "zones" {}\n\nresource "aws_subnet" "nodes" {\n  count = length(var.zones)',
+    )
+    cluster = capacity(
+        text.replace("aws_subnet.nodes.id", "aws_subnet.nodes[*].id").replace(
+            "[aws_subnet.nodes[*].id]", "aws_subnet.nodes[*].id"
+        )
+    )
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "subnet")
+    assert (wall["nodes"], cluster["reaches"]) == (None, None)
+    assert "var.zones has no value" in wall["arithmetic"]

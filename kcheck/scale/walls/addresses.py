@@ -37,8 +37,9 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 def _places(finder: WallFinder) -> list[Place]:
     found: dict[Place, None] = {}
     for pool in finder.pools:
-        found |= dict.fromkeys((*(known(pool.addresses.subnets) or ()), *(known(pool.addresses.pod_subnets) or ())))
-        pod_range = known(pool.addresses.pod_range)
+        own = pool.addresses
+        found |= dict.fromkeys((*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), *own.candidates))
+        pod_range = known(own.pod_range)
         if pod_range is not None:
             found[pod_range] = None
     found |= dict.fromkeys(one for one, own in finder.world.pools.outside.values() if own[0] in finder.pools)

@@ -429,6 +429,12 @@ def test_a_subnet_that_is_full_only_when_all_pools_are_upgraded_at_once(
     assert in_turn == [one == "warning" for one in [severity] if one]
 
 
+def test_pods_of_two_stacks_need_the_range_of_ipv4(write: Callable[[Mapping[str, str]], Path]) -> None:
+    overlay = 'network_plugin = "azure"\n    network_plugin_mode = "overlay"\n    pod_cidrs = ["fd12:3456::/64", "10.244.0.0/23"]'
+    write({"main.tf": NETWORK + CLUSTER.format(pool="node_count = 3", profile=overlay)})
+    assert "pod-range-too-small" in {one.rule for one in linter.run(Tree(["."]), Config()).findings}
+
+
 OLD = """
 resource "azurerm_kubernetes_cluster" "c" {
   name               = "c"

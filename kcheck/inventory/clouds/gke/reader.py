@@ -266,9 +266,10 @@ class _Gke(RangeReader):
         )
 
     def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
-        """How many zones a pool's nodes are in; counts are per zone."""
-        own = fields.count("zones")
-        if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
+        """How many zones a pool's nodes are in; counts are per zone. Those that its cluster has are as if not set."""
+        own, written = fields.count("zones"), fields.raw("zones")
+        shared = cluster and isinstance(written, Unknown) and written.symbol == (cluster.address, "node_locations")
+        if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL and not shared:
             return own
         if of_cluster is None or cluster is None:
             why = "the zones of the pool are those of its cluster, which is not in this code; set node_locations"
@@ -276,14 +277,14 @@ class _Gke(RangeReader):
         zonal = cluster.zonal
         if not isinstance(zonal, Known):
             return Unknown(why_missing(zonal, "location"), zonal.origin)
-        shared = of_cluster.count("zones")
-        if isinstance(shared, Unknown):
-            return _plain(shared)
+        listed = of_cluster.count("zones")
+        if isinstance(listed, Unknown):
+            return _plain(listed)
         if zonal.value:  # the list leaves out the cluster's own zone
-            return Known(1 + (known(shared) or 0), cluster.location.origin or Origin((cluster.place,)))
-        if isinstance(shared, Unset) or not known(shared):
+            return Known(1 + (known(listed) or 0), cluster.location.origin or Origin((cluster.place,)))
+        if isinstance(listed, Unset) or not known(listed):
             return self.default_number("cluster.zones", Origin((cluster.place,)))
-        return shared
+        return listed
 
     def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
         own = fields.text("subnet") if fields.resource != DEFAULT_POOL else None
