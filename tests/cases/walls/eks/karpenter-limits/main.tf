@@ -25,10 +25,10 @@ module "eks" {
   source  = "terraform-aws-modules/eks/aws"
   version = "~> 20.0"
 
-  cluster_name       = local.name
-  cluster_version    = "1.33"
-  vpc_id             = module.vpc.vpc_id
-  subnet_ids         = module.vpc.private_subnets
+  cluster_name             = local.name
+  cluster_version          = "1.33"
+  vpc_id                   = module.vpc.vpc_id
+  subnet_ids               = module.vpc.private_subnets
   node_security_group_tags = { "karpenter.sh/discovery" = local.name }
 
   eks_managed_node_groups = {

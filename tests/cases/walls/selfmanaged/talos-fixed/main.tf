@@ -1,3 +1,12 @@
+terraform {
+  required_providers {
+    talos = {
+      source  = "siderolabs/talos"
+      version = "~> 0.9"
+    }
+  }
+}
+
 locals {
   pod_subnet = "10.244.0.0/19"
   workers    = 24
