@@ -37,7 +37,7 @@ resource "azurerm_kubernetes_cluster" "nlp" {
   resource_group_name = azurerm_resource_group.nlp.name
   dns_prefix          = "nlp"
   sku_tier            = "Standard"
-  kubernetes_version  = "1.33"
+  kubernetes_version  = "1.35"
 
   default_node_pool {
     name           = "system"

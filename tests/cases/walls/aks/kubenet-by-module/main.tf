@@ -43,7 +43,7 @@ module "aks" {
   cluster_name        = local.name
   resource_group_name = azurerm_resource_group.main.name
   location            = azurerm_resource_group.main.location
-  kubernetes_version  = "1.31"
+  kubernetes_version  = "1.35"
   sku_tier            = "Standard"
   rbac_aad            = false
 

@@ -54,10 +54,10 @@ resource "azurerm_kubernetes_cluster" "rl" {
   }
 }
 
-resource "azurerm_kubernetes_cluster_node_pool" "v100" {
-  name                  = "v100"
+resource "azurerm_kubernetes_cluster_node_pool" "h100" {
+  name                  = "h100"
   kubernetes_cluster_id = azurerm_kubernetes_cluster.rl.id
-  vm_size               = "Standard_NC24s_v3"
+  vm_size               = "Standard_NC40ads_H100_v5"
   max_pods              = 30
   vnet_subnet_id        = azurerm_subnet.nodes.id
   pod_subnet_id         = data.azurerm_subnet.pods.id
