@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
-from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes
+from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes, upgraded_in_turn
 from kcheck.text.interval import Interval
 from kcheck.text.ip_ranges import parse_cidr, usable_addresses
 from kcheck.text.values import (
@@ -274,7 +274,7 @@ def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool)
 
 
 def needed(found: Bounds) -> Interval:
-    """Addresses that the pools of a place need, surge included."""
+    """Addresses that the pools of a place need while one of them is upgraded."""
     high = None if found.most is None else addresses_needed(found.most)
     return Interval(addresses_needed(found.least), high)
 
@@ -287,7 +287,7 @@ def needed_at_most(place: Place, world: World) -> int | None:
 
 def arithmetic(demands: list[Demand]) -> str:
     """The demand as a sum by pool; small pools are joined if there are many."""
-    ordered = sorted(demands, key=lambda demand: -demand.addresses(demand.nodes))
+    ordered = sorted(upgraded_in_turn(demands), key=lambda demand: -demand.addresses(demand.nodes))
     parts = []
     for demand in ordered[:4]:
         surge = surge_nodes(demand.surge, demand.nodes)
@@ -298,7 +298,7 @@ def arithmetic(demands: list[Demand]) -> str:
         parts.append(f"{demand.pool} {nodes}{shared}{times}")
     rest = ordered[4:]
     if rest:
-        parts.append(f"{len(rest)} more pools {addresses_needed(rest):,}")
+        parts.append(f"{len(rest)} more pools {sum(one.addresses(one.nodes) for one in rest):,}")
     return " + ".join(parts) + f" = {addresses_needed(demands):,}"
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import NODE_ADDRESSES
+from kcheck.model import NODE_ADDRESSES, Surge
 from kcheck.model.image_names import DOCKER_HUB
 from kcheck.scale.basics import computed
 from kcheck.scale.growth import surge_nodes
-from kcheck.text.values import Known, Origin, Unknown, Value, combined, equals, known
+from kcheck.text.values import Known, Origin, Unknown, Value, all_known, equals, known, unknown_of
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Image, Workload
@@ -93,12 +93,10 @@ def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
     ports, entry = known(cluster.outbound_ports), world.numbers.limits(cluster.cloud).get("snat.ports_per_address")
     if not ports or entry is None:
         return computed(cluster, None)
-    total = 0
-    for pool in world.pools.of_cluster(cluster):
-        nodes = combined(
-            lambda size, surge: size + surge_nodes(surge, size), world.sizes.of_pool(pool), pool.upgrade.surge
-        )
-        if isinstance(nodes, Unknown):
-            return computed(cluster, None)
-        total += nodes
-    return computed(cluster, cloud(cluster.cloud).outbound_addresses(ports, total, entry.number))
+    pools = world.pools.of_cluster(cluster)
+    sizes = all_known(map(world.sizes.of_pool, pools))
+    if isinstance(sizes, Unknown) or unknown_of(*(pool.upgrade.surge for pool in pools)):
+        return computed(cluster, None)
+    surges = [surge_nodes(known(pool.upgrade.surge) or Surge(), size) for pool, size in zip(pools, sizes, strict=True)]
+    nodes = sum(sizes) + max(surges, default=0)  # one pool is upgraded at a time
+    return computed(cluster, cloud(cluster.cloud).outbound_addresses(ports, nodes, entry.number))

@@ -12,9 +12,9 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Subnet, Surge
 from kcheck.scale import addresses as demands
 from kcheck.scale.addresses import address_units, pods_have_interfaces
-from kcheck.scale.growth import reach
+from kcheck.scale.growth import addresses_needed, reach
 from kcheck.scale.walls.model import numbers, scope_of
-from kcheck.text.values import Known, Unknown, known, reason_of
+from kcheck.text.values import Known, Unknown, known, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,13 +89,10 @@ def _mechanism(place: Place, finder: WallFinder) -> str:
 
 
 def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
-    """Whether the pools fit at some sizes, with other clusters at their targets."""
+    """Whether the pools fit at some sizes: beyond those of today with other clusters at their targets."""
 
     def fits(each: list[Demand], empty: int) -> Fits:
-        pairs = list(zip(found.pools, each, strict=True))
-        return lambda sizes: (
-            sum(demand.addresses(max(empty, sizes.get(pool.id, demand.nodes))) for pool, demand in pairs) <= room
-        )
+        return lambda sizes: addresses_needed(_at(sizes, found, each, finder, empty)) <= room
 
     others = [pool for pool in found.pools if known(pool.cluster) is not finder.cluster]
     high = found.high if all(isinstance(finder.world.sizes.of_pool(pool), Known) for pool in others) else None
@@ -110,6 +107,19 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
         least = fits([demand._replace(surge=Surge()) for demand in found.low], 0)
         most = None if high is None else fits(high, 1)
     return finder.trial(least, most, weights)
+
+
+def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
+    """The demands when the pools of the cluster have some sizes, at `least` so many nodes each."""
+    today = finder.runs_today(sizes)
+    others = [
+        number(pool.size.standing, one.nodes) if today else one.nodes
+        for pool, one in zip(found.pools, each, strict=True)
+    ]
+    return [
+        one._replace(nodes=max(least, sizes.get(pool.id, other)))
+        for pool, one, other in zip(found.pools, each, others, strict=True)
+    ]
 
 
 _MANY = 1000
@@ -134,8 +144,7 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     begin = f"{known(place.cidr)} has {room:,} {what}"
     sizes = numbers(nodes, finder)
     if sizes is not None:
-        at = [d._replace(nodes=sizes.get(p.id, d.nodes)) for p, d in zip(found.pools, found.low, strict=True)]
-        if taken := [demand for demand in at if demand.nodes]:
+        if taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]:
             return f"{begin}; {demands.arithmetic(taken)}"
     low = min(_each(found, found.low))
     high = None if found.high is None else max(_each(found, found.high))

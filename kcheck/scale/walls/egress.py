@@ -15,7 +15,7 @@ from kcheck.text.values import Known, Unknown, equals, known, total
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.scale.walls.model import Fits, Wall, WallFinder
+    from kcheck.scale.walls.model import Fits, Sizes, Wall, WallFinder
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
@@ -48,9 +48,12 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
 
     def fits(side: int) -> Fits:
         surges = {pool.id: surge_bounds(pool.upgrade.surge)[side] for pool in finder.pools}
-        return lambda sizes: (
-            sum(size + surge_nodes(surges[name], size) for name, size in sizes.items()) + others <= most
-        )
+
+        def taken(sizes: Sizes) -> int:  # one pool is upgraded at a time
+            surge = max(surge_nodes(surges[name], size) for name, size in sizes.items())
+            return sum(sizes.values()) + surge + (0 if finder.runs_today(sizes) else others)
+
+        return lambda sizes: taken(sizes) <= most
 
     least = fits(0)
     exact = all(isinstance(pool.upgrade.surge, Known) for pool in finder.pools)

@@ -11,7 +11,7 @@ from kcheck.model import Thing
 from kcheck.scale.growth import Trial, reach, short
 from kcheck.text.interval import Interval
 from kcheck.text.units import listed
-from kcheck.text.values import Unknown
+from kcheck.text.values import Unknown, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -99,6 +99,10 @@ class WallFinder:
     def sizes(self, nodes: int) -> dict[str, int]:
         """Nodes of each pool when the cluster has `nodes`; all maxima are known."""
         return self._named(self.growth.sizes(nodes))
+
+    def runs_today(self, sizes: Sizes) -> bool:
+        """Whether the cluster has no more than what runs today: others that share a limit have what they run, too."""
+        return all(sizes[pool.id] <= number(pool.size.standing, 0) for pool in self.pools)
 
     def _named(self, sizes: list[int]) -> dict[str, int]:
         return dict(zip(self._names, sizes, strict=True))
