@@ -78,12 +78,12 @@ def addresses_needed(demands: Sequence[Demand]) -> int:
 
 
 def upgraded_in_turn(demands: Sequence[Demand]) -> list[Demand]:
-    """The demands with the surge of one pool only: the one whose upgrade takes the most addresses."""
+    """The demands with the surge of one pool only: of the one whose upgrade takes the most addresses, or the largest."""
     resting = [demand._replace(surge=Surge()) for demand in demands]
-    extra: dict[str, int] = {}
+    extra: dict[str, tuple[int, int]] = {}
     for demand, rest in zip(demands, resting, strict=True):
         more = demand.addresses(demand.nodes) - rest.addresses(rest.nodes)
-        extra[demand.pool] = extra.get(demand.pool, 0) + more
+        extra[demand.pool] = extra.get(demand.pool, (0, 0))[0] + more, demand.nodes
     most = max(extra, key=lambda pool: extra[pool], default="")
     return [demand if demand.pool == most else rest for demand, rest in zip(demands, resting, strict=True)]
 

@@ -181,7 +181,7 @@ def gke(**values: Any) -> str:
     [
         (aks(prefix=24), "subnet", 7),  # a /24 with an address for each of 30 pods, one node for surge
         (aks(prefix=24, plugin="kubenet"), "subnet", 250),
-        (aks(plugin="kubenet"), "kubenet-routes", 400),
+        (aks(plugin="kubenet"), "kubenet-routes", 399),
         (aks(plugin="kubenet", cidr='"10.244.0.0/16"'), "pod-range", 255),  # 256 blocks, one for surge
         (aks(nodes=1000), "pool-limit", 999),  # 1,000 machines, one for surge
         (aks(), "cluster-limit", 5000),
@@ -603,7 +603,12 @@ resource "google_compute_router_nat" "nat" {{
 
 @pytest.mark.parametrize(
     ("region", "ports", "nodes"),
-    [("us-central1", 128, 504), ("us-central1", 65_536, 0), ("europe-west4", 128, "no such wall")],
+    [
+        ("us-central1", 128, 63),
+        ("us-central1", 2048, 31),
+        ("us-central1", 65_536, 0),
+        ("europe-west4", 128, "no such wall"),
+    ],
 )
 def test_a_nat_gateway_serves_its_region(
     region: str, ports: int, nodes: object, capacity: Callable[..., dict[str, Any]]

@@ -53,15 +53,20 @@ def addresses(gateways: list[Fields]) -> Value[int]:
 
 
 def ports(gateways: list[Fields]) -> Value[int]:
-    """Ports that each node has on that gateway from the start."""
+    """Ports that each node has on that gateway from the start.
+
+    A node with a range of addresses for its pods has at least 1,024, unless only the nodes' own addresses are translated.
+    """
     if len(gateways) != 1:
         return NOTHING
-    own = gateways[0]
-    written = own.number("ports")
-    if own.raw("ports") is None and known(own.flag("dynamic")):
-        least = profiles.settings("gke")["nat.least_ports"].number
-        return mapped(written, lambda _: least)
-    return written
+    own, settings = gateways[0], profiles.settings("gke")
+    written, dynamic = own.number("ports"), known(own.flag("dynamic"))
+    if own.raw("ports") is None and dynamic:
+        return mapped(written, lambda _: settings["nat.least_ports"].number)
+    translated = {known(own.text("ranges")), *(known(own.texts("ranges_of_subnet")) or ())}
+    if dynamic or translated & {"ALL_SUBNETWORKS_ALL_PRIMARY_IP_RANGES", "PRIMARY_IP_RANGE"}:
+        return written
+    return mapped(written, lambda ports: max(ports, settings["nat.ports_of_ranges"].number))
 
 
 def zonal(gateways: list[Fields], place: Span) -> Value[int]:

@@ -42,7 +42,7 @@ def _places(finder: WallFinder) -> list[Place]:
         pod_range = known(own.pod_range)
         if pod_range is not None:
             found[pod_range] = None
-    found |= dict.fromkeys(one for one, own in finder.world.pools.outside.values() if own[0] in finder.pools)
+    found |= dict.fromkeys(one.subnet for one in finder.world.pools.outside.values() if one.pools[0] in finder.pools)
     return list(found)
 
 
@@ -143,9 +143,8 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallF
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
     begin = f"{known(place.cidr)} has {room:,} {what}"
     sizes = numbers(nodes, finder)
-    if sizes is not None:
-        if taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]:
-            return f"{begin}; {demands.arithmetic(taken)}"
+    if sizes is not None and (taken := [demand for demand in _at(sizes, found, found.low, finder) if demand.nodes]):
+        return f"{begin}; {demands.arithmetic(taken)}"
     low = min(_each(found, found.low))
     high = None if found.high is None else max(_each(found, found.high))
     each = f"{low:,}" if low == high else f"at least {low:,}" if high is None else f"{low:,} to {high:,}"

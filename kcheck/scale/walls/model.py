@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
 from kcheck.model import Thing
-from kcheck.scale.growth import Trial, reach, short
+from kcheck.scale.growth import Trial, reach, short, surge_bounds, surge_nodes
 from kcheck.text.interval import Interval
 from kcheck.text.units import listed
-from kcheck.text.values import Unknown, number
+from kcheck.text.values import Known, Unknown, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -112,6 +112,22 @@ class WallFinder:
         first = lambda sizes: least(self._named(sizes))  # noqa: E731
         second = first if most is least else None if most is None else lambda sizes: most(self._named(sizes))
         return Trial(first, second, [weights.get(pool.id, 0) for pool in self.pools])
+
+    def upgraded(self, most: int, others: int = 0, others_today: int = 0) -> Trial:
+        """Whether so many nodes are enough while one pool is upgraded, beside those of other clusters."""
+
+        def fits(side: int) -> Fits:
+            surges = {pool.id: surge_bounds(pool.upgrade.surge)[side] for pool in self.pools}
+
+            def enough(sizes: Sizes) -> bool:
+                surge = max(surge_nodes(surges[name], size) for name, size in sizes.items())
+                return sum(sizes.values()) + surge + (others_today if self.runs_today(sizes) else others) <= most
+
+            return enough
+
+        exact = all(isinstance(pool.upgrade.surge, Known) for pool in self.pools)
+        least = fits(0)
+        return self.trial(least, least if exact else fits(1), {pool.id: 1 for pool in self.pools})
 
     def wall(
         self,

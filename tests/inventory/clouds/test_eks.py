@@ -352,7 +352,7 @@ def test_pools_of_one_name_are_told_apart(write: Callable[[Mapping[str, str]], P
     result = linter.run(Tree(["."]), Config())
     found = next(f.details for f in result.findings if f.rule == "subnet-too-small")
     assert "blue/gpu: 30 + 2 surge nodes x 20 = 640 addresses" in found
-    assert "green/gpu: 30 + 2 surge nodes x 20 = 640 addresses" in found
+    assert "green/gpu: 30 nodes x 20 = 600 addresses" in found
 
 
 @pytest.mark.parametrize("written", ['"{}"', 'base64encode("{}")'])
