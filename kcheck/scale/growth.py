@@ -78,7 +78,7 @@ def addresses_needed(demands: Sequence[Demand]) -> int:
 
 
 def upgraded_in_turn(demands: Sequence[Demand]) -> list[Demand]:
-    """The demands with the surge of one pool only: of the one whose upgrade takes the most addresses, or the largest."""
+    """The demands with the surge of one pool only: of the one whose upgrade takes the most addresses."""
     resting = [demand._replace(surge=Surge()) for demand in demands]
     extra: dict[str, tuple[int, int]] = {}
     for demand, rest in zip(demands, resting, strict=True):

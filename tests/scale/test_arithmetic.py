@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +20,9 @@ from kcheck.scale import growth as growing
 from kcheck.scale.growth import Demand
 from kcheck.text import ip_ranges as ranges
 from kcheck.text.ip_ranges import parse_cidr
+
+if TYPE_CHECKING:
+    from kcheck.model import Image
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
     )
     prefixes = '      configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })\n'
     assert subnet_message(prefixes, tmp_path) == (
-        "Subnet 10.0.0.0/20 is full at 266 of 607 nodes",
+        "Subnet 10.0.0.0/20 is full at 275 of 607 nodes",
         "607 nodes need 7,887 addresses; 4,091 are usable",
         "cpu: 600 + 100 surge nodes over 3 subnets x 33 = 7,722 addresses",
         "gpu: 3 (default) nodes x 33 = 99 addresses",

@@ -202,6 +202,12 @@ class _Cluster:
             count = Unknown(f"the machines of {self.kind or 'the control plane'} are not read", self.origin)
         place = self.control.span if self.control is not None else self.place
         pool = selfmanaged.node_pool(cluster, "control plane", selfmanaged.fixed_size(count, self.origin), place=place)
+        if self.kind == _KUBEADM and self.control is not None:
+            for path in (("machineTemplate", "spec"), ("machineTemplate",)):
+                kind, machines = self.objects.referred(self.control, "spec", *path, "infrastructureRef")
+                if machines is not None:
+                    pool = self._with_machines(pool, kind, machines)
+                    break
         yield replace(pool, mode=Known(CONTROL_PLANE, self.origin))
 
     def _machines(self, cluster: Cluster) -> Iterator[NodePool]:
@@ -211,6 +217,8 @@ class _Cluster:
             kind, machines = self.objects.referred(item, "spec", "template", "spec", "infrastructureRef")
             name = known(fields.text("name")) or "?"
             pool = selfmanaged.node_pool(cluster, name, _size(fields), place=item.span)
+            if item.kind == "MachineDeployment":
+                pool = selfmanaged.upgraded(pool, fields.text("max_surge"))
             if kind.startswith(_BARE_METAL):
                 yield self._of_bare_metal(pool, item)
             else:

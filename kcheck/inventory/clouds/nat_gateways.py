@@ -55,7 +55,7 @@ def addresses(gateways: list[Fields]) -> Value[int]:
 def ports(gateways: list[Fields]) -> Value[int]:
     """Ports that each node has on that gateway from the start.
 
-    A node with a range of addresses for its pods has at least 1,024, unless only the nodes' own addresses are translated.
+    One with a range of addresses for its pods has at least 1,024, unless only the addresses of nodes are translated.
     """
     if len(gateways) != 1:
         return NOTHING

@@ -59,7 +59,9 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
 def _capped(finder: WallFinder) -> Iterator[Wall]:
     """The autoscaler's cap of nodes or cores."""
     for cap in finder.world.caps.of_cluster(finder.cluster):
-        if cap.cause is not None and finder.pools and not finder.gap:
+        if cap.cause is not None and cap.why:
+            yield finder.unknown("autoscaling", "the cluster", cap.why, cap.cause, ("hard", _FAQ), key=cap.unit)
+        elif cap.cause is not None and finder.pools and not finder.gap:
             yield from finder.grown(
                 "autoscaling", "the cluster", cap.taken, cap.room, cap.per_node,
                 arithmetic=f"{cap.room:,} {cap.unit}", cause=cap.cause, entry=("hard", _FAQ), key=cap.unit,

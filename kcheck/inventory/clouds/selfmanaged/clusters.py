@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
+from kcheck.inventory.clouds.reader import surge_of
 from kcheck.model import NOTHING, Addresses, NodePool, PodRange, Size, Subnet, Surge, Upgrade
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.keys import Item
@@ -51,6 +52,11 @@ def node_pool(
         upgrade=Upgrade(surge=Known(Surge(), origin)),
         addresses=addresses or blocks_of(None, origin),
     )
+
+
+def upgraded(pool: NodePool, surge: Value[str]) -> NodePool:
+    """The pool with the surge of its upgrades."""
+    return replace(pool, upgrade=Upgrade(surge=surge_of(surge) if isinstance(surge, Known) else surge))
 
 
 def blocks_of(found: PodRange | None, origin: Origin) -> Addresses:
