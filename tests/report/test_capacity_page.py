@@ -87,7 +87,7 @@ def test_limits_that_are_not_known_are_listed_with_the_reason(write: Write) -> N
     write({"main.tf": BARE + pool})
     page = Page(printed("html")[1])
     assert "Not known at how many nodes" in page.text
-    assert "unknown because" in page.text
+    assert "not known: " in page.text
 
 
 def test_without_a_cluster_the_page_says_so(write: Write) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
 
 KIND = "google_compute_router_nat"
+KIND_OF_ACK = "alicloud_snat_entry"
 
 
 T = TypeVar("T")
@@ -77,6 +78,21 @@ def zonal(gateways: list[Fields], place: Span) -> Value[int]:
     if unknown is not None:
         return unknown
     return Known(len(gateways), origin) if gateways and "regional" not in map(known, modes) else Unset(origin)
+
+
+def snat_addresses(entries: list[Fields], place: Span) -> Value[int]:
+    """Public addresses of the SNAT entries of a root (ACK); unset where it has none."""
+    found: set[object] = set()
+    for one in entries:
+        address = one.raw("ip")
+        symbol = address.symbol if isinstance(address, Unknown) else None
+        if isinstance(address, Known):
+            found.update(str(address.value).split(","))
+        elif symbol is None or symbol.attribute == "text":  # perhaps several, as one text
+            return Unknown(f"the addresses of {KIND_OF_ACK} are not known", Origin((one.record.span,)))
+        else:
+            found.add(symbol)
+    return Known(len(found), Origin((entries[0].record.span,))) if entries else Unset(Origin((place,)))
 
 
 class Inputs(TypedDict, total=False):

@@ -183,7 +183,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         case = replace(case, pulls=hub, window=window)
     wall = _stopping_wall(world, cluster, count + case.system_nodes)
     if wall is not None:
-        case = replace(case, ceiling=wall.number)
+        case = replace(case, ceiling=wall.nodes.high if wall.nodes else None)
     return Scenario(case, cluster, job, tuple(assumed), wall, quick=delays.quick, measured=delays)
 
 

@@ -69,10 +69,10 @@ class Wall(Thing, frozen=True):
 
     @property
     def number(self) -> int | None:
-        """The nodes at the wall as one number: exact, else the upper bound, else the lower one; None if unknown."""
-        if self.nodes is None:
+        """The nodes at the wall as one number: exact, else the lower bound; None where that is not known."""
+        if self.nodes is None or (self.nodes.exact is None and not self.nodes.low):
             return None
-        return self.nodes.low if self.nodes.high is None else self.nodes.high
+        return self.nodes.low
 
 
 class WallFinder:
@@ -169,7 +169,7 @@ class WallFinder:
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
         """A wall at a number of nodes that cannot be worked out."""
-        said = f"unknown because {why}"
+        said = f"not known: {why}"
         wall = self.wall(mechanism, scope, nodes=None, arithmetic=said, cause=cause, entry=entry, key=key, pools=pools)
         return replace(wall, why=why)
 

@@ -8,7 +8,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, container_runtime, nat_gateways
 from kcheck.inventory.clouds.gke import location as where
 from kcheck.inventory.clouds.gke import machines, upgrades
-from kcheck.inventory.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
+from kcheck.inventory.clouds.gke.ranges import AUTOPILOT, POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.inventory.clouds.reader import (
     N,
     read_all,
@@ -126,6 +126,7 @@ class _Gke(RangeReader):
                 name=fields.text("name"),
                 environment=self.root.environment,
                 version=fields.text("version"),
+                tier=mapped(autopilot, lambda _: AUTOPILOT) if known(autopilot) else NOTHING,
                 support_plan=fields.text("support_plan"),
                 location=location,
                 node_locations=fields.texts("zones"),
