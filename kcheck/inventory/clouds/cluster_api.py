@@ -12,6 +12,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters as selfmanaged
 from kcheck.inventory.clouds.selfmanaged import nodes
+from kcheck.inventory.clouds.selfmanaged.calico import Calico
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
     CONTROL_PLANE,
@@ -52,8 +53,9 @@ _BOUNDS = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"
 
 def read(objects: Iterable[Object], inventory: Inventory) -> None:
     """Add the clusters of Cluster API's objects."""
-    own = [item for item in objects if _GROUP in item.api_version]
-    found = _Objects(own)
+    every = list(objects)
+    own = [item for item in every if _GROUP in item.api_version]
+    found = _Objects(own, every)
     for item in own:
         if item.kind == "Cluster" and item.api_version.startswith(_GROUP):
             _Cluster(item, found, inventory).add()
@@ -62,7 +64,8 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 class _Objects:
     """Objects by kind and name; among equals the one in the same file, or the only one."""
 
-    def __init__(self, objects: list[Object]) -> None:
+    def __init__(self, objects: list[Object], every: list[Object]) -> None:
+        self.every = every
         self.by_name: dict[tuple[str, str], list[Object]] = {}
         self.pools: dict[str, list[Object]] = {}
         for item in objects:
@@ -182,6 +185,10 @@ class _Cluster:
             what = self.kind or "the control plane"
             return Addresses(pods_take_addresses=inside, pod_range=Unknown(f"{what} is not read", self.origin))
         fields = _fields(self.control)
+        calico = Calico(self.objects.every, self.item.folder)
+        if calico.found:
+            most = Known(profiles.settings(_OWN)["calico.max_pods"].number, self.origin)
+            return calico.addresses(cluster, cidr, most, self.inventory)
         if known(fields.flag("allocates")) is False:
             why = "the network plugin assigns pod addresses, not the controller manager"
             return Addresses(pods_take_addresses=inside, pod_range=Unknown(why, self.origin))

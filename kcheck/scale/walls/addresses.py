@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kcheck.config.numbers import machines
-from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Subnet, Surge
 from kcheck.scale import addresses as demands
-from kcheck.scale.addresses import address_units, pods_have_interfaces
+from kcheck.scale.addresses import address_units, interfaces_held, pods_have_interfaces
 from kcheck.scale.growth import addresses_needed, reach
 from kcheck.scale.walls.model import numbers, scope_of
 from kcheck.text.values import Known, Unknown, known, number, reason_of
@@ -19,7 +17,7 @@ from kcheck.text.values import Known, Unknown, known, number, reason_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.model import Cni, NodePool
+    from kcheck.model import NodePool
     from kcheck.scale.addresses import Bounds, Place
     from kcheck.scale.growth import Demand, Trial
     from kcheck.scale.walls.model import Fits, Sizes, Wall, WallFinder
@@ -160,7 +158,7 @@ def interface_walls(finder: WallFinder) -> Iterator[Wall]:
     units = {name: bounds.exact for name, bounds in address_units(finder.cluster, finder.world).items()}
     if units and None not in units.values():
         yield from _quota_wall(finder, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
-    held = {pool.id: _interfaces(pool, cni, finder.cluster.cloud) for pool in finder.pools}
+    held = {pool.id: interfaces_held(pool, finder.cluster) for pool in finder.pools}
     zones = {pool.id: _zones(pool) for pool in finder.pools}
     if None not in held.values() and all(zones.values()):
         yield from _quota_wall(finder, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
@@ -194,18 +192,3 @@ def _quota_wall(
 def _zones(pool: NodePool) -> tuple[str, ...]:
     """The zones of a pool's subnets; a subnet whose zone is not known stands for one of its own."""
     return tuple(dict.fromkeys(known(one.zone) or one.id for one in known(pool.addresses.subnets) or ()))
-
-
-def _interfaces(pool: NodePool, cni: Cni, name: str) -> int | None:
-    """Interfaces of a node with one pod, EFA included; None if the type is unknown."""
-    if not isinstance(pool.machine.instance_types, Known) or not isinstance(cni.warm_interfaces, Known):
-        return None
-    found = [machines.interfaces(name, type_) for type_ in pool.machine.instance_types.value]
-    if not found or None in found:
-        return None
-    count, addresses = min(one for one in found if one is not None)
-    single = known(cni.prefix_delegation) or known(cni.warm_ips) is not None or known(cni.minimum_ips) is not None
-    warm = 0 if single else cni.warm_interfaces.value  # the warm interface is of the plain mode only
-    efa = known(pool.machine.efa) or ()
-    more = len(efa) - ("efa" in efa)  # the first one with an address is the interface that every node has
-    return cloud(name).interfaces_held(1, addresses, warm, count) + more
