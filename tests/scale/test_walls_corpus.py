@@ -9,8 +9,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+import kcheck
 from kcheck.commands.cli import cli
-from tests.places import TESTS
+from tests.places import ROOT, TESTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,3 +78,25 @@ def test_first_walls_are_those_worked_out_by_hand(tree: Path) -> None:
         assert found, "it agrees now: take it from the list"
         pytest.xfail(f"{OPEN[name(tree)]}: {found}")
     assert found == []
+
+
+RULES = {
+    "subnet": "subnet-too-small",
+    "pod-subnet": "pod-subnet-too-small",
+    "pod-range": "pod-range-too-small",
+    "outbound-ports": "snat-ports-exhausted",
+}
+"""The mechanism of a wall -> the rule that finds it."""
+EXAMPLES = [path for path in sorted((ROOT / "examples").iterdir()) if path.is_dir() and path.name != "own-rules"]
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("tree", [*EXAMPLES, *TREES], ids=name)
+def test_a_rule_fires_exactly_where_its_wall_is_below_the_target(tree: Path) -> None:
+    by_hand = tree / "walls.yaml"
+    wanted = yaml.safe_load(by_hand.read_text())["arguments"][1:] if by_hand.is_file() else []
+    targets = {name: int(number) for name, _, number in (str(one).rpartition("=") for one in wanted)}
+    project = kcheck.load(str(tree), nodes=targets)
+    found = {finding.rule for finding in project.check(info=True).findings}
+    short = {wall.mechanism for one in project.inventory.clusters for wall in project.capacity(one) if wall.short}
+    assert found & set(RULES.values()) == {RULES[one] for one in short & RULES.keys()}
