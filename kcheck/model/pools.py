@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kcheck.model.base import NOTHING, Thing
-from kcheck.text.values import Known, known
+from kcheck.text.units import whole_number
+from kcheck.text.values import Known, Unknown, known
 
 if TYPE_CHECKING:
     from kcheck.model.clusters import Cluster, PodRange, Subnet
@@ -28,6 +29,14 @@ class Surge(Struct, frozen=True):
     least: int = 0
     most: int | None = None
     beside: int = 0
+
+
+def surge_of(written: Known[str]) -> Value[Surge]:
+    """The surge that is a number of nodes or a percentage, as text."""
+    number = whole_number(written.value.removesuffix("%"))
+    if number is None:
+        return Unknown(f"`{written.value}` is neither a number nor a percentage", written.origin)
+    return Known(Surge(percent=number) if written.value.endswith("%") else Surge(number), written.origin)
 
 
 class Size(Struct, frozen=True, eq=False):

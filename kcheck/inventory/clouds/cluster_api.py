@@ -12,7 +12,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import gpu_of, gpus_of, or_default, unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters as selfmanaged
 from kcheck.inventory.clouds.selfmanaged import nodes
-from kcheck.inventory.clouds.selfmanaged.calico import Calico
+from kcheck.inventory.clouds.selfmanaged.clusters import Calico
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
     CONTROL_PLANE,

@@ -10,12 +10,11 @@ from msgspec.structs import replace
 
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
-from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Surge, Thing
+from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Thing
 from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.partly_known import called, possible
 from kcheck.text.regex import regex
-from kcheck.text.units import whole_number
 from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -376,14 +375,6 @@ def _of_collection(record: Record, kind: str) -> Origin | None:
 
 _MEMBER = "gpu"
 """What the taint of GPU nodes is called in a map of taints."""
-
-
-def surge_of(written: Known[str]) -> Value[Surge]:
-    """The surge that is a number of nodes or a percentage, as text."""
-    number = whole_number(written.value.removesuffix("%"))
-    if number is None:
-        return Unknown(f"`{written.value}` is neither a number nor a percentage", written.origin)
-    return Known(Surge(percent=number) if written.value.endswith("%") else Surge(number), written.origin)
 
 
 def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:

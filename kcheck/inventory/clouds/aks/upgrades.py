@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
-from kcheck.inventory.clouds.reader import surge_of
 from kcheck.model import Surge, Upgrade
+from kcheck.model.pools import surge_of
 from kcheck.text.partly_known import either
 from kcheck.text.units import minor_version
 from kcheck.text.values import Known, Unknown, Unset, Value, equals, mapped

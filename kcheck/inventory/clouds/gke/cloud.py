@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.inventory.clouds.gke import nodes as arithmetic
-from kcheck.inventory.clouds.gke.ranges import AUTOPILOT
+from kcheck.inventory.clouds.gke.nodes import AUTOPILOT
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, equals, known, mapped
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kcheck.text.text import Span
 
 _CLOUD = "gke"
-AUTOPILOT = "autopilot"
-"""The tier of clusters whose nodes Google makes."""
 POOL = "google_container_node_pool"
 
 

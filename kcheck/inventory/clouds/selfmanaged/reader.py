@@ -11,8 +11,7 @@ from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import unique_identity
 from kcheck.inventory.clouds.selfmanaged import clusters, nodes
-from kcheck.inventory.clouds.selfmanaged.calico import Calico
-from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
+from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD, Calico
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, Plane, Scheduling
 from kcheck.text.regex import regex
