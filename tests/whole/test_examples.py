@@ -106,6 +106,7 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
         "cpu: 600 + 100 surge nodes over 3 subnets x 100 = 23,400 addresses",
         "gpu: 3 (default) nodes x 100 = 300 addresses",
         "system: 4 nodes over 3 subnets x 30 = 60 addresses",
+        "While all pools are upgraded at once they need 24,020",
         "With ENABLE_PREFIX_DELEGATION of the vpc-cni add-on, a node would take about 33 addresses",
         "With MINIMUM_IP_TARGET and WARM_IP_TARGET, a node would take about as many as it has pods",
     )
@@ -116,6 +117,7 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
         "cpu: 600 + 100 surge nodes over 3 subnets x 33 = 7,722 addresses",
         "gpu: 3 (default) nodes x 33 = 99 addresses",
         "system: 4 nodes over 3 subnets x 33 = 66 addresses",
+        "While all pools are upgraded at once they need 8,019",
     )
 
 
