@@ -216,8 +216,7 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]
     left = [*silenced.left, *((finding, refused[finding.rule]) for finding in kept)]
     for finding, why in left:
-        place = f"{finding.span.source.path}:{finding.span.begin.line}"
-        printing.note(f"{place} {finding.rule}: not silenced: {why}")
+        printing.note(f"{finding.span.location} {finding.rule}: not silenced: {why}")
     entries = dict.fromkeys((finding.rule, finding.span.source.path) for finding, _ in silenced.left)
     if entries:
         printing.note("No comment can silence these; add to kcheck.yaml:")

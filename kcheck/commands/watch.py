@@ -168,7 +168,7 @@ class _Watch:
         for word, some in kinds:
             for finding in some[:_MOST]:
                 if word == "gone":
-                    printing.line(f"gone: {_place(finding)} {finding.rule}: {finding.message}")
+                    printing.line(f"gone: {finding.span.exact_location} {finding.rule}: {finding.message}")
                 else:
                     printing.report(f"{click.style(word, bold=True)}: {finding_text(finding)}")
             if len(some) > _MOST:
@@ -216,9 +216,3 @@ def _files(changed: list[str]) -> str:
 
 def _shown_paths(changed: list[str]) -> list[str]:
     return list(map(display_path, changed))
-
-
-def _place(finding: Finding) -> str:
-    """Where a finding was."""
-    begin = finding.span.begin
-    return f"{finding.span.source.path}:{begin.line}:{begin.column}"

@@ -58,7 +58,7 @@ def finding_text(finding: Finding, address: str = "") -> str:
     place = finding.span.begin
     head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)
     waste = " (waste)" if finding.waste else ""
-    path = visible(f"{finding.span.source.path}:{place.line}:{place.column}")
+    path = visible(finding.span.exact_location)
     name = click.style(finding.rule, bold=True)
     lines = [f"{path} {head}{waste} {_linked(name, address) if address else name}: {visible(finding.message)}"]
     lines += excerpt(finding.span)
@@ -97,7 +97,7 @@ def _places(places: list[Related]) -> Iterator[str]:
         listed[related.message] += 1
         if listed[related.message] > _MOST_OTHERS:
             continue
-        yield f"{place_text(related.span)}  {related_text(related)}"
+        yield f"{related.span.location}  {related_text(related)}"
     left = sum(number - _MOST_OTHERS for number in listed.values() if number > _MOST_OTHERS)
     if left:
         yield f"and {counted(left, 'more place')}"
@@ -171,8 +171,7 @@ def _short(text: str) -> str:
 def _undecided(result: Result) -> Iterator[str]:
     yield "undecided:"
     for check in sorted_checks(result):
-        place = f"{check.span.source.path}:{check.span.begin.line}"
-        yield f"  {place} {check.rule}: {'; '.join(check.missing) or 'a value is unknown'}"
+        yield f"  {check.span.location} {check.rule}: {'; '.join(check.missing) or 'a value is unknown'}"
 
 
 def sorted_checks(result: Result) -> list[Undecided]:
@@ -264,7 +263,7 @@ def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
     for one in clusters:
         groups.setdefault(one.input.remedy or one.input.reason.replace(one.cluster.address, ""), []).append(one)
     for group in groups.values():
-        first, places = group[0], list(dict.fromkeys(place_text(one.cluster.place) for one in group))
+        first, places = group[0], list(dict.fromkeys(one.cluster.place.location for one in group))
         more = f" and {len(places) - _MOST_OTHERS:,} more" if len(places) > _MOST_OTHERS else ""
         where = ", ".join(places[:_MOST_OTHERS]) + more
         reason = first.input.reason.replace(first.cluster.address, "it" if len(group) == 1 else "each")
@@ -281,7 +280,7 @@ def sentence(text: str) -> str:
 
 def input_text(missing: MissingInput) -> str:
     """An unknown input: why, how many checks need it, where it is, and how to set it."""
-    place = f", {place_text(missing.place)}" if missing.place is not None else ""
+    place = f", {missing.place.location}" if missing.place is not None else ""
     remedy = f"; {missing.remedy}" if missing.remedy else ""
     return f"{missing.reason} ({counted(missing.checks, 'check')}{place}){remedy}"
 
@@ -292,11 +291,6 @@ def skipped_text(skipped: Skipped, more: int = 0) -> str:
     like = f", and {more:,} more like it" if more else ""
     remedy = f"; {skipped.remedy}" if skipped.remedy else ""
     return f"{skipped.path}{line}: {skipped.reason}{like}{remedy}"
-
-
-def place_text(span: Span) -> str:
-    """Where something is, as `path:line`."""
-    return f"{span.source.path}:{span.begin.line}"
 
 
 _PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "terminology", "vscode", "zed"})

@@ -72,13 +72,13 @@ def _row(group: list[Wall]) -> tuple[Markup | str, ...]:
     wall = group[0]
     nodes = document.markup("limit.html", wall=wall)
     name, kind = capacity.group_name(group), wall.kind
-    about = f"{kind}, source of {name} ({capacity.at(wall.cluster)})"
+    about = f"{kind}, source of {name} ({wall.cluster.place.location})"
     source = document.link(kind, wall.source, about) if is_address(wall.source) else kind
     return nodes, name, source, wall.arithmetic, _place(wall), wall.move
 
 
 def _place(wall: Wall) -> Markup:
-    return document.markup("place.html", place=capacity.at(wall))
+    return document.markup("place.html", place=wall.place.location)
 
 
 def _quotas(cluster: Cluster, world: World) -> list[tuple[str, ...]]:

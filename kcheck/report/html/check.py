@@ -13,7 +13,7 @@ from kcheck.report.html.document import Head, Section
 from kcheck.report.owners import owners
 from kcheck.report.places import by_name, fingerprints
 from kcheck.report.rule import CLASSES, url
-from kcheck.report.text import ALSO, closing, judged_lines, place_text, related_code, sorted_checks
+from kcheck.report.text import ALSO, closing, judged_lines, related_code, sorted_checks
 from kcheck.report.verdict import STATES, Savings, Waste, reach_of, states_text
 from kcheck.scale import walls
 from kcheck.text.findings import SAFETIES, Severity
@@ -149,7 +149,7 @@ def _not_judged(report: Report) -> Markup:
 
 def _input(one: MissingInput) -> tuple[Markup | str, ...]:
     """An unknown input as a row of a table."""
-    place = document.markup("place.html", place=place_text(one.place)) if one.place is not None else ""
+    place = document.markup("place.html", place=one.place.location) if one.place is not None else ""
     names = sorted(one.rules)
     more = f" and {len(names) - _MOST_RULES} more" if len(names) > _MOST_RULES else ""
     return one.reason, f"{one.checks:,}", place, one.remedy, f"{', '.join(names[:_MOST_RULES])}{more}"
@@ -236,7 +236,7 @@ def _group(rule: Rule, own: list[tuple[Finding, Markup | None]]) -> Group:
 
 
 def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
-    source, begin = finding.span.source, finding.span.begin
+    source = finding.span.source
     own = f"{finding.object.partition(':')[0]}:"
     others = [
         one.message.removeprefix(ALSO).removeprefix(own) for one in finding.related if one.message.startswith(ALSO)
@@ -248,7 +248,7 @@ def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
         severity=finding.severity.word,
         waste=finding.waste,
         message=finding.message,
-        place=f"{source.path}:{begin.line}:{begin.column}",
+        place=finding.span.exact_location,
         path=source.path,
         clusters=" ".join(map(str, numbers)),
         thing=finding.object.rpartition(f"{source.path}:")[2] if source.private else "",
@@ -256,7 +256,7 @@ def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
         others=others[:_MOST_OTHERS],
         more_others=max(0, len(others) - _MOST_OTHERS),
         code=excerpt(finding.span),
-        places=[Place(place_text(one.span), *related_code(one)) for one in places[:_MOST_PLACES]],
+        places=[Place(one.span.location, *related_code(one)) for one in places[:_MOST_PLACES]],
         more_places=max(0, len(places) - _MOST_PLACES),
         help=finding.help.splitlines(),
         fix=finding.fix.title if finding.fix is not None else "",
@@ -308,7 +308,7 @@ def _verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[
             number=number,
             name=f"{name}{root}",
             cloud=cluster.cloud,
-            place=place_text(cluster.place),
+            place=cluster.place.location,
             state=state,
             reach=reach,
             target="" if target is None else counted(target, "node"),
