@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 @click.command("capacity", short_help="Print the number of nodes at which each limit is hit, lowest first.")
 @options.with_config
 @options.cache
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "markdown", "html", "svg"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@options.output_format("text", "json", "markdown", "html", "svg")
 def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     """Print the walls of each cluster below PATH: each limit with the number of nodes at which it is hit, and why.
 

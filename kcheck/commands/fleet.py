@@ -150,13 +150,10 @@ def command(
 
 @command.command("report", short_help="Report which clusters break first, what is wasted, and what has changed.")
 @folder
-@click.option(
-    "--format", "form", type=click.Choice(["text", "markdown", "html"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
+@options.output_format("text", "markdown", "html")
 @click.option("--owner", default="", metavar="TEAM", help="Only repositories of this owner, as the list names it.")
 @click.option("--run", default="", metavar="RUN", help="The run to report, by its id.  [default: the last one]")
-def report(output: str, form: str, owner: str, run: str) -> None:
+def report(output: str, format_: str, owner: str, run: str) -> None:
     """Report on all clusters of a fleet: which break first, what is wasted, what has changed since the run before.
 
     Reads the results of `kcheck fleet`, and checks nothing. Exits with 0, or with 2 on wrong usage.
@@ -165,19 +162,16 @@ def report(output: str, form: str, owner: str, run: str) -> None:
 
     with _result_errors():
         found = options.with_usage_errors(lambda: numbers.ask(output, owner, run))
-    module = import_module(f"kcheck.addons.fleet.report.{form}")
+    module = import_module(f"kcheck.addons.fleet.report.{format_}")
     printing.page(module.render(contents(found, module.MOST)))
 
 
 @command.command("query", short_help="Answer a question about all repositories from the results, in SQL.")
 @click.argument("name", required=False, metavar="[QUESTION]", shell_complete=_complete_questions)
 @folder
-@click.option(
-    "--format", "form", type=click.Choice(["text", "csv", "json", "markdown"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
+@options.output_format("text", "csv", "json", "markdown")
 @click.option("--sql", is_flag=True, help="Print the query itself, for DuckDB.")
-def query(name: str | None, output: str, form: str, *, sql: bool) -> None:
+def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
     """Answer a QUESTION about all repositories, of the last run or of all runs; without one list the questions.
 
     The answers are queries to DIR/fleet.duckdb, which any DuckDB can ask, too. Nothing is written.
@@ -193,8 +187,8 @@ def query(name: str | None, output: str, form: str, *, sql: bool) -> None:
         printing.page(asked)
         return
     with _result_errors():
-        made = query_result.FORMATS[form](ask(output, asked))
-    if form == "csv":
+        made = query_result.FORMATS[format_](ask(output, asked))
+    if format_ == "csv":
         printing.table(made)
     else:
         printing.page(made)

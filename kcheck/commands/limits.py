@@ -38,10 +38,8 @@ def _before(_context: click.Context, _option: click.Parameter, text: str | None)
     "--older-than", "before", metavar="AGE", callback=_before,
     help="Only numbers that were last checked before a date, or longer ago than an age: 2026-05-31, 180d.",
 )  # fmt: skip
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.",
-)  # fmt: skip
-def command(names: tuple[str, ...], cloud: str | None, before: str | None, form: str) -> None:
+@options.output_format("text", "json")
+def command(names: tuple[str, ...], cloud: str | None, before: str | None, format_: str) -> None:
     """List limits, quotas, defaults, retirements and tables: value, kind, the day it was last checked, source.
 
     With NAMEs, only numbers whose name contains one of them. `kcheck explain NAME` says what uses a number.
@@ -49,6 +47,6 @@ def command(names: tuple[str, ...], cloud: str | None, before: str | None, form:
     every = [one for one in dates.numbers() if cloud in (None, one.cloud)]
     every = [one for one in every if not names or any(name in one.name for name in names)]
     found = [one for one in every if before is None or one.entry.checked < before]
-    printing.page(limit.table_as_json(found) if form == "json" else limit.table(found))
+    printing.page(limit.table_as_json(found) if format_ == "json" else limit.table(found))
     if before is not None:
         printing.note(f"{len(found)} of {len(every)} numbers were last checked before {before}.")

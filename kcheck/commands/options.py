@@ -84,6 +84,13 @@ hook = click.option(
 )  # fmt: skip
 
 
+def output_format(*formats: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option --format of a command, which takes it as `format_`; the first format is the default."""
+    return click.option(
+        "--format", "format_", type=click.Choice(formats), default=formats[0], show_default=True, help="Output format."
+    )
+
+
 class HookCommand(click.Command):
     """A command with --hook, to which pre-commit appends names of files."""
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 @options.with_config
 @options.cache
 @click.option("--undecided", is_flag=True, help="Print the missing inputs instead, most wanted first.")
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
-)
+@options.output_format("text", "json")
 def command(paths: tuple[str, ...], config: Config, undecided: bool, format_: str) -> None:
     """Print the clusters, pools, subnets and workloads below PATH, each value with its place in the code.
 

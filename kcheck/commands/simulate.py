@@ -34,14 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--image-size", metavar="SIZE", default=None, help="Size of the images that a new node pulls, such as 5GiB."
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "svg", "html"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
-)
+@options.output_format("text", "json", "svg", "html")
 @click.option(
     "--what-if", "what_if", is_flag=True, help="Also print what each fix would save, and all of them together."
 )

@@ -49,14 +49,11 @@ _SHARE = 20
     help="What comes first: most idle, least used, most paid, most GPU-hours.",
 )  # fmt: skip
 @click.option("--previous", metavar="FILE", help="An older recording to compare with.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json", "csv", "html"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
+@options.output_format("text", "json", "csv", "html")
 @with_network
 def command(
     paths: tuple[str, ...], config: Config, measured: str | None, by: By, sort: Order, previous: str | None,
-    form: str, network: Network,
+    format_: str, network: Network,
 ) -> None:  # fmt: skip
     """Report GPU-hours, utilisation, money paid and money idle of a cluster, the worst first.
 
@@ -77,8 +74,8 @@ def command(
     world = options.with_usage_errors(lambda: _world(paths, config))
     before = None if older is None else joining.joined(older, world)
     made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
-    report: str = import_module(f"kcheck.addons.usage.report.usage_{form}").render(made)
-    if form == "csv":
+    report: str = import_module(f"kcheck.addons.usage.report.usage_{format_}").render(made)
+    if format_ == "csv":
         printing.table(report)
     else:
         printing.page(report)
