@@ -11,7 +11,7 @@ from kcheck.addons.calibration.model import RecordingError
 from kcheck.commands import options, printing
 from kcheck.config.config import RunRequest
 from kcheck.engine import rules
-from kcheck.fix import what_if
+from kcheck.fix.what_if import savings
 from kcheck.inventory import reader
 from kcheck.report import simulation
 from kcheck.report.html import run_page
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.config.config import Config
-    from kcheck.fix.what_if import FixSaving
     from kcheck.scale.simulate.results import SimulationResult
 
 
@@ -74,8 +73,8 @@ def command(
     if format_ == "svg":
         printing.page(run_page.as_svg(found[0]))
         return
-    savings = _savings(paths, config, found) if what_if else [None] * len(found)
-    pairs = list(zip(found, savings, strict=True))
+    saved = savings(list(paths) or ["."], config, found) if what_if else [None] * len(found)
+    pairs = list(zip(found, saved, strict=True))
     if format_ == "html":
         printing.page(run_page.as_html(pairs))
         return
@@ -99,11 +98,6 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
         return measures.as_section(recordings, measures.merged(map(measures.measures, recordings)))
     except RecordingError as error:
         raise click.UsageError(f"--record {error}") from error
-
-
-def _savings(paths: tuple[str, ...], config: Config, outcomes: list[SimulationResult]) -> list[list[FixSaving]]:
-    """What fixes save of each run."""
-    return what_if.savings(list(paths) or ["."], config, outcomes)
 
 
 def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:

@@ -15,6 +15,7 @@ from kcheck.scale.basics import cluster_of
 from kcheck.scale.savings import Saving as ChangeSaving
 from kcheck.scale.simulate import comparison, results, scenario
 from kcheck.text.files.tree import Tree
+from kcheck.text.findings import SAFETIES
 from kcheck.text.values import Known, known
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ _SUBJECTS = ("autoscaler", "pool", "flag")
 _NOTHING = 30
 """Seconds, of the run or of all its nodes together, that are none."""
 
-SAFETIES = ("safe", "costs", "unsafe")
 BY_HAND = "by hand"
 
 

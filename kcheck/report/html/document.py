@@ -66,14 +66,14 @@ def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *,
     policy = _POLICY if script else _POLICY.replace("script-src '{script}'; ", "")
     made = markup(
         "page.html", head=head, sections=list(sections), footer=list(footer),
-        policy=policy.format(script=_hash(script), style=_hash(style)), style=_trusted(style), script=_trusted(script),
+        policy=policy.format(script=_hash(script), style=_hash(style)), style=trusted(style), script=trusted(script),
     )  # fmt: skip
     return f"{made}\n"
 
 
 def picture(own: Picture, heading: str, text: str = "") -> str:
     """A picture of a page as a file of its own, with the colours that it has there, below a heading and a text."""
-    style, lines = _trusted(_inlined(_bundled("chart.css"))), textwrap.wrap(text, _LINE)
+    style, lines = trusted(_inlined(_bundled("chart.css"))), textwrap.wrap(text, _LINE)
     return f"{markup('picture.svg', picture=own, heading=heading, lines=lines, width=_WIDTH, style=style)}\n"
 
 
@@ -82,11 +82,6 @@ def markup(template: str, **context: object) -> Markup:
     from markupsafe import Markup
 
     return Markup(_environment().get_template(template).render(context).strip())  # noqa: S704 - it escapes
-
-
-def drawn(svg: str) -> Markup:
-    """A picture that a library drew, which escapes the texts that it is given."""
-    return _trusted(svg)
 
 
 def link(text: str, address: str, label: str = "") -> Markup:
@@ -130,8 +125,8 @@ def _bundled(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _trusted(text: str) -> Markup:
-    """A text that no stranger wrote as markup."""
+def trusted(text: str) -> Markup:
+    """A text as markup: one that no stranger wrote, or a picture of a library that escapes the texts in it."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - our own
