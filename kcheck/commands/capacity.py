@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.scale.world import World
 
 
-@click.command("capacity", short_help="Print the number of nodes at which each limit is hit, lowest first.")
+@click.command("capacity", cls=options.Command)
 @options.with_config
 @options.cache
 @options.output_format("text", "json", "markdown", "html", "svg")
@@ -25,7 +25,7 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
 
     Exits with 0, or with 2 on wrong usage. Only `kcheck check` fails if the target is not reached.
     """
-    world = options.with_usage_errors(lambda: Project(paths, config).world)
+    world = Project(paths, config).world
     if format_ == "html":
         printing.page(capacity_page.as_html(world))
     elif format_ == "svg":

@@ -66,10 +66,7 @@ folder = click.option(
 )  # fmt: skip
 
 
-@click.group(
-    "fleet", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="",
-    short_help="Check many repositories, and report which clusters break first.",
-)  # fmt: skip
+@click.group("fleet", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(), required=True)
 @folder
 @click.option(
@@ -114,16 +111,14 @@ def command(
     where it was. Exits with 0 when all is done, or with 2 on wrong usage.
     """
     if folders:  # a mistake in them is none of each repository
-        options.with_usage_errors(lambda: rules.all_rules(folders))
-    found, limits = options.with_usage_errors(lambda: fleet(paths, Common(nodes, folders, module_dirs)))
+        rules.all_rules(folders)
+    found, limits = fleet(paths, Common(nodes, folders, module_dirs))
     order = Order(Bounds(timeout, memory), retries, fresh)
     with _result_errors(), results.of_one_run(output) as run_id:
         kept = Kept(output)
         begin = datetime.datetime.now(datetime.UTC)
         with show_progress(quiet=quiet) as tell, _engine(scheduler, jobs or os.cpu_count() or 1) as engine:
-            ended = options.with_usage_errors(
-                lambda: run(found, kept, engine, order, lambda done: tell(_progress(done)))
-            )
+            ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
         row = RunRow(
             run=run_id,
             started=begin.isoformat(timespec="seconds"),
@@ -161,7 +156,7 @@ def report(output: str, format_: str, owner: str, run: str) -> None:
     from importlib import import_module
 
     with _result_errors():
-        found = options.with_usage_errors(lambda: numbers.ask(output, owner, run))
+        found = numbers.ask(output, owner, run)
     module = import_module(f"kcheck.addons.fleet.report.{format_}")
     printing.page(module.render(contents(found, module.MOST)))
 

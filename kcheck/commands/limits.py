@@ -7,6 +7,7 @@ import datetime
 import click
 
 from kcheck.commands import options, printing
+from kcheck.config.config import ConfigError
 from kcheck.config.numbers import dates
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.config.today import today
@@ -22,16 +23,17 @@ def _before(_context: click.Context, _option: click.Parameter, text: str | None)
         return None
 
     days = _DAYS.fullmatch(text)
-    last = options.with_usage_errors(today)
     try:
         if days:
-            return (last - datetime.timedelta(days=int(days[1]))).isoformat()
+            return (today() - datetime.timedelta(days=int(days[1]))).isoformat()
         return datetime.date.fromisoformat(text).isoformat()
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
     except (ValueError, OverflowError):
         raise click.BadParameter(f"`{text}` is neither an age such as 180d nor a date such as 2026-05-31") from None
 
 
-@click.command("limits", short_help="List the numbers that kcheck uses, with source and date.")
+@click.command("limits", cls=options.Command)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--cloud", type=click.Choice(["any", *CLOUDS]), help="Only the numbers of this cloud, or of any cloud.")
 @click.option(

@@ -91,7 +91,28 @@ def output_format(*formats: str) -> Callable[[Callable[..., None]], Callable[...
     )
 
 
-class HookCommand(click.Command):
+class Command(click.Command):
+    """A command for which a path that does not exist, and settings that make no sense, are wrong use."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; what the user got wrong becomes a usage error.
+
+        Raises:
+            click.UsageError: a path or a variable file does not exist, or the settings make no sense.
+        """
+        try:
+            return super().invoke(ctx)
+        except (PathError, ConfigError) as error:
+            raise click.UsageError(str(error), ctx) from error
+
+
+class Group(Command, click.Group):
+    """Commands of that kind below one of them."""
+
+    command_class = Command
+
+
+class HookCommand(Command):
     """A command with --hook, to which pre-commit appends names of files."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -226,13 +247,13 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
             if not needs_config:
                 command(paths=paths, **rest)
                 return
-            config = with_usage_errors(partial(settings, paths))
+            config = settings(paths)
             if touched:
                 from kcheck.fix.gate.relevance import can_change_findings
                 from kcheck.text.files.disk import Disk
 
                 disk = Disk(boundary=config.boundary)
-                if not with_usage_errors(lambda: can_change_findings(touched, paths, config, disk)):
+                if not can_change_findings(touched, paths, config, disk):
                     return
             command(paths=paths, config=config, **rest)
         except deadline.DeadlineError:
@@ -274,18 +295,6 @@ def rule_folders(given: tuple[str, ...]) -> tuple[str, ...]:
     from kcheck.config import settings
 
     return given or settings.load(()).rules
-
-
-def with_usage_errors(action: Callable[[], T]) -> T:
-    """Run an action; what the user got wrong becomes a usage error.
-
-    Raises:
-        click.UsageError: a path or a variable file does not exist, or the settings make no sense.
-    """
-    try:
-        return action()
-    except (PathError, ConfigError) as error:
-        raise click.UsageError(str(error)) from error
 
 
 def reaches_threshold(finding: Finding, threshold: str) -> bool:
@@ -335,7 +344,7 @@ def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
     return Tree(list(paths), None, config.exclude, config.boundary)
 
 
-class PathsOrSubcommand(click.Group):
+class PathsOrSubcommand(Group):
     """A command that takes paths and has subcommands: a first word that is the name of one is no path."""
 
     allow_interspersed_args = True

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kcheck.scale.simulate.results import SimulationResult
 
 
-@click.command("simulate", short_help="Simulate a job: how long it takes, what it costs, and which settings cost it.")
+@click.command("simulate", cls=options.Command)
 @options.with_config
 @options.cache
 @click.option("--duration", metavar="TIME", default=None, help="Work time of each pod.  [default: 10m]")
@@ -62,7 +62,7 @@ def command(
     run_time = _positive(duration, seconds, "duration such as 10m or 1h30m", "--duration")
     size = _positive(image_size, _mebibytes, "size such as 5GiB", "--image-size")
     config = replace(config, run=RunRequest(run_time, size, jobs=True))
-    found, left = options.with_usage_errors(lambda: _results(paths, config))
+    found, left = _results(paths, config)
     for why in left:
         printing.note(f"kcheck: {why}")
     if not found:

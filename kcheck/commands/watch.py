@@ -24,7 +24,7 @@ from kcheck.report.text import closing, finding_text
 from kcheck.text.files import system
 from kcheck.text.files.changes import Watcher
 from kcheck.text.files.disk import Disk
-from kcheck.text.files.tree import PathError, Tree, display_path
+from kcheck.text.files.tree import Tree, display_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ _MOST = 20
 _UNREADABLE = "unreadable-file"
 
 
-@click.command("watch", short_help="Check again whenever a file is saved, and print what has changed.")
+@click.command("watch", cls=options.Command)
 @options.with_flags
 @comparison_options.with_flags
 @options.select
@@ -69,8 +69,6 @@ def command(
                 watch.check_again(changed)
     except KeyboardInterrupt:
         printing.note("")
-    except PathError as error:  # what was to be watched is gone
-        raise click.UsageError(str(error)) from error
 
 
 class _State(NamedTuple):
