@@ -18,7 +18,7 @@ from kcheck.addons.fleet.outcomes import Kept
 from kcheck.addons.fleet.questions import QUESTIONS, ask, question
 from kcheck.addons.fleet.report import numbers
 from kcheck.addons.fleet.report.contents import contents
-from kcheck.addons.fleet.run import EngineError, Order, run
+from kcheck.addons.fleet.run import Order, run
 from kcheck.addons.fleet.shared import OVER, of_run, sentence
 from kcheck.addons.fleet.tables import RunRow
 from kcheck.addons.fleet.task import Bounds
@@ -117,7 +117,7 @@ def command(
     with _result_errors(), results.of_one_run(output) as run_id:
         kept = Kept(output)
         begin = datetime.datetime.now(datetime.UTC)
-        with show_progress(quiet=quiet) as tell, _engine(scheduler, jobs or os.cpu_count() or 1) as engine:
+        with show_progress(quiet=quiet) as tell, DaskEngine(scheduler, jobs or os.cpu_count() or 1) as engine:
             ended = run(found, kept, engine, order, lambda done: tell(_progress(done)))
         row = RunRow(
             run=run_id,
@@ -187,20 +187,6 @@ def query(name: str | None, output: str, format_: str, *, sql: bool) -> None:
         printing.table(made)
     else:
         printing.page(made)
-
-
-@contextmanager
-def _engine(scheduler: str | None, jobs: int) -> Iterator[DaskEngine]:
-    """Have what checks: this machine, or the workers of a scheduler.
-
-    Raises:
-        click.UsageError: it cannot be had, or was lost.
-    """
-    try:
-        with DaskEngine(scheduler, jobs) as engine:
-            yield engine
-    except EngineError as error:
-        raise click.UsageError(str(error)) from error
 
 
 @contextmanager
