@@ -21,7 +21,7 @@ from kcheck.text.files import save
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.save import File, SaveError
-from kcheck.text.units import counted
+from kcheck.text.units import counted, some
 
 if TYPE_CHECKING:
     from kcheck.generate.assembly import Output
@@ -186,9 +186,8 @@ def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
     """
     there = [file.path for file in files if not file.fresh]
     if there and not overwrite:
-        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         raise SaveError(
-            f"nothing written: {', '.join(there[:3])}{more} would change; "
+            f"nothing written: {some(there, 3)} would change; "
             "use --diff to see how, --overwrite to replace them, or --output DIR"
         )
 

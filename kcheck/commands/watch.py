@@ -25,6 +25,7 @@ from kcheck.text.files import system
 from kcheck.text.files.changes import Watcher
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree, display_path
+from kcheck.text.units import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -161,16 +162,16 @@ class _Watch:
             return
         self._shown = report.findings
         kinds = (("new", found.new), ("changed", found.changed), ("gone", found.gone))
-        counts = ", ".join(f"{len(some):,} {word}" for word, some in kinds if some) or "no finding is new or gone"
+        counts = ", ".join(f"{len(own):,} {word}" for word, own in kinds if own) or "no finding is new or gone"
         printing.line(f"{head}: {counts} ({time.perf_counter() - begin:.1f} s)")
-        for word, some in kinds:
-            for finding in some[:_MOST]:
+        for word, own in kinds:
+            for finding in own[:_MOST]:
                 if word == "gone":
                     printing.line(f"gone: {finding.span.exact_location} {finding.rule}: {finding.message}")
                 else:
                     printing.report(f"{click.style(word, bold=True)}: {finding_text(finding)}")
-            if len(some) > _MOST:
-                printing.line(f"and {len(some) - _MOST:,} more {word}; `kcheck check` lists what is found")
+            if len(own) > _MOST:
+                printing.line(f"and {len(own) - _MOST:,} more {word}; `kcheck check` lists what is found")
         printing.line(next(iter(closing(report))))
 
     def _checked(self, head: str) -> Result | None:
@@ -207,9 +208,7 @@ class _Watch:
 
 def _files(changed: list[str]) -> str:
     """Files that have changed, in words."""
-    names = _shown_paths(changed)
-    more = f" and {len(names) - _NAMED:,} more files" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+    return some(_shown_paths(changed), _NAMED, "files")
 
 
 def _shown_paths(changed: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from kcheck.config.numbers import equivalents, machines
 from kcheck.generate.recommended import non_training_nodes
 from kcheck.model import CONTROL_PLANE
-from kcheck.text.units import counted
+from kcheck.text.units import counted, some
 from kcheck.text.values import Known, Unknown, Unset, equals, known, number, reason_of
 
 if TYPE_CHECKING:
@@ -220,16 +220,10 @@ def _simplified(result: TrainingPools) -> Iterator[str]:
         if names and names[0] != first and left:
             of_types[names[0]] = of_types.get(names[0], 0) + left
         if len(names) > 1 and not known(pool.market.spot):
-            yield f"{named(pool)} may have any of {_some(names)}; on demand there is only {first}"
+            yield f"{named(pool)} may have any of {some(names, _MOST_NAMES)}; on demand there is only {first}"
     if of_types:
         others = ", ".join(f"{counted(nodes, 'node')} of {name}" for name, nodes in of_types.items())
         yield f"{others} become nodes of {first}: the nodes of a job are alike"
-
-
-def _some(names: tuple[str, ...]) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"{', '.join(names[:_MOST_NAMES])}{more}"
 
 
 def _nodes(pool: NodePool, world: World) -> int | None:

@@ -212,13 +212,17 @@ def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
 def _line(group: list[Wall], target: int | None) -> str:
     wall = group[0]
     number = "?" if wall.number is None else f"{wall.number:,}"
-    kind = "" if wall.kind == "hard" else f" ({wall.kind})"
-    return visible(f"{number:>9}  {_bar(wall, target)}  {group_name(group)}{kind}")
+    return visible(f"{number:>9}  {_bar(wall, target)}  {group_title(group)}")
 
 
 def group_name(group: list[Wall]) -> str:
     """What people call walls that are told together."""
     return f"{group[0].what} and {len(group) - 1} more" if len(group) > 1 else group[0].what
+
+
+def group_title(group: list[Wall]) -> str:
+    """The same with their kind, unless nobody can move them."""
+    return group_name(group) + ("" if group[0].kind == "hard" else f" ({group[0].kind})")
 
 
 def _details(group: list[Wall]) -> list[str]:

@@ -12,7 +12,7 @@ from kcheck.report.json import undecided_data
 from kcheck.report.text import judged_lines, line_text, skipped_text
 from kcheck.scale.world import World
 from kcheck.text.control_characters import visible
-from kcheck.text.units import counted, data_text, shown
+from kcheck.text.units import counted, data_text, shown, some
 from kcheck.text.values import Known, Unknown, Unset, known
 
 if TYPE_CHECKING:
@@ -160,6 +160,5 @@ def _inputs(judged: Judged) -> Iterator[str]:
         if missing.remedy:
             yield f"  {missing.remedy}"
         rules = sorted(missing.rules.items(), key=lambda item: (-item[1], item[0]))
-        names = [f"{name} {number}" if number > 1 else name for name, number in rules[:_MOST_RULES]]
-        more = f" and {len(rules) - _MOST_RULES} more rules" if len(rules) > _MOST_RULES else ""
-        yield f"  {', '.join(names)}{more}"
+        names = [f"{name} {number}" if number > 1 else name for name, number in rules]
+        yield f"  {some(names, _MOST_RULES, 'rules')}"

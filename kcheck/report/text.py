@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.text import grouped
-from kcheck.text.units import counted
+from kcheck.text.units import counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,18 +76,13 @@ def _notes(finding: Finding) -> Iterator[str]:
     also = [related.message for related in finding.related if related.message.startswith(ALSO)]
     if also:
         own = f"{finding.object.partition(':')[0]}:"
-        names = [message.removeprefix(ALSO).removeprefix(own) for message in also[:_MOST_OTHERS]]
-        yield f"also: {', '.join(names)}{_rest(len(also))}"
+        names = [message.removeprefix(ALSO).removeprefix(own) for message in also]
+        yield f"also: {some(names, _MOST_OTHERS)}"
     yield from _places([related for related in finding.related if not related.message.startswith(ALSO)])
     if finding.fix is not None:
         yield f"fix ({finding.fix.safety}): {finding.fix.title}"
     if finding.help:
         yield from (f"help: {line}" for line in finding.help.splitlines())
-
-
-def _rest(number: int) -> str:
-    """How many more there are than are listed."""
-    return f" and {number - _MOST_OTHERS:,} more" if number > _MOST_OTHERS else ""
 
 
 def _places(places: list[Related]) -> Iterator[str]:
@@ -220,9 +215,8 @@ def _environments(found: list[Environment]) -> Iterator[str]:
     """The variable files that made environments of root modules, one line a root."""
     for root, own in grouped(found, lambda one: one.root).items():
         files = [one.var_files[-1] if one.var_files else "its own files" for one in own]
-        more = f" and {len(files) - _MOST_OTHERS:,} more" if len(files) > _MOST_OTHERS else ""
         of = "" if root == "." else f" of {root}"
-        yield f"environments{of}: {', '.join(files[:_MOST_OTHERS])}{more}; --var-file FILE chooses one"
+        yield f"environments{of}: {some(files, _MOST_OTHERS)}; --var-file FILE chooses one"
 
 
 def _usage(found: Coverage) -> Iterator[str]:
@@ -259,18 +253,14 @@ def _gaps(result: Result) -> Iterator[str]:
 
 def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
     """One line for the clusters that need the same."""
-    groups: dict[str, list[NotJudged]] = {}
-    for one in clusters:
-        groups.setdefault(one.input.remedy or one.input.reason.replace(one.cluster.address, ""), []).append(one)
+    groups = grouped(clusters, lambda one: one.input.remedy or one.input.reason.replace(one.cluster.address, ""))
     for group in groups.values():
         first, places = group[0], list(dict.fromkeys(one.cluster.place.location for one in group))
-        more = f" and {len(places) - _MOST_OTHERS:,} more" if len(places) > _MOST_OTHERS else ""
-        where = ", ".join(places[:_MOST_OTHERS]) + more
         reason = first.input.reason.replace(first.cluster.address, "it" if len(group) == 1 else "each")
         need = f" {'needs' if len(group) == 1 else 'need'} {first.input.name}" if first.input.name else f": {reason}"
         checks = f" ({counted(first.input.checks, 'check')})" if first.input.checks else ""
         remedy = f"; {first.input.remedy}" if first.input.remedy else ""
-        yield f"{counted(len(group), 'cluster')} not checked: {where}{need}{checks}{remedy}"
+        yield f"{counted(len(group), 'cluster')} not checked: {some(places, _MOST_OTHERS)}{need}{checks}{remedy}"
 
 
 def sentence(text: str) -> str:

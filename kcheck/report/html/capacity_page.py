@@ -183,7 +183,7 @@ def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
     """The ladder of a cluster; None where no limit has a number."""
     groups = [one for one in capacity.grouped_walls(cluster, world) if not capacity.is_account_quota(one[0])]
     known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
-    unknown = [_name(one) for one in groups if one[0].number is None]
+    unknown = [capacity.group_title(one) for one in groups if one[0].number is None]
     if not known:
         return None
     drawn, target = known[:_MOST_DRAWN], world.sizes.wanted_interval(cluster).exact
@@ -247,7 +247,7 @@ def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
         if interval is None:
             continue
         number = f"{interval}"
-        lines = _label(f"{number}  {_name(group)}")
+        lines = _label(f"{number}  {capacity.group_title(group)}")
         bar = y + _LINE * len(lines) - 8
         end = axis.end + 1 if interval.high is None else interval.high
         found.append(
@@ -271,12 +271,6 @@ def _label(text: str) -> list[str]:
     """A label in three lines at the most."""
     lines = textwrap.wrap(text, _LABEL, drop_whitespace=True, break_on_hyphens=False)
     return lines if len(lines) <= 3 else [*lines[:2], f"{lines[2][: _LABEL - 3].rstrip()}..."]
-
-
-def _name(group: list[Wall]) -> str:
-    wall = group[0]
-    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
-    return f"{wall.what}{more}{'' if wall.kind == 'hard' else f' ({wall.kind})'}"
 
 
 _KEYS = {"before": "hit before target", "after": "not before target", "unclear": "maybe before target"}

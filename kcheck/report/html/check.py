@@ -17,7 +17,7 @@ from kcheck.report.text import ALSO, closing, judged_lines, related_code, sorted
 from kcheck.report.verdict import STATES, Savings, Waste, reach_of, states_text
 from kcheck.scale import walls
 from kcheck.text.findings import SAFETIES, Severity
-from kcheck.text.units import counted
+from kcheck.text.units import counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,9 +150,7 @@ def _not_judged(report: Report) -> Markup:
 def _input(one: MissingInput) -> tuple[Markup | str, ...]:
     """An unknown input as a row of a table."""
     place = document.markup("place.html", place=one.place.location) if one.place is not None else ""
-    names = sorted(one.rules)
-    more = f" and {len(names) - _MOST_RULES} more" if len(names) > _MOST_RULES else ""
-    return one.reason, f"{one.checks:,}", place, one.remedy, f"{', '.join(names[:_MOST_RULES])}{more}"
+    return one.reason, f"{one.checks:,}", place, one.remedy, some(sorted(one.rules), _MOST_RULES)
 
 
 MOST = 2_000
