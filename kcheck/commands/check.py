@@ -194,7 +194,8 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     """Write comments that silence some findings; those that none can silence are left, and said.
 
     Raises:
-        click.UsageError: there is no reason, or the files cannot be written.
+        click.UsageError: there is no reason.
+        SaveError: the files cannot be written.
     """
     import json
 
@@ -207,10 +208,7 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     silenced = ignores.plan_comments(
         tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
     )
-    try:
-        save.save(silenced.files)
-    except save.SaveError as error:
-        raise click.UsageError(str(error)) from error
+    save.save(silenced.files)
     findings_text, files_text = counted(len(silenced.findings), "finding"), counted(len(silenced.files), "file")
     printing.note(f"kcheck: {findings_text} silenced in {files_text}.")
     kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]

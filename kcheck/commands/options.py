@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 import click
 
 from kcheck.commands import printing
-from kcheck.config.config import ConfigError
 from kcheck.text import deadline
 from kcheck.text.bundled import RULES
+from kcheck.text.errors import Error
 from kcheck.text.files import system
-from kcheck.text.files.tree import PathError, Tree
+from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ class Command(click.Command):
         """Run it; what the user got wrong becomes a usage error.
 
         Raises:
-            click.UsageError: a path or a variable file does not exist, or the settings make no sense.
+            click.UsageError: a file does not exist or cannot be written, or the settings make no sense.
         """
         try:
             return super().invoke(ctx)
-        except (PathError, ConfigError) as error:
+        except Error as error:
             raise click.UsageError(str(error), ctx) from error
 
 
