@@ -194,13 +194,16 @@ class Card(NamedTuple):
 class Group(NamedTuple):
     """The findings of a rule; `left` of them have no room on the page."""
 
-    rule: str
-    summary: str
+    rule: Rule
     address: str
     severity: str
     cards: list[Markup]
     number: int
-    left: int
+
+    @property
+    def left(self) -> int:
+        """How many have no card."""
+        return self.number - len(self.cards)
 
 
 def _groups(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Group]:
@@ -217,20 +220,8 @@ def _groups(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Gr
             room -= len(card)
         found.setdefault(finding.rule, []).append((finding, card))
     for name, own in sorted(found.items(), key=lambda item: (-item[1][0][0].severity, -len(item[1]), item[0])):
-        yield _group(rules[name], own)
-
-
-def _group(rule: Rule, own: list[tuple[Finding, Markup | None]]) -> Group:
-    cards = [card for _, card in own if card is not None]
-    return Group(
-        rule=rule.name,
-        summary=rule.summary,
-        address=url(rule),
-        severity=own[0][0].severity.word,
-        cards=cards,
-        number=len(own),
-        left=len(own) - len(cards),
-    )
+        cards = [card for _, card in own if card is not None]
+        yield Group(rules[name], url(rules[name]), own[0][0].severity.word, cards, len(own))
 
 
 def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> Card:
