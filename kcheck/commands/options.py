@@ -137,11 +137,6 @@ def _with_files_last(arguments: list[str], valued: Container[str]) -> list[str]:
     return arguments
 
 
-def _is_misplaced(word: str) -> bool:
-    """Return whether an operand is an option behind the files, where it counts for nothing."""
-    return word.startswith("-") and not _is_there(word)
-
-
 def _is_there(path: str) -> bool:
     return os.path.exists(path) or os.path.islink(path)
 
@@ -238,7 +233,7 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
             if timeout is not None:
                 deadline.start(timeout)
             touched = {path for path in paths if hook and not os.path.isdir(path)}
-            misplaced = next(filter(_is_misplaced, sorted(touched)), None)
+            misplaced = next((word for word in sorted(touched) if word.startswith("-") and not _is_there(word)), None)
             if misplaced is not None:
                 raise click.UsageError(f"{misplaced} is not a file; with --hook, options come before files")
             paths = tuple(path for path in paths if path not in touched)

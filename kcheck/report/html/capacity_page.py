@@ -187,7 +187,7 @@ def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
     if not known:
         return None
     drawn, target = known[:_MOST_DRAWN], world.sizes.wanted_interval(cluster).exact
-    axis = _axis([_end(wall) for wall, *_ in drawn], target)
+    axis = _axis([wall.number or 0 for wall, *_ in drawn], target)
     rungs = _rungs(drawn, axis)
     keys = _legend(drawn, rungs, target)
     top = 8 + 20 * ceil(len(keys) / 2)
@@ -232,10 +232,6 @@ def _rounded(number: int) -> int:
     step: int = 10 ** max(0, len(str(number)) - 2)
     sizes = (4, 8, 10, 12, 16, 20, 24, 30, 40, 50, 60, 80, 100)
     return next((size * step for size in sizes if size * step >= number), number)
-
-
-def _end(wall: Wall) -> int:
-    return wall.number or 0
 
 
 def _rungs(groups: Sequence[list[Wall]], axis: Axis) -> list[Rung]:
@@ -291,7 +287,7 @@ def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | N
 
 def _notes(rest: Sequence[list[Wall]], unknown: Sequence[str]) -> list[str]:
     """Limits that have no place in the picture."""
-    notes = [f"and {counted(len(rest), 'more limit')} from {_end(rest[0][0]):,} nodes on"] if rest else []
+    notes = [f"and {counted(len(rest), 'more limit')} from {rest[0][0].number or 0:,} nodes on"] if rest else []
     if unknown:
         listed = [_cut(f"?  {name}") for name in unknown[:_MOST_UNDRAWN]]
         more = len(unknown) - _MOST_UNDRAWN

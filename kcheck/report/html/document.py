@@ -73,7 +73,9 @@ def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *,
 
 def picture(own: Picture, heading: str, text: str = "") -> str:
     """A picture of a page as a file of its own, with the colours that it has there, below a heading and a text."""
-    style, lines = trusted(_inlined(_bundled("chart.css"))), textwrap.wrap(text, _LINE)
+    css, lines = _bundled("chart.css"), textwrap.wrap(text, _LINE)
+    dark = f"@media screen and (prefers-color-scheme:dark){{{_colored(css, DARK)}}}\n"
+    style = trusted(_colored(css, LIGHT) + dark)
     return f"{markup('picture.svg', picture=own, heading=heading, lines=lines, width=_WIDTH, style=style)}\n"
 
 
@@ -165,10 +167,6 @@ def _variables() -> str:
     return f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
 
 
-def _inlined(css: str) -> str:
-    """Rules with colours instead of variables, which few programs but browsers know; then those of the dark."""
-    return f"{_colored(css, LIGHT)}@media screen and (prefers-color-scheme:dark){{{_colored(css, DARK)}}}\n"
-
-
 def _colored(css: str, own: dict[str, str]) -> str:
+    """Rules with colours instead of variables, which few programs but browsers know."""
     return _VARIABLE.sub(lambda match: own[match[1]], css)
