@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.text import grouped
-from kcheck.text.units import counted, some
+from kcheck.text.units import clipped, counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +109,7 @@ def related_code(related: Related) -> tuple[str, str]:
     span = related.span
     code = attribute_text(span) if span.source.private else line_text(span)
     note = "" if _plain(related.message) in _plain(code) else related.message
-    return _short(code.rstrip("{[(=: ") if note else code), note
+    return clipped(code.rstrip("{[(=: ") if note else code, _WIDEST), note
 
 
 def _plain(name: str) -> str:
@@ -140,13 +140,13 @@ def excerpt(span: Span) -> list[str]:
     carets = max(1, min(len(marked), len(text) - start, _WIDEST - start))
     number = str(place.line)
     pad = " " * len(number)
-    return [visible(f" {number} | {_short(text)}"), f" {pad} | {' ' * start}{'^' * carets}"]
+    return [visible(f" {number} | {clipped(text, _WIDEST)}"), f" {pad} | {' ' * start}{'^' * carets}"]
 
 
 def attribute_text(span: Span) -> str:
     """What a plan says of one attribute; nothing of a text that holds many values."""
     text = span.text
-    return "" if "\\n" in text or "\n" in text or text[:1] in "{[" else _short(text)
+    return "" if "\\n" in text or "\n" in text or text[:1] in "{[" else clipped(text, _WIDEST)
 
 
 def _spaced(text: str) -> str:
@@ -157,10 +157,6 @@ def _spaced(text: str) -> str:
 def line_text(span: Span) -> str:
     """The code of the line where something begins, without its indent and the spaces that align it."""
     return " ".join(_spaced(span.source.line(span.begin.line)).split())
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
 
 
 def _undecided(result: Result) -> Iterator[str]:

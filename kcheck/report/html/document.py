@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.text.control_characters import visible
 from kcheck.text.regex import regex
+from kcheck.text.units import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -117,8 +118,7 @@ def _finalized(value: object) -> object:
     """A text as it may be looked at, cut where nobody reads on; markup as it is, which was made of such texts."""
     if hasattr(value, "__html__"):
         return value
-    text = str(value)
-    return visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
+    return visible(clipped(str(value), _LONGEST))
 
 
 @cache
