@@ -78,17 +78,15 @@ def _documented(finder: WallFinder) -> Iterator[Wall]:
     """Documented limits of a cluster and its pools."""
     own = cloud(finder.cluster.cloud)
     for one in own.limits(finder.cluster, finder.limits):
+        entry = finder.limits[one.key]
         if one.unknown:
-            entry = finder.limits[one.key]
             yield finder.unknown(one.mechanism, "the cluster", one.unknown, one.cause, entry)
         elif one.counts_surge and finder.pools and not finder.gap:
-            entry = finder.limits[one.key]
             trial = finder.upgraded(entry.number)
             nodes, text = reach(trial, finder.growth), f"{one.text}, surge of an upgrade included"
             if nodes is not None:
                 yield finder.wall(one.mechanism, "the cluster", nodes, text, one.cause, entry, trial=trial)
         elif one.nodes is not None:
-            entry = finder.limits[one.key]
             yield finder.wall(one.mechanism, "the cluster", one.nodes, one.text, one.cause, entry)
         else:
             yield finder.fixed(one.mechanism, one.key, one.cause, one.text)
