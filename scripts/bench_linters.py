@@ -17,7 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from click.testing import CliRunner
 from walls_by_hand import TREES, by_hand, is_first_limit_right, name
+
+import kcheck
+from kcheck.commands.cli import cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,24 +129,34 @@ def is_candidate(message: str, expected: dict[str, Any]) -> bool:
 def version(linter: str) -> str:
     """Ask a linter for its version."""
     done = subprocess.run([linter, *LINTERS[linter].version], capture_output=True, text=True, check=False)
-    found = re.search(r"\d+\.\d+[\w.]*", done.stdout)
+    found = re.search(r"\d+\.\d+[\w.]*", done.stdout.partition("\n")[0])
     return found[0] if found else "?"
 
 
+def row(linter: str, at: str, found: list[list[str] | None], candidates: object, right: object) -> str:
+    """Write the counts of a linter."""
+    failed, counts = found.count(None), [len(messages) for messages in found if messages]
+    return f"{linter:12} {at:>9} {failed:9} {len(counts):6} {sum(counts):9} {candidates:>11} {right:>9}"
+
+
+def findings(tree: Path) -> list[str]:
+    """Run `kcheck check` on a tree and return its messages."""
+    command = ["check", str(tree), *by_hand(tree)["arguments"], "--format", "json"]
+    return [one["message"] for one in json.loads(CliRunner().invoke(cli, command).stdout)["findings"]]
+
+
 def rows() -> Iterator[str]:
-    """Print a line for each linter, after its candidates; last, on how many trees kcheck's first limit is right."""
-    head = f"{'linter':12} {'version':>10} {'failed on':>10} {'trees':>7} {'messages':>9} {'candidates':>11}"
+    """Print the candidates of each linter, the trees on which kcheck is not right, and the counts of all."""
+    table = [f"{'linter':12} {'version':>9} {'failed on':>9} {'trees':>6} messages  candidates     right"]
     for linter in (one for one in LINTERS if shutil.which(one)):
         found = {tree: run(linter, tree) for tree in TREES}
-        candidates = []
+        number = 0
         for tree, messages in found.items():
             chosen = Counter(one for one in messages or () if is_candidate(one, by_hand(tree)))
-            candidates += chosen.elements()
+            number += chosen.total()
             yield from (f"{linter}: {name(tree)}: {count} x {text}" for text, count in chosen.items())
-        counts = [len(messages) for messages in found.values() if messages]
-        failed = sum(messages is None for messages in found.values())
-        yield head
-        yield f"{linter:12} {version(linter):>10} {failed:10} {len(counts):7} {sum(counts):9} {len(candidates):11}"
+        table.append(row(linter, version(linter), list(found.values()), number, "to judge"))
     wrong = [name(tree) for tree in TREES if not is_first_limit_right(tree)]
-    yield f"kcheck: first limit right on {len(TREES) - len(wrong)} of {len(TREES)} trees"
-    yield from (f"kcheck: {one}: not right" for one in wrong)
+    yield from (f"kcheck: {one}: first limit not right" for one in wrong)
+    own: list[list[str] | None] = [findings(tree) for tree in TREES]
+    yield from (*table, row("kcheck", kcheck.__version__, own, "-", f"{len(TREES) - len(wrong)} of {len(TREES)}"))
