@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-import yaml
-from click.testing import CliRunner
+from walls_by_hand import TREES, agrees, by_hand, name, printed, unnamed
+from walls_by_hand import walls as walls_of
 
 import kcheck
-from kcheck.commands.cli import cli
-from tests.places import ROOT, TESTS
+from tests.places import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-CASES = TESTS / "cases" / "walls"
-TREES = sorted(path.parent for path in CASES.glob("*/*/walls.yaml"))
 
 OPEN = {
     "eks/karpenter-limits": "address units of gateways and the control plane are not counted",
@@ -33,41 +28,20 @@ OPEN = {
 """Trees on which kcheck is still wrong, or says too little, and why. Only to be made shorter."""
 
 
-def name(tree: Path) -> str:
-    return f"{tree.parent.name}/{tree.name}"
-
-
-def printed(tree: Path, by_hand: dict[str, Any]) -> dict[str, Any]:
-    """What `capacity` says of the cluster of a tree."""
-    run = CliRunner().invoke(cli, ["capacity", str(tree), *by_hand["arguments"], "--format", "json"])
-    clusters = json.loads(run.stdout)["clusters"]
-    nothing = {"target": None, "reaches": None, "walls": [], "summary": ""}
-    return next((one for one in clusters if by_hand.get("cluster") in (None, one["name"])), nothing)
-
-
-def agrees(wall: dict[str, Any], expected: dict[str, Any]) -> bool:
-    """Whether a wall is at the number of nodes worked out by hand, or within its bounds."""
-    low, high = expected["nodes"] if isinstance(expected["nodes"], list) else [expected["nodes"]] * 2
-    if wall["mechanism"] != expected["mechanism"] or wall["at_least"] is None:
-        return False
-    return low <= wall["at_least"] and (high is None or (wall["at_most"] is not None and wall["at_most"] <= high))
-
-
 def differences(tree: Path) -> list[str]:
     """Where kcheck and the calculation by hand do not agree."""
-    by_hand = yaml.safe_load((tree / "walls.yaml").read_text())
-    cluster = printed(tree, by_hand)
-    walls = [one for one in cluster["walls"] if one["mechanism"] != "quota"]
+    expected = by_hand(tree)
+    cluster = printed(tree, expected)
+    walls = walls_of(cluster)
     said = [f"{one['mechanism']} {one['nodes'] or [one['at_least'], one['at_most']]}" for one in walls[:5]]
-    missing = [one for one in by_hand["walls"] if not any(agrees(wall, one) for wall in walls)]
+    missing = [one for one in expected["walls"] if not any(agrees(wall, one) for wall in walls)]
     found = [f"no wall {one['mechanism']} at {one['nodes']}: {said}" for one in missing]
-    if cluster["target"] != by_hand["target"]:
-        found.append(f"target {cluster['target']}, not {by_hand['target']}")
-    reaches = by_hand["reaches"]
+    if cluster["target"] != expected["target"]:
+        found.append(f"target {cluster['target']}, not {expected['target']}")
+    reaches = expected["reaches"]
     if cluster["reaches"] != (None if isinstance(reaches, list) else reaches):
         found.append(f"reaches {cluster['reaches']}, not {reaches}")
-    unknown = " ".join([cluster["summary"], *(one["arithmetic"] for one in walls if one["nodes"] is None)])
-    return [*found, *(f"{one} is not named" for one in by_hand["not_known"] if one not in unknown)]
+    return [*found, *(f"{one} is not named" for one in unnamed(cluster, expected))]
 
 
 @pytest.mark.medium
@@ -93,8 +67,7 @@ EXAMPLES = [path for path in sorted((ROOT / "examples").iterdir()) if path.is_di
 @pytest.mark.medium
 @pytest.mark.parametrize("tree", [*EXAMPLES, *TREES], ids=name)
 def test_a_rule_fires_exactly_where_its_wall_is_below_the_target(tree: Path) -> None:
-    by_hand = tree / "walls.yaml"
-    wanted = yaml.safe_load(by_hand.read_text())["arguments"][1:] if by_hand.is_file() else []
+    wanted = by_hand(tree)["arguments"][1:] if tree in TREES else []
     targets = {name: int(number) for name, _, number in (str(one).rpartition("=") for one in wanted)}
     project = kcheck.load(str(tree), nodes=targets)
     found = {finding.rule for finding in project.check(info=True).findings}

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import bench_growth
+import bench_linters
 import bench_phases
 import pytest
 
@@ -100,3 +101,39 @@ def test_phases_add_up(tmp_path: Path) -> None:
 def test_seams_are_functions_of_kcheck(seam: str) -> None:
     module, _, name = seam.partition(":")
     assert callable(reduce(getattr, name.split("."), importlib.import_module(f"kcheck.{module}")))
+
+
+@pytest.mark.parametrize(
+    ("message", "candidate"),
+    [
+        ("the subnet ends at 1,005 nodes", True),
+        ("the subnet ends at 1005 nodes.", True),
+        ("port 10050 is open", False),
+        ('variable "cluster_cidr" has no type', True),
+        ("Subnet is too small", True),
+        ("CPU limits should be set", False),
+        ("Ensure the subnet has flow logs", False),
+    ],
+)
+def test_candidates_name_the_limit_or_a_shortage(message: str, candidate: bool) -> None:
+    expected = {"walls": [{"nodes": 1005}], "not_known": ["var.cluster_cidr"]}
+    assert bench_linters.is_candidate(message, expected) is candidate
+
+
+REPORTS: dict[str, Any] = {
+    "checkov": {"results": {"failed_checks": [{"check_id": "A", "check_name": "b", "resource": "c"}]}},
+    "trivy": {"Results": [{"Misconfigurations": [{"ID": "A", "Title": "b", "Message": "c", "Description": "d"}]}]},
+    "tflint": {"issues": [{"rule": {"name": "A"}, "message": "b"}]},
+    "kube-linter": {"Reports": [{"Check": "A", "Diagnostic": {"Message": "b"}, "Remediation": "c"}]},
+    "kube-score": [{"checks": [
+        {"check": {"id": "A"}, "grade": 1, "skipped": False, "comments": [{"summary": "b", "description": "c"}]},
+        {"check": {"id": "passed"}, "grade": 10, "skipped": False, "comments": []},
+    ]}],
+    "conftest": [{"failures": [{"msg": "A"}]}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("linter", bench_linters.LINTERS)
+def test_messages_of_linters_are_read(linter: str) -> None:
+    (message,) = bench_linters.LINTERS[linter].messages(REPORTS[linter])
+    assert message.startswith("A")

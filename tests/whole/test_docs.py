@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kcheck.report.page import Block
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.md")])
+PAGES.append(ROOT / "tests" / "cases" / "walls" / "README.md")
 
 _FENCE = re.compile(r"^( *)(```+)(\w*)[^\n]*\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
