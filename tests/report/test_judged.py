@@ -303,7 +303,7 @@ kind: MachineSet
 metadata: {name: b}
 """
 COMMANDS = "the flags of commands are not read; kcheck judges Terraform and manifests"
-JUDGED = "kcheck judges EKS, GKE, AKS, ACK and self-managed clusters"
+JUDGED = "kcheck judges EKS, GKE, AKS, ACK, and clusters by kubeadm, kops, Kubespray and Cluster API"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PROVIDER_KINDS = ("ManagedControlPlane", "ManagedMachinePool", "MachineTemplate")
 """What the kinds of a provider of Cluster API end with."""
-_JUDGED = "kcheck judges EKS, GKE, AKS, ACK and self-managed clusters"
+_JUDGED = "kcheck judges EKS, GKE, AKS, ACK, and clusters by kubeadm, kops, Kubespray and Cluster API"
 _MODULES: dict[str, str] = {}
 """The modules of clouds that lie elsewhere."""
 
