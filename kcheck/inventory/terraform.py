@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.inventory.clouds.cloud import Cloud
     from kcheck.inventory.reading import Reading
+    from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release
     from kcheck.model import Cluster, Raw
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
@@ -56,7 +58,7 @@ def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
         deadline.check()
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
             _deployed_by_terraform(root, kinds[root], tree, reading, wanted)
-        _deployed_by_others(root, tree, reading)
+        _deployed_by_others(root, tree, reading, wanted)
         types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
         inventory.resources += _resources(root, types)
     reading.skipped += [one for root in roots for one in _unjudged(root, kinds[root], inventory.clusters)]
@@ -131,6 +133,8 @@ _HELM = regex(
     r"\b(?:set|set_values|\w*karpenter\w*|\w*cluster.autoscaler\w*|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
 )
 """What the call of a module has in its text that gives values to charts, or hands them on by a name."""
+_MANIFESTS = regex(r"apiVersion|\b\w*manifests?\b")
+"""What it has in its text that hands over objects."""
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
@@ -152,32 +156,38 @@ def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
 
 def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
     """Deployments of a root module."""
-    from kcheck.inventory import deployed
     from kcheck.inventory.embedded import objects, releases
 
+    _deploy(objects.read(root, kinds), releases.read(root), root, tree, reading, wanted)
+
+
+def _deployed_by_others(root: Module, tree: Tree, reading: Reading, wanted: Raw) -> None:
+    """Deployments of published modules, as far as their arguments describe them."""
+    calls = [(call, names, call.block.span.text) for call, names in root.calls_of_others()]
+    helm = [(call, names) for call, names, text in calls if _HELM.search(text)]
+    applied = [(call, names) for call, names, text in calls if _MANIFESTS.search(text)]
+    if helm or applied:
+        from kcheck.inventory.embedded import objects, wrappers
+
+        _deploy(objects.in_arguments(applied), wrappers.read(root, helm), root, tree, reading, wanted)
+
+
+def _deploy(
+    items: Iterable[tuple[Object, Instance]], releases: Iterable[tuple[Release, Instance]], root: Module, tree: Tree,
+    reading: Reading, wanted: Raw,
+) -> None:  # fmt: skip
+    """Enter the objects and releases that a root module applies."""
+    from kcheck.inventory import deployed
+
     inventory = reading.inventory
-    for item, instance in objects.read(root, kinds):
+    for item, instance in items:
         cluster = _cluster_of(instance, root, inventory.clusters)
         things = deployed.Objects([item], inventory, deployed.charts_of(tree, reading), wanted).add_all([item])
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
-    for release, instance in releases.read(root):
+    for release, instance in releases:
         cluster = _cluster_of(instance, root, inventory.clusters)
         things = deployed.add_releases(deployed.charts_of(tree, reading).expanded(release), inventory)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
-
-
-def _deployed_by_others(root: Module, tree: Tree, reading: Reading) -> None:
-    """Deployments of published modules, as far as their arguments describe them."""
-    calls = [(call, names) for call, names in root.calls_of_others() if _HELM.search(call.block.span.text)]
-    if not calls:
-        return
-    from kcheck.inventory import deployed
-    from kcheck.inventory.embedded import wrappers
-
-    for release, instance in wrappers.read(root, calls):
-        cluster = _cluster_of(instance, root, reading.inventory.clusters)
-        things = deployed.add_releases(deployed.charts_of(tree, reading).expanded(release), reading.inventory)
-        reading.inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 
 
 def _cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -> Cluster | None:

@@ -44,7 +44,8 @@ def severity(rule: Rule) -> str:
     return "error or warning" if rule.grade.wall else "warning"
 
 
-def _severity(rule: Rule) -> str:
+def severity_text(rule: Rule) -> str:
+    """How bad, in words, and whether it is waste."""
     return severity(rule) + (" (waste)" if rule.waste else "")
 
 
@@ -72,7 +73,7 @@ def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
     yield Title(rule.name)
     yield Prose(f"{rule.summary}.")
     rows: list[tuple[str, Line]] = [
-        ("severity", (_severity(rule),)),
+        ("severity", (severity_text(rule),)),
         ("fix", (CLASSES[rule.safety] + ("; or unsafe, as said below" if rule.unsafe else ""),)),
         ("judges", ("each ", Name(rule.subject, f"docs/words.md#{rule.subject}"))),
         ("group", (Name(rule.group, f"{INDEX}#{rule.group}" if url(rule) else "", code=False),)),
@@ -214,31 +215,3 @@ def listing(rules: Iterable[Rule]) -> str:
         marks = severity(rule) + (", waste" if rule.waste else "") + (f", fix: {rule.safety}" if rule.fixable else "")
         lines += [f"  {rule.name} ({marks})", f"    {rule.summary}"]
     return "\n".join(lines) + "\n"
-
-
-def _table(rules: Iterable[Rule]) -> str:
-    """Return a Markdown table of rules with links to their files."""
-    rows = [
-        [
-            page.link(Name(rule.name, page.rule_file(rule)), INDEX),
-            page.escaped(rule.summary),
-            _severity(rule),
-            rule.safety or "-",
-        ]
-        for rule in rules
-    ]
-    return page.table(("rule", "finds", "severity", "fix"), rows)
-
-
-def index(rules: Sequence[Rule]) -> str:
-    """Return docs/rules.md: all rules by group."""
-    groups = list(dict.fromkeys(rule.group for rule in rules))
-    head = (
-        f"# Rules\n\n{len(rules)} rules in {len(groups)} groups. A group can be named wherever a rule can. "
-        "`kcheck rules` lists them, `kcheck explain RULE` prints one; "
-        "the file of a rule has its reason, sources and examples. What the columns mean: "
-        "[severity](reasoning.md#severity), [fix](fix.md#which-fixes).\n\n"
-    )
-    parts = [head, *(f"- [{group}](#{page.anchor(group)})\n" for group in groups)]
-    parts += [f"\n## {group}\n\n{_table(r for r in rules if r.group == group)}" for group in groups]
-    return "".join(parts)

@@ -128,3 +128,30 @@ def test_the_arguments_of_a_call_tell_the_cluster(read: Read) -> None:
     (autoscaler,) = read({"main.tf": 'provider "aws" {\n}\n' + other + CLUSTER + call}).autoscalers
     assert isinstance(autoscaler.cluster, Known)
     assert autoscaler.cluster.value.address == "aws_eks_cluster.main"
+
+
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {parallelism: 8}\n"
+HANDED = {
+    "text": f"extra = <<-EOT\n{JOB}EOT",
+    "list": f"extra = [<<-EOT\n{JOB}---\n{JOB.replace('train', 'second')}EOT\n]",
+    "deep": f"addons = {{ gpu = {{ objects = {{ a = <<-EOT\n{JOB}EOT\n}} }} }}",
+    "map": 'extra = [{ apiVersion = "batch/v1", kind = "Job", metadata = { name = "train" }, spec = { parallelism = 8 } }]',
+    "encoded": 'extra = yamlencode({ apiVersion = "batch/v1", kind = "Job", metadata = { name = "train" }, spec = { parallelism = 8 } })',
+    "reference": "manifests = local.jobs",
+}
+
+
+@pytest.mark.parametrize("style", HANDED)
+def test_objects_in_arguments_are_read(style: str, read: Read) -> None:
+    local = f"locals {{\n  jobs = [<<-EOT\n{JOB}EOT\n  ]\n}}\n"
+    found = read({"main.tf": CLUSTER + local + CALL % ("example.com/addons/aws", HANDED[style])})
+    (cluster,) = found.clusters
+    assert [known(one.name) for one in found.workloads][:1] == ["train"]
+    assert len(found.workloads) == (2 if style == "list" else 1)
+    assert {found.cluster_of[one] for one in found.workloads} == {cluster}
+    assert {one.place.source.path for one in found.workloads} == {"main.tf"}
+
+
+def test_other_arguments_are_no_objects(read: Read) -> None:
+    text = 'note = "apiVersion of nothing"\nscript = <<-EOT\n#!/bin/sh\ncat <<X\napiVersion: v1\nX\nEOT\ndeep = [[[[[[[["apiVersion: v1"]]]]]]]]'
+    assert read({"main.tf": CLUSTER + CALL % ("example.com/addons/aws", text)}).workloads == []

@@ -9,11 +9,11 @@ from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.text.keys import MapName
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Missing, Origin, Unknown
+from kcheck.text.values import Known, Missing, Origin, Unknown, encoded, pieces_of
 from kcheck.text.yaml_nodes import Stated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
@@ -56,6 +56,28 @@ def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
         if typed is not None:
             for instance in root.instances(kind):
                 yield Object(typed[1], typed[0], _mapping(instance), instance.span), instance
+
+
+def in_arguments(calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[Object, Instance]]:
+    """The objects that the arguments of modules hold which are not read, as texts or as maps, however deep."""
+    for instance, names in calls:
+        for part in (part for name in names for part in _objects_within(instance.attribute(name), _DEPTH)):
+            for document in documents(part, instance.span):
+                yield from ((found, instance) for found in objects_in(document))
+
+
+_DEPTH = 6
+
+
+def _objects_within(datum: Datum, depth: int) -> Iterator[Datum]:
+    """The parts of a value that look like objects: a map with an apiVersion, or a text that has one."""
+    value = datum.value if isinstance(datum, Known) else None
+    text = value if isinstance(value, str) else "".join(piece.text for piece in pieces_of(datum))
+    if "apiVersion" in (value if isinstance(value, dict) else text) or encoded(datum) is not None:
+        yield datum
+    elif depth and isinstance(value, dict | tuple):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _objects_within(part, depth - 1)
 
 
 def _manifest(instance: Instance, argument: str) -> Iterator[Object]:

@@ -89,7 +89,9 @@ def _documented(finder: WallFinder) -> Iterator[Wall]:
         elif one.nodes is not None:
             yield finder.wall(one.mechanism, "the cluster", one.nodes, one.text, one.cause, entry)
         else:
-            yield finder.fixed(one.mechanism, one.key, one.cause, one.text)
+            nodes = Interval(entry.number, entry.number)
+            target = finder.world.sizes.target_interval(finder.cluster).exact
+            yield finder.wall(one.mechanism, "the cluster", nodes, one.text, one.cause, entry, needed=target)
 
 
 def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from kcheck.config.numbers import profiles
 from kcheck.model import Thing
 from kcheck.scale.growth import Trial, reach, short, surge_bounds, surge_nodes
-from kcheck.text.interval import Interval
 from kcheck.text.units import listed
 from kcheck.text.values import Known, Unknown, number
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.profiles import ProfileValue
     from kcheck.model import Cluster, NodePool
     from kcheck.scale.world import World
+    from kcheck.text.interval import Interval
     from kcheck.text.values import Value
 
     Sizes: TypeAlias = Mapping[str, int]
@@ -196,13 +196,6 @@ class WallFinder:
                 mechanism, scope, nodes=nodes, arithmetic=arithmetic, cause=cause, entry=entry, key=key, trial=trial,
                 pools=pools, needed=needed,
             )  # fmt: skip
-
-    def fixed(self, mechanism: str, key: str, cause: Value[object], arithmetic: str) -> Wall:
-        """A wall at a documented number of nodes of the whole cluster."""
-        entry = self.limits[key]
-        nodes = entry.number
-        target = self.world.sizes.target_interval(self.cluster).exact
-        return self.wall(mechanism, "the cluster", Interval(nodes, nodes), arithmetic, cause, entry, needed=target)
 
 
 def scope_of(pools: list[NodePool]) -> str:
