@@ -255,7 +255,7 @@ class _Processor(TypedDict):
 
 class _Cpu(TypedDict):
     affinity: str
-    bridges: list[list[str]]
+    bridges: dict[int, list[str]]
 
 
 class _Topology(TypedDict):

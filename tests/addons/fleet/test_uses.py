@@ -117,7 +117,7 @@ def test_a_cluster_without_nodes_takes_nothing(uses: Callable[..., dict[str, Use
 
 def test_address_units_of_a_network_in_this_code(uses: Callable[..., dict[str, UseRow]]) -> None:
     row = uses(NETWORK + CLUSTER % (f"vpc_config {{\n    {INSIDE}\n  }}", INSIDE))["address-units"]
-    assert (row.key, row.scope, row.needed, row.is_exact) == ("eks/aws_vpc.main", IN_REPOSITORY, 6_400, True)
+    assert (row.key, row.scope, row.needed, row.is_exact) == ("eks/aws_vpc.main", IN_REPOSITORY, 6_464, True)
     assert (row.available, row.limit_name) == (64_000, "eks.vpc.address_units")
 
 
