@@ -262,8 +262,9 @@ def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
     groups = grouped(clusters, lambda one: one.input.name or one.input.reason.replace(one.cluster.address, ""))
     for group in groups.values():
         first, places = group[0], list(dict.fromkeys(one.cluster.place.location for one in group))
-        reason = f": {first.input.reason}{', and likewise the others' if len(group) > 1 else ''}"
-        need = f" {'needs' if len(group) == 1 else 'need'} {first.input.name}" if first.input.name else reason
+        own = f"{first.cluster.address} "
+        reason = first.input.reason.replace(own, "each ") if len(group) > 1 else first.input.reason
+        need = f" {'needs' if len(group) == 1 else 'need'} {first.input.name}" if first.input.name else f": {reason}"
         checks = f" ({counted(first.input.checks, 'check')})" if first.input.checks else ""
         remedy = f"; {first.input.remedy}" if first.input.remedy else ""
         yield f"{counted(len(group), 'cluster')} not checked: {some(places, _MOST_OTHERS)}{need}{checks}{remedy}"
