@@ -346,7 +346,7 @@ def _operation(node: nodes.Operation, scope: Scope) -> Datum:
     if type(result) is not Unknown or not (isinstance(left, Either) or isinstance(right, Either)):
         return result
     found = [operate(node.operator, a, b, origin) for a in branches_of(left) for b in branches_of(right)]
-    return derived(result, found)
+    return derived(result, found) if found else result
 
 
 def _inner(node: nodes.For | nodes.TemplateFor, entry: Entry, scope: Scope) -> Scope:
