@@ -134,7 +134,7 @@ _HELM = regex(
 )
 """What the call of a module has in its text that gives values to charts, or hands them on by a name."""
 _MANIFESTS = regex(r"apiVersion|\b\w*manifests?\b")
-"""What it has in its text that hands over objects."""
+"""Found in the text of a call that hands over objects."""
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 

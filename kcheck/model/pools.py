@@ -240,7 +240,7 @@ class NodePool(Thing, frozen=True):
 
     @property
     def display_name(self) -> str:
-        """What people call the pool: its name, else its key in the code."""
+        """Name the pool as people do: by its name, else by its key in the code."""
         if isinstance(self.name, Known):
             return self.name.value
         if self.address.endswith('"]'):

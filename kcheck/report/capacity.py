@@ -230,7 +230,7 @@ def group_name(group: list[Wall]) -> str:
 
 
 def group_title(group: list[Wall]) -> str:
-    """The same with their kind, unless nobody can move them."""
+    """Name them with their kind, unless nobody can move them."""
     return group_name(group) + ("" if group[0].kind == "hard" else f" ({group[0].kind})")
 
 

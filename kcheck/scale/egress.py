@@ -27,7 +27,7 @@ def backend_nodes(configurations: int, ports: int) -> int:
 
 
 class Pull(NamedTuple):
-    """What the pods of one role pull from Docker Hub: some `images` on each of `pods` nodes, None for every node.
+    """Pulls of the pods of one role from Docker Hub: some `images` on each of `pods` nodes, None for every node.
 
     Of the nodes with one way out those of `pools`, by id, may run them; None where that is not known. Those that are
     not `sure` are an unknown number of pods: one on each node at the most.
@@ -45,7 +45,7 @@ def pulled(found: Iterable[Pull], nodes: Callable[[Pull], int]) -> int:
 
 
 def pulls_of(workload: Workload, world: World) -> list[Pull]:
-    """What the pods of a workload pull from Docker Hub."""
+    """List what the pods of a workload pull from Docker Hub, role by role."""
     found = []
     for template in () if workload.release else workload.templates:
         own = {container.id for container in template.containers}

@@ -71,7 +71,7 @@ def needed_as_written(place: Place, world: World) -> Value[int]:
 
 
 def needed_all_at_once(place: Place, world: World) -> Value[int]:
-    """The same where all pools are upgraded at once."""
+    """Count the addresses that the pools need where all are upgraded at once."""
     return _of_demands(place, world, lambda found: sum(one.addresses(one.nodes) for one in found))
 
 

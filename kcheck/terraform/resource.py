@@ -213,12 +213,12 @@ class Instance(BlockRecord):
 _ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
 """Attributes of data sources that give back what they were asked for."""
 _LATEST = frozenset({"latest_version", "latest_master_version", "latest_node_version"})
-"""Those of data sources of Kubernetes versions that begin with the prefix which is asked for."""
+"""Attributes of data sources of Kubernetes versions that begin with the prefix which is asked for."""
 _MINOR = regex(r"1\.\d\d")
 
 
 def echo(instance: Instance, name: str) -> Datum | None:
-    """What a data source says that it was asked for; None if only the cloud knows it."""
+    """Give back what a data source was asked for; None if only the cloud knows the attribute."""
     if name in _LATEST:
         prefix = instance.entry("version_prefix") or Known("", Origin(()))
         minor = _MINOR.match(str(known(prefix)))

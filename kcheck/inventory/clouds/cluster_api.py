@@ -187,8 +187,7 @@ class _Cluster:
         fields = _fields(self.control)
         calico = Calico(self.objects.every, self.item.folder)
         if calico.found:
-            most = Known(profiles.settings(_OWN)["calico.max_pods"].number, self.origin)
-            return calico.addresses(cluster, cidr, most, self.inventory)
+            return calico.addresses(cluster, cidr, self.inventory)
         if known(fields.flag("allocates")) is False:
             why = "the network plugin assigns pod addresses, not the controller manager"
             return Addresses(pods_take_addresses=inside, pod_range=Unknown(why, self.origin))

@@ -110,14 +110,12 @@ def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
 def _at(sizes: Sizes, found: Bounds, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
     """The demands when the pools of the cluster have some sizes, at `least` so many nodes each."""
     today = finder.runs_today(sizes)
-    others = [
-        number(pool.size.standing, one.nodes) if today else one.nodes
-        for pool, one in zip(found.pools, each, strict=True)
-    ]
-    return [
-        one._replace(nodes=max(least, sizes.get(pool.id, other)))
-        for pool, one, other in zip(found.pools, each, others, strict=True)
-    ]
+
+    def nodes(pool: NodePool, demand: Demand) -> int:
+        others = number(pool.size.standing, demand.nodes) if today else demand.nodes
+        return max(least, sizes.get(pool.id, others))
+
+    return [one._replace(nodes=nodes(pool, one)) for pool, one in zip(found.pools, each, strict=True)]
 
 
 _MANY = 1000

@@ -110,8 +110,10 @@ class Calico:
         self.parts = {item.kind: Fields(CLOUD, item.kind, MappingRecord(item.root)) for item in own or every}
         self.found = bool(own) or len({(item.kind, item.folder) for item in every}) == len(self.parts) > 0
 
-    def addresses(self, cluster: Cluster, cidr: Value[str], most: Value[int], inventory: Inventory) -> Addresses:
-        """The addresses of nodes and of their pods: whole blocks where nodes may not borrow, else single addresses."""
+    def addresses(
+        self, cluster: Cluster, cidr: Value[str], inventory: Inventory, kubelet: Fields | None = None
+    ) -> Addresses:
+        """Addresses of nodes and of their pods: whole blocks where nodes may not borrow, else single addresses."""
         pools = [self.parts[kind] for kind in ("IPPool", "Installation") if kind in self.parts]
         cidr = next((own for own in (one.text("cidr") for one in pools) if not isinstance(own, Unset)), cidr)
         origin, ipam = Origin((cluster.place,)), self.parts.get("IPAMConfiguration")
@@ -119,6 +121,8 @@ class Calico:
             size: Value[int] = Known(profiles.settings(CLOUD)["calico.block"].number, origin)
             block = next((own for own in (one.number("block") for one in pools) if not isinstance(own, Unset)), size)
             return blocks_of(pod_range(cluster, cidr, block, inventory), origin)
+        usual = Known(profiles.settings(CLOUD)["calico.max_pods"].number, origin)
+        most = usual if kubelet is None else kubelet.number("max_pods")
         return addresses_of_calico(blocks_of(None, origin), cluster, cidr, most, inventory)
 
 

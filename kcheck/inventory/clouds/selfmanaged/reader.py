@@ -172,14 +172,9 @@ class _Cluster:
             self.text("pod_cidr", "kube-controller-manager"),
             self.number("node_mask", "kube-controller-manager"),
         )
-        calico, usual = (
-            Calico(objects, self.folder),
-            Known(profiles.settings(CLOUD)["calico.max_pods"].number, self.origin),
-        )
+        calico = Calico(objects, self.folder)
         if calico.found:
-            kubelet = self.parts.get(nodes.KUBELET)
-            most = usual if kubelet is None else kubelet.number("max_pods")
-            addresses = calico.addresses(cluster, cidr, most, self.inventory)
+            addresses = calico.addresses(cluster, cidr, self.inventory, self.parts.get(nodes.KUBELET))
         else:
             addresses = clusters.blocks_of(clusters.pod_range(cluster, cidr, mask, self.inventory), self.origin)
         size = clusters.unknown_size("kubeadm sets no number of nodes; set --nodes N", self.origin)
