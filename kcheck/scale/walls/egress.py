@@ -82,23 +82,18 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
     growth, names = (finder.growth, [pool.id for pool in finder.pools]) if finder.pools else (_ANY_NODES, [""])
 
     def within(pulls: list[Pull]) -> Callable[[list[int]], bool]:
-        return lambda sizes: (
-            egress.pulled(pulls, lambda one: _nodes_of(one, dict(zip(names, sizes, strict=True))))
-            <= entry.number * addresses
-        )
+        def enough(sizes: list[int]) -> bool:
+            named = dict(zip(names, sizes, strict=True))
+            return egress.pulled(pulls, lambda one: _nodes_of(one, named)) <= entry.number * addresses
 
-    sure = isinstance(cluster.outbound_ips, Known)  # else there may be more addresses
-    most = within(found)
-    least = (
-        (lambda _: True)
-        if not sure
-        else most
-        if all(one.sure for one in found)
-        else within([one for one in found if one.sure])
-    )
+        return enough
+
+    certain, most = [one for one in found if one.sure], within(found)
     weights = [sum(len(one.images) for one in found if one.pools is None or name in one.pools) for name in names]
-    trial = Trial(least, most, weights)
-    nodes = reach(trial, growth)
+    trial = Trial(most if len(certain) == len(found) else within(certain), most, weights)
+    sure, nodes = isinstance(cluster.outbound_ips, Known), reach(trial, growth)
+    if nodes is not None and not sure:  # there may be more addresses
+        nodes = Interval(nodes.low, None)
     if nodes is not None:
         public = counted(addresses, "public address", "public addresses")
         many = public if sure else "one public address, unless there are more"
