@@ -126,19 +126,14 @@ class Project:
 
         return find_walls(cluster, self.world)
 
-    def check(
-        self, *, info: bool = False, jobs: int | None = 1, tell: Callable[[str], None] = linter.no_progress
-    ) -> Report:
-        """Run the rules; `info` also shows findings of that severity.
-
-        `jobs` processes share the work (None: as many as pay off); `tell` receives progress.
-        """
+    def check(self, *, info: bool = False, tell: Callable[[str], None] = linter.no_progress) -> Report:
+        """Run the rules; `info` also shows findings of that severity; `tell` receives progress."""
         self._tell = tell
         try:
             read = self._linter
         except deadline.DeadlineError:
             return Report(linter.unread(self.tree, self.config), info)
-        return Report(read.result(jobs, until_deadline=True), info)
+        return Report(read.result(until_deadline=True), info)
 
     def fix(
         self, safeties: Sequence[str] = ("safe", "costs"), select: Sequence[str] = (), *, info: bool = False,

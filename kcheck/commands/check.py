@@ -55,7 +55,7 @@ UNCHANGED = "kcheck: no relevant changes."
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, prune: bool, add_ignores: str | None,
     format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, show_undecided: bool,
-    statistics: bool, quiet: bool, jobs: int | None, fail_on: str | None, exit_zero: bool,
+    statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
     """Check Terraform and manifests below PATH (default: the current folder) together.
 
@@ -90,7 +90,7 @@ def command(
     project = Project(paths, config)
     project.tree = tree  # read before the engine is imported, which a hook with nothing to check does not need
     with printing.show_progress(quiet=quiet) as tell:
-        result = whole = project.check(jobs=jobs, tell=tell).result
+        result = whole = project.check(tell=tell).result
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)

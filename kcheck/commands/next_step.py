@@ -42,7 +42,7 @@ def next_step(context: click.Context, report: Report) -> str:
     return f"Next: {'; '.join(steps)}."
 
 
-_OUTPUT = {"format_", "files", "quiet", "statistics", "fail_on", "exit_zero", "jobs", "hook", "prune", "add_ignores"}
+_OUTPUT = {"format_", "files", "quiet", "statistics", "fail_on", "exit_zero", "hook", "prune", "add_ignores"}
 """Options that decide how a report is printed, and what else is done with it."""
 
 

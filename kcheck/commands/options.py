@@ -141,10 +141,7 @@ def _is_there(path: str) -> bool:
     return os.path.exists(path) or os.path.islink(path)
 
 
-jobs = click.option(
-    "--jobs", type=click.IntRange(1), default=None, envvar="KCHECK_JOBS", metavar="N",
-    help="Number of processes that check.  [default: KCHECK_JOBS, else one per core for large trees]",
-)  # fmt: skip
+jobs = click.option("--jobs", expose_value=False, hidden=True)  # one process checks
 usage = click.option(
     "--usage", default=None, metavar="FILE", help="What the cluster was measured to use, by kcheck usage record."
 )

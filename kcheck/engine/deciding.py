@@ -1,11 +1,8 @@
-"""Rules decided on things, each by itself: so several processes can share them."""
+"""Decide rules on things, each by itself."""
 
 from __future__ import annotations
 
-import os
-import sys
-from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -14,20 +11,15 @@ from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.subjects import things
 from kcheck.engine.words.views import wanted
-from kcheck.model import Cluster
 from kcheck.text import deadline
 from kcheck.text.bundled import RULES
 from kcheck.text.findings import Finding, Undecided
 from kcheck.text.syntax import cel
-from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from kcheck.engine.rule import Rule
-    from kcheck.model import Thing
+    from kcheck.model import Cluster, Thing
     from kcheck.scale.world import World
-    from kcheck.text.values import Value
 
 
 class Bug(Struct, frozen=True):
@@ -108,62 +100,3 @@ def _bug(rule: Rule, where: str, error: Exception) -> Bug:
 
 
 _BROKEN = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError)
-
-
-# --- shared by several processes
-
-_MOST_PROCESSES = 4
-"""Unless somebody asks for more: one process reads the tree, which takes a third of the time.
-
-Two take 0.68 of the time of one for 2,000 manifests with 10 clusters, and a tenth more processor time.
-"""
-
-_PAYS = 1_000
-"""So many things take 0.7 s to decide (kubeflow/manifests); to fork and to send what was found takes 0.1 s."""
-
-_MOST_PIECES = 128
-"""Of clusters, and of files."""
-
-Piece: TypeAlias = "list[tuple[int, int]]"
-"""Numbers of checks, each with that of a thing of theirs."""
-
-
-def number_of_processes(wanted: int | None, checks: Iterable[Checks]) -> int:
-    """How many decide: as many as wanted, else one for each core where there is enough to do."""
-    if not hasattr(os, "fork"):
-        return 1
-    if wanted is not None:
-        return wanted
-    if sys.platform != "linux" or sum(len(own.things) for own in checks) < _PAYS:
-        return 1  # on macOS, libraries of the system may have threads, which a fork does not copy
-    return min(len(os.sched_getaffinity(0)), _MOST_PROCESSES)
-
-
-def pieces(checks: Sequence[Checks]) -> list[Piece]:
-    """All things in pieces that share little: what is computed for a cluster, or for a workload, is computed once.
-
-    Clusters come first: their runs are simulated, which takes longest.
-    """
-    clusters: dict[str, Piece] = {}
-    files: dict[str, Piece] = {}
-    for check, own in enumerate(checks):
-        for number, thing in enumerate(own.things):
-            cluster = cluster_of(thing)
-            home, parts = (thing.place.source.path, files) if cluster is None else (cluster.id, clusters)
-            parts.setdefault(home, []).append((check, number))
-    return [*_joined(list(clusters.values())), *_joined(list(files.values()))]
-
-
-def cluster_of(thing: Thing) -> Cluster | None:
-    """The cluster that a thing is a part of."""
-    if isinstance(thing, Cluster):
-        return thing
-    found: Cluster | Value[Cluster] | None = getattr(thing, "cluster", None)
-    return found if found is None or isinstance(found, Cluster) else known(found)
-
-
-def _joined(parts: list[Piece]) -> Iterator[Piece]:
-    """The parts, or where they are too many, each with its neighbours."""
-    each = max(1, -(-len(parts) // _MOST_PIECES))
-    for start in range(0, len(parts), each):
-        yield list(chain.from_iterable(parts[start : start + each]))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.engine.deciding import cluster_of
+from kcheck.model import Cluster
 from kcheck.text.files.tree import TERRAFORM, VARIABLES
+from kcheck.text.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kcheck.inventory.reading import Reading
     from kcheck.model import Inventory, Thing
     from kcheck.text.text import Source
+    from kcheck.text.values import Value
 
 
 class _Affected(NamedTuple):
@@ -32,7 +34,7 @@ class _Affected(NamedTuple):
         """Whether a thing is in a changed file, or belongs to what depends on one."""
         if thing.place.source.path in self.paths or getattr(thing, "root", None) in self.roots:
             return True
-        cluster = cluster_of(thing)
+        cluster = _cluster_of(thing)
         return cluster is not None and cluster.id in self.clusters
 
 
@@ -122,3 +124,11 @@ def _clusters(inventory: Inventory) -> dict[str, set[str]]:
     for thing, cluster in inventory.cluster_of.items():
         result.setdefault(thing.place.source.path, set()).add(cluster.id)
     return result
+
+
+def _cluster_of(thing: Thing) -> Cluster | None:
+    """The cluster that a thing is a part of."""
+    if isinstance(thing, Cluster):
+        return thing
+    found: Cluster | Value[Cluster] | None = getattr(thing, "cluster", None)
+    return found if found is None or isinstance(found, Cluster) else known(found)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import forked_workers, judged, merging, rules
-from kcheck.engine.deciding import Checks, number_of_processes, pieces
+from kcheck.engine import judged, merging, rules
+from kcheck.engine.deciding import Checks
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
 from kcheck.inventory import reader
@@ -24,10 +24,10 @@ from kcheck.text.text import Skipped, grouped
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from kcheck.config.config import Config
-    from kcheck.engine.deciding import Bug, Outcome, Piece
+    from kcheck.engine.deciding import Bug, Outcome
     from kcheck.engine.incremental import Earlier
     from kcheck.engine.rule import Rule
     from kcheck.inventory.reading import Kept
@@ -67,12 +67,9 @@ def no_progress(text: str) -> None:
     """Tell nobody what goes on."""
 
 
-def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, jobs: int | None = 1) -> Result:
-    """Read the tree and decide every rule on every subject; `tell` is told what goes on.
-
-    `jobs` processes share the deciding; None leaves to kcheck how many.
-    """
-    return Linter(tree, config, tell).result(jobs)
+def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -> Result:
+    """Read the tree and decide every rule on every subject; `tell` receives progress."""
+    return Linter(tree, config, tell).result()
 
 
 class Linter:
@@ -95,11 +92,10 @@ class Linter:
 
             measured.of(self.world)
 
-    def result(self, jobs: int | None = 1, *, until_deadline: bool = False, earlier: Earlier | None = None) -> Result:
+    def result(self, *, until_deadline: bool = False, earlier: Earlier | None = None) -> Result:
         """Judge all things, those aside for which the outcomes of an `earlier` run stand.
 
-        A run `until_deadline` gives what it has found when its time is over, and says what it has not judged; it is
-        decided by one process.
+        A run `until_deadline` gives what it has found when its time is over, and says what it has not judged.
         """
         found, world = self.reading.inventory, self.world
         result = Result(world, self.reading)
@@ -110,10 +106,13 @@ class Linter:
         left = list(by_subject)
         final: list[tuple[Checks, list[Outcome]]] = []
         try:
-            for own, outcomes in self._decide(by_subject, jobs, earlier):
-                final.append((own, self._without_withheld(outcomes, earlier)))
+            for number, (subject, own) in enumerate(by_subject.items(), 1):
+                self.tell(f"checking, {number} of {len(by_subject)}: {subject}")
+                checks = Checks(subject, own, world)
+                decide = checks.outcome if earlier is None else partial(earlier.outcome, checks)
+                final.append((checks, self._without_withheld(list(map(decide, checks.things)), earlier)))
                 result.add(*final[-1])
-                left.remove(own.subject)
+                left.remove(subject)
         except deadline.DeadlineError:
             if not until_deadline:
                 raise
@@ -137,22 +136,6 @@ class Linter:
             earlier.end(final)
         return result
 
-    def _decide(
-        self, by_subject: dict[str, list[Rule]], jobs: int | None, earlier: Earlier | None
-    ) -> Iterator[tuple[Checks, list[Outcome]]]:
-        """What the checks of each subject find of its things, in order, whoever of `jobs` processes decides it."""
-        every: Iterable[Checks] = (Checks(subject, own, self.world) for subject, own in by_subject.items())
-        if jobs != 1 and not deadline.is_set():  # what workers have found is lost when the time is over
-            every = checks = list(every)
-            processes = number_of_processes(jobs, checks)
-            parts = pieces(checks) if processes > 1 else []
-            if len(parts) > 1:
-                yield from zip(checks, _shared(checks, parts, processes, self.tell), strict=True)
-                return
-        for number, own in enumerate(every, 1):
-            self.tell(f"checking, {number} of {len(by_subject)}: {own.subject}")
-            yield own, list(map(own.outcome if earlier is None else partial(earlier.outcome, own), own.things))
-
     def _without_withheld(self, outcomes: list[Outcome], earlier: Earlier | None) -> list[Outcome]:
         """The outcomes without the fixes that nobody may make; those that were taken over are without them."""
         fresh = outcomes if earlier is None else [outcome for outcome in outcomes if not earlier.is_taken(outcome)]
@@ -165,20 +148,6 @@ class Linter:
         final = iter(may_change.withhold_fixes(found, self.world, self.tree, self.reading.roots, others))
         made = {id(outcome): outcome._replace(findings=list(islice(final, len(outcome.findings)))) for outcome in fresh}
         return [made.get(id(outcome), outcome) for outcome in outcomes]
-
-
-def _shared(
-    checks: list[Checks], parts: list[Piece], processes: int, tell: Callable[[str], None]
-) -> Iterator[list[Outcome]]:
-    """What each of the checks finds of its things, decided by several processes."""
-
-    def decide(part: int) -> list[Outcome]:
-        tell(f"checking, part {part + 1} of {len(parts)}")
-        return [checks[own].outcome(checks[own].things[thing]) for own, thing in parts[part]]
-
-    outcomes = chain.from_iterable(forked_workers.shared(decide, len(parts), processes))
-    found = dict(zip(chain.from_iterable(parts), outcomes, strict=True))
-    yield from ([found[number, thing] for thing in range(len(own.things))] for number, own in enumerate(checks))
 
 
 def unread(tree: Tree, config: Config) -> Result:

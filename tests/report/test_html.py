@@ -331,7 +331,7 @@ def test_the_same_code_gives_the_same_bytes(write: Write, tmp_path: Path) -> Non
         (folder / "more.tfvars").write_text("x = 1\n")
         with chdir(folder):
             pages.append(
-                printed("--info", "--jobs", "1", "--var-file", os.path.join(folder, "more.tfvars"), str(folder))
+                printed("--info", "--var-file", os.path.join(folder, "more.tfvars"), str(folder))
             )
     assert pages[0] == pages[1]
     assert str(tmp_path) not in pages[0]
