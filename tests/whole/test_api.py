@@ -35,7 +35,7 @@ SIGNATURES = {
     "rules": "*folders: str) -> list[Rule]",
     "Project.capacity": "self, cluster: Cluster) -> list[Wall]",
     "Project.check": (
-        "self, *, info: bool = False, jobs: int | None = 1, tell: Callable[[str], None] = no_progress) -> Report"
+        "self, *, info: bool = False, tell: Callable[[str], None] = no_progress) -> Report"
     ),
     "Project.fix": (
         "self, safeties: Sequence[str] = ('safe', 'costs'), select: Sequence[str] = (), *, info: bool = False, "
