@@ -1,12 +1,11 @@
-"""A number of the profiles as a page: its value, where it comes from, and what uses it; many as a table."""
+"""Pages and tables of limits: value, sources, users."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kcheck.config.numbers import dates, flags, machines, profiles, retirements
-from kcheck.config.numbers.clouds import owners
+from kcheck.config.numbers import dates, profiles, retirements
 from kcheck.config.numbers.dates import TABLE
 from kcheck.engine import rule_words, rules
 from kcheck.report import page
@@ -15,7 +14,7 @@ from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
 from kcheck.text.units import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kcheck.config.numbers.dates import Dated
     from kcheck.config.numbers.profiles import ProfileValue
@@ -47,15 +46,6 @@ def page_path(name: str) -> str:
     return f"{_FOLDER}/{cloud}/{key}.md"
 
 
-def file_path(name: str) -> str:
-    """Return the file of a number, from the root of the project."""
-    table, _, rest = name.partition(".")
-    cloud, _, key = rest.partition(".")
-    if table == "flags":
-        return "profiles/any/flags.yaml"
-    return f"profiles/{cloud}/{'quotas' if key.startswith('quota.') else table}.yaml"
-
-
 def link(name: str, place: Callable[[str], str] = page_path) -> Name:
     """Return the name of a number as people write it, eks.pool.quota, with its page or another `place`."""
     return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], place(name))
@@ -78,7 +68,7 @@ def meant(text: str) -> dict[str, ProfileValue]:
 
 def point(name: str, entry: ProfileValue) -> Point:
     """A number in the list of those that a rule rests on."""
-    told = f" = {_value(entry)} ({entry.kind}, checked {entry.checked}, confidence {entry.confidence})"
+    told = f" = {value(entry)} ({entry.kind}, checked {entry.checked}, confidence {entry.confidence})"
     return Point((link(name), told), (*entry.sources, *([entry.note] if entry.note else [])))
 
 
@@ -86,9 +76,9 @@ def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]
     """The page of a number; of a `level` of more than 1 as a chapter of one."""
     text = link(name).text
     yield Title(text) if level == 1 else Part(text if level < 2 else entry.key, level)
-    quota = _quota(name)
-    rows: list[tuple[str, Line]] = [("code", (Name(quota["code"]),)), ("name", (quota["name"],))] if quota else []
-    rows += [("value", (_value(entry),)), ("kind", (_KINDS[entry.kind],))]
+    own = quota(name)
+    rows: list[tuple[str, Line]] = [("code", (Name(own["code"]),)), ("name", (own["name"],))] if own else []
+    rows += [("value", (value(entry),)), ("kind", (_KINDS[entry.kind],))]
     rows += [("scope", (entry.scope,))] if entry.scope else []
     rows += [("checked", (f"{entry.checked}, confidence {entry.confidence}",))]
     yield Facts(tuple(rows))
@@ -107,8 +97,8 @@ def as_text(name: str, entry: ProfileValue) -> str:
     return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{INDEX}#{link(name).text}")])
 
 
-def _quota(name: str) -> profiles.Quota | None:
-    """What a provider's console knows of a quota."""
+def quota(name: str) -> profiles.Quota | None:
+    """Return a quota's code and name in the provider's console; None for other numbers."""
     cloud, _, key = name.partition(".")[2].partition(".quota.")
     return profiles.quotas(cloud).get(key) if key else None
 
@@ -130,13 +120,13 @@ def _walls(name: str) -> Iterator[Point]:
 
 
 def _rules(name: str) -> Iterator[Point]:
-    for rule in _users().get(name, ()):
+    for rule in users().get(name, ()):
         yield Point((Name(rule.name, f"{page.RULES}/{rule.name}.md"), f": {rule.summary}"))
 
 
 @cache
-def _users() -> Mapping[str, list[Rule]]:
-    """Which of kcheck's rules use which number: by name among their sources, or in their conditions."""
+def users() -> Mapping[str, list[Rule]]:
+    """Map each number to the rules that use it, in their sources or conditions."""
     found: dict[str, list[Rule]] = {}
     for rule in rules.load():
         named = {name for name, entry in rule.entries().items() if entry}
@@ -148,131 +138,11 @@ def _users() -> Mapping[str, list[Rule]]:
     return found
 
 
-# --- pages with many
-
-
-def pages() -> dict[str, str]:
-    """Return the pages of numbers in the site, by their paths."""
-    found: dict[str, list[Block]] = {}
-    for name, entry in names().items():
-        path = page_path(name).partition("#")[0]
-        single = path.endswith(f"/{entry.key}.md")
-        if not single and path not in found:
-            found[path] = list(_head(path))
-        found.setdefault(path, []).extend(blocks(name, entry, level=1 if single else 2))
-    return {path: page.as_markdown(own, path) for path, own in found.items()}
-
-
-def _head(path: str) -> Iterator[Block]:
-    cloud = path.split("/")[-2]
-    if path.endswith("quotas.md"):
-        yield Title(f"Quotas of an account: {cloud}")
-        yield Prose(
-            "`kcheck capacity` says how much of each the target needs, by the code that one types into the provider's\n"
-            "console. Where kcheck.yaml gives your number under `limits:`, it is a wall like any other."
-        )
-    elif path.endswith("retirements.md"):
-        yield Title(f"Retirements: {cloud}")
-        yield Prose("What the cloud retires: the day from which it is not supported, and what happens then.")
-    else:
-        yield Title(f"Defaults: {cloud}")
-        yield Prose("What the cloud, its Terraform provider or Kubernetes uses where nothing is written.")
-    yield Point((Name("All numbers", INDEX, code=False),))
-
-
-def _flags() -> str:
-    """Return the chapter of docs/limits.md about the flags of the cluster autoscaler."""
-    entries = [entry for name in flags.flags() if (entry := profiles.flag_entry(name))]
-    rows = []
-    for entry in entries:
-        flag = entry.key.removeprefix("--")
-        own = flags.flags()[flag]
-        first, removed = own.get("first", ""), own.get("removed", "")
-        since = first if isinstance(first, str) else ", ".join(first)
-        default = shown(entry.value) + (f" ({entry.note})" if entry.note else "")
-        name = f"flags.{flag}"
-        rows.append([_marked(name), entry.unit, page.escaped(default), since, removed, _links(_users().get(name, ()))])
-    head = ("flag", "type", "default", "since", "removed in", "used by")
-    return (
-        "\n## Flags of the cluster autoscaler\n\n"
-        f"Defaults of 1.37, read from the [source]({entries[0].sources[0]}) on {entries[0].checked}; they are in "
-        f"[profiles/any/flags.yaml](../profiles/any/flags.yaml).\n\n{page.table(head, rows)}"
-    )
-
-
-def _marked(name: str, place: Callable[[str], str] | None = None) -> str:
-    """Return the name of a number for a table, which a link can lead to, with a link to a place."""
-    own = link(name, place or str)
-    return f'<a id="{own.text}"></a>' + page.link(own if place else Name(own.text), INDEX)
-
-
-def _links(users: Iterable[Rule]) -> str:
-    return ", ".join(page.link(Name(one.name, page.rule_file(one)), INDEX) for one in users)
-
-
-def index(place: Callable[[str], str] = file_path) -> str:
-    """Return docs/limits.md: all numbers by cloud, with links to their files, or to another `place`."""
-    oldest = min(one.entry.checked for one in dates.numbers())
-    head = (
-        "# The numbers\n\nPrinted from `profiles/`. Each has its source, and the day it was last checked; "
-        f"the oldest was checked on {oldest}.\n`kcheck limits --older-than 180d` lists what is due, "
-        "and `kcheck explain eks.pool.quota` prints one number.\n"
-        "*hard* cannot be raised, *quota* can, *recommended* is advice, *default* holds where nothing is written.\n"
-        "The file of a number has also its scope and notes.\n"
-    )
-    parts = [head]
-    every = names()
-    for cloud in owners():
-        rows = []
-        for name, entry in every.items():
-            if name.split(".")[1] == cloud:
-                quota = _quota(name)
-                amount = page.escaped(_value(entry)) + (f" (`{quota['code']}`)" if quota else "")
-                sources = " ".join(f"[{number}]({source})" for number, source in enumerate(entry.sources, 1))
-                dated = (entry.kind, entry.checked, entry.confidence, sources)
-                rows.append([_marked(name, place), amount, *dated, _links(_users().get(name, ()))])
-        title = "On every cloud" if cloud == "any" else cloud
-        columns = ("number", "value", "kind", "checked", "confidence", "sources", "used by")
-        parts.append(f"\n## {title}\n\n{page.table(columns, rows)}{_prices(cloud)}")
-    return "".join([*parts, _flags()])
-
-
-def _prices(cloud: str) -> str:
-    """The list prices of a cloud, spot behind a slash."""
-    table = profiles.prices(cloud)
-    if table is None:
-        return ""
-
-    links = " ".join(f"[{i}]({url})" for i, url in enumerate(table.sources, 1))
-    rows = []
-    for own in (table, *table.elsewhere):
-        for group, types in own.on_demand.items():
-            if any(machines.gpus(cloud, name) for name in types):
-                spot = own.spot.get(group, {})
-                each = (
-                    f"{n} {mills / 1000:g}" + (f" / {spot[n] / 1000:g}" if n in spot else "")
-                    for n, mills in types.items()
-                )
-                rows.append([group if own is table else f"{group} ({own.region})", ", ".join(each)])
-    if table.accelerators:
-        added = ", ".join(f"{name} {mills / 1000:g}" for name, mills in table.accelerators.items())
-        rows.append(["each attached accelerator", added])
-    markets = " on demand" if not table.spot else ", on demand / spot"
-    markets += "" if table.currency == "USD" else f", converted at {table.rate:g} {table.currency} a dollar"
-    return (
-        f"\n### Prices: {cloud}\n\n"
-        f"List prices of {table.region} in US dollars per node-hour{markets}, as of {table.dated}, "
-        f"checked {table.checked}, confidence {table.confidence}: {links}. "
-        "`--price` and `price:` in kcheck.yaml go first.\n\n"
-        f"{page.table(('accelerators', 'machine types'), rows)}\nThe others are in `profiles/{cloud}/prices.yaml`.\n"
-    )
-
-
 _WIDEST = 40
 """Characters of a value; a longer one ends with three dots."""
 
 
-def _value(entry: ProfileValue) -> str:
+def value(entry: ProfileValue) -> str:
     """A value with its unit, in words."""
     if entry.value is None:
         return "differs by account"
@@ -290,7 +160,7 @@ def table(found: Sequence[Dated]) -> str:
 
 
 def _short(entry: ProfileValue) -> str:
-    text = "-" if entry.kind == TABLE else _value(entry)
+    text = "-" if entry.kind == TABLE else value(entry)
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
 
 

@@ -1,14 +1,12 @@
-"""A page, for a terminal and as Markdown: what is said once, in two looks."""
+"""Pages of rules, limits and words: their blocks, and how a terminal shows them."""
 
 from __future__ import annotations
 
-import posixpath
 import re
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kcheck.text.control_characters import visible
-from kcheck.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,10 +20,6 @@ RULES = "docs/rules"
 """The folder of the site with a page for each rule."""
 
 _WIDTH = 118
-_LANGUAGES = {
-    "tf": "hcl", "tfvars": "hcl", "yaml": "yaml", "yml": "yaml", "json": "json", "toml": "toml", "cel": "cel",
-    "diff": "diff",
-}  # fmt: skip
 
 
 class Name(NamedTuple):
@@ -129,76 +123,6 @@ def _text(block: Block) -> Iterator[str]:
 
 def _plain(line: Line) -> str:
     return "".join(part if isinstance(part, str) else part.text for part in line)
-
-
-# --- as Markdown
-
-
-def as_markdown(blocks: Iterable[Block], path: str) -> str:
-    """The page as Markdown, for a `path` in the project: links are relative to it."""
-    lines: list[str] = []
-    before: Block | None = None
-    for block in blocks:
-        if before is not None and not (isinstance(block, Point) and isinstance(before, Point)):
-            lines.append("")
-        lines += _marked(block, path)
-        before = block
-    return "\n".join(lines) + "\n"
-
-
-def _marked(block: Block, path: str) -> Iterator[str]:
-    match block:
-        case Title(text):
-            yield f"# {text}"
-        case Part(text, level):
-            yield f"{'#' * level} {text}"
-        case Prose(text):
-            yield from (line if line.startswith("    ") else escaped(line) for line in text.splitlines())
-        case Facts(rows):
-            yield from ("| | |", "|---|---|")
-            yield from (f"| {name} | {cell(_linked(line, path))} |" for name, line in rows)
-        case Point(line, below):
-            yield f"- {_linked(line, path)}"
-            yield from (f"    - {escaped(text)}" for text in below)
-        case Code(text, suffix):
-            yield from (f"```{_LANGUAGES.get(suffix, 'text')}", *text.rstrip("\n").split("\n"), "```")
-
-
-def _linked(line: Line, path: str) -> str:
-    return "".join(escaped(part) if isinstance(part, str) else link(part, path) for part in line)
-
-
-def link(name: Name, path: str) -> str:
-    """A name as Markdown, linked from the page `path`."""
-    text = f"`{name.text}`" if name.code else escaped(name.text)
-    if not name.target:
-        return text
-    file, hash_, anchor = name.target.partition("#")
-    target = posixpath.relpath(f"/{file}", posixpath.dirname(f"/{path}")) if file != path else ""
-    return f"[{text}]({target}{hash_}{anchor})"
-
-
-_SPECIAL = regex(r"`[^`\n]*`|https?://\S+|[<*\[\]]|(?<!\w)_|_(?!\w)")
-
-
-def escaped(text: str) -> str:
-    """Text of which Markdown makes nothing else; what is between backticks, and addresses, stay."""
-    return _SPECIAL.sub(
-        lambda found: found[0] if len(found[0]) > 1 else "&lt;" if found[0] == "<" else f"\\{found[0]}", text
-    )
-
-
-def cell(text: str) -> str:
-    """Markdown for a cell of a table."""
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table, of cells in Markdown."""
-    titles = tuple(head)
-    lines = [f"| {' | '.join(titles)} |", "|" + "---|" * len(titles)]
-    lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
-    return "\n".join(lines) + "\n"
 
 
 def anchor(heading: str) -> str:

@@ -57,19 +57,12 @@ def link(rule: Rule) -> Name:
 def as_text(rule: Rule, every: Sequence[Rule]) -> str:
     """The page of `kcheck explain`: with the first example only, and the address of the whole page."""
     first = [example for example in rule.documentation.examples if example.bad][:1]
-    whole = [*_blocks(rule, every), *_examples(first), *_silence(rule)]
+    whole = [*blocks(rule, every), *examples(first), *silence(rule)]
     return page.as_text([*whole, Prose(f"More: {url(rule)}")] if url(rule) else whole)
 
 
-def as_markdown(rule: Rule, every: Sequence[Rule], linters: Iterable[Name] = ()) -> str:
-    """The page in the site; `linters` are the places that tell of other linters which disagree."""
-    blocks = [*_blocks(rule, every), *_examples(rule.documentation.examples)]
-    disagree = [Point((name,)) for name in linters]
-    blocks += [Part("Other linters"), *disagree] if disagree else []
-    return page.as_markdown([*blocks, *_silence(rule)], page_path(rule.name))
-
-
-def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
+def blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
+    """Yield the page of a rule, up to its examples."""
     yield Title(rule.name)
     yield Prose(f"{rule.summary}.")
     rows: list[tuple[str, Line]] = [
@@ -160,9 +153,10 @@ def _related_rules(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
         yield Point(("silences ", link(one), " on the same object or place"))
 
 
-def _examples(examples: Sequence[Example]) -> Iterator[Block]:
-    for number, example in enumerate(examples, 1):
-        yield Part(f"Example {number}" if len(examples) > 1 else "Example")
+def examples(shown: Sequence[Example]) -> Iterator[Block]:
+    """Yield what is found in examples, and how it is fixed."""
+    for number, example in enumerate(shown, 1):
+        yield Part(f"Example {number}" if len(shown) > 1 else "Example")
         given = [f"--nodes {example.nodes}"] if example.nodes else []
         given += [f"--price {example.price}"] if example.price else []
         flags = f", with `{' '.join(given)}`" if given else ""
@@ -192,7 +186,8 @@ def _changes(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
             yield found
 
 
-def _silence(rule: Rule) -> Iterator[Block]:
+def silence(rule: Rule) -> Iterator[Block]:
+    """Yield how to silence a rule."""
     yield Part("Silence it")
     yield Code(f"# kcheck: ignore[{rule.name}] the reason", "yaml")
     yield Prose(

@@ -330,9 +330,7 @@ def test_the_same_code_gives_the_same_bytes(write: Write, tmp_path: Path) -> Non
         (folder / "main.tf").write_text(SUBNET)
         (folder / "more.tfvars").write_text("x = 1\n")
         with chdir(folder):
-            pages.append(
-                printed("--info", "--var-file", os.path.join(folder, "more.tfvars"), str(folder))
-            )
+            pages.append(printed("--info", "--var-file", os.path.join(folder, "more.tfvars"), str(folder)))
     assert pages[0] == pages[1]
     assert str(tmp_path) not in pages[0]
 

@@ -34,9 +34,7 @@ SIGNATURES = {
     ),
     "rules": "*folders: str) -> list[Rule]",
     "Project.capacity": "self, cluster: Cluster) -> list[Wall]",
-    "Project.check": (
-        "self, *, info: bool = False, tell: Callable[[str], None] = no_progress) -> Report"
-    ),
+    "Project.check": ("self, *, info: bool = False, tell: Callable[[str], None] = no_progress) -> Report"),
     "Project.fix": (
         "self, safeties: Sequence[str] = ('safe', 'costs'), select: Sequence[str] = (), *, info: bool = False, "
         "comparison: Comparison | None = None, tell: Callable[[str], None] = no_progress) -> Fixes"

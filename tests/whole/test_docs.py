@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 import click
+import markdown_pages
 import pytest
 from click.testing import CliRunner
 
@@ -14,7 +15,7 @@ from kcheck.commands.cli import cli
 from kcheck.config import schemas, settings
 from kcheck.config.config import ConfigError
 from kcheck.engine import rules
-from kcheck.report import limit, page
+from kcheck.report import page
 from kcheck.report import rule as rule_page
 from kcheck.report.page import Code, Facts, Name, Part, Point, Prose, Title
 from tests.places import ROOT, load_script
@@ -307,7 +308,7 @@ def test_a_page_in_its_two_looks() -> None:
         "a-rule\n\nfix     none\njudges  each pool\n\nWhy:\n\nBecause *a* < b, and `*c*`:\n\n    [as it is]\n\n"
         "Sources:\n  x.y = 5\n    https://example.com/a_b*\n    a note\n  https://example.com\n\nCondition:\n  a > b\n"
     )
-    assert page.as_markdown(BLOCKS, "docs/rules/a-rule.md") == (
+    assert markdown_pages.as_markdown(BLOCKS, "docs/rules/a-rule.md") == (
         "# a-rule\n\n| | |\n|---|---|\n| fix | none |\n| judges | each [`pool`](../words.md#pool) |\n\n## Why\n\n"
         "Because \\*a\\* &lt; b, and `*c*`:\n\n    [as it is]\n\n## Sources\n\n"
         "- [`x.y`](../limits/x/y.md) = 5\n    - https://example.com/a_b*\n    - a note\n- https://example.com\n\n"
@@ -326,7 +327,7 @@ def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> N
     (mine,) = rules.read("policy")
     assert rule_page.url(mine) == ""
     assert "More:" not in rule_page.as_text(mine, [mine])
-    assert "](" not in rule_page.as_markdown(mine, [mine]).replace("](../words.md#pool)", "")
+    assert "](" not in markdown_pages.rule_as_markdown(mine, [mine]).replace("](../words.md#pool)", "")
 
 
 @pytest.mark.medium
@@ -365,7 +366,7 @@ def test_silence_is_told_from_both_sides() -> None:
 
 @pytest.mark.medium
 def test_limits_know_what_uses_them() -> None:
-    pages = limit.pages()
+    pages = markdown_pages.pages()
     assert "`pool-over-quota`" in pages["docs/limits/eks/pool.quota.md"]
     assert (
         'To move it: raise the quota "Nodes per managed node group", or a second group'
