@@ -9,6 +9,7 @@ from kcheck.config.numbers.clouds import owners
 from kcheck.engine.words.subjects import cloud_of
 from kcheck.engine.words.views import ID
 from kcheck.model import Input
+from kcheck.scale.world.memory import once
 from kcheck.text.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
 from kcheck.text.interval import Interval
 from kcheck.text.syntax import cel
@@ -29,17 +30,14 @@ _MOST_RECORDS = 4
 """A sentence that stands for each record of a list is said of so many of them."""
 
 
+@once
 def limits_view(cloud: str, world: World) -> dict[str, object]:
     """The limits as rules see them: limits.group.name of the cloud at hand, limits.cloud.group.name of any.
 
     Only rules of the user's own name a cloud: without them the profiles of other clouds are not read.
     """
     named = owners() if world.config.rules else ()
-    return world.remember(
-        "limits view",
-        cloud,
-        lambda: {**{owner: _limits_view(owner, world) for owner in named}, **_limits_view(cloud, world)},
-    )
+    return {**{owner: _limits_view(owner, world) for owner in named}, **_limits_view(cloud, world)}
 
 
 def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:

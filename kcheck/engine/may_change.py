@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from kcheck.engine.words import raw_views
+from kcheck.scale.world.memory import once
 from kcheck.terraform.validations import Validations
 from kcheck.text import deadline
 from kcheck.text.files.tree import display_path
@@ -84,15 +85,18 @@ def _refused(finding: Finding, world: World, roots: Iterable[Module]) -> str:
     """Why a variable would not take a new value, so that Terraform would refuse to plan; empty if it would."""
     if not roots:
         return ""
-
-    validations = world.remember("validations", "", lambda: Validations(roots))
     changes = {change.place: change for change in finding.changes if not change.append}
-    found = validations.refusing({place: change.value for place, change in changes.items()})
+    found = _validations(world, tuple(roots)).refusing({place: change.value for place, change in changes.items()})
     if found is None:
         return ""
     variable, change = found[0], changes[found[1]]
     value = f'"{change.value}"' if isinstance(change.value, str) else data_text(change.value)
     return f"validation of {variable} refuses {value}; {change.instruction}"
+
+
+@once
+def _validations(_world: World, roots: tuple[Module, ...]) -> Validations:
+    return Validations(roots)
 
 
 class _Sharing:

@@ -12,6 +12,7 @@ from kcheck.engine.words import raw_views
 from kcheck.engine.words.subjects import things
 from kcheck.engine.words.views import wanted
 from kcheck.model import Autoscaler, Container, Image, KarpenterPool, PodTemplate
+from kcheck.scale.world.memory import once
 from kcheck.text.findings import Related, Undecided
 from kcheck.text.values import Known, Origin
 
@@ -47,6 +48,7 @@ def _homes(thing: Thing, world: World) -> Candidates | None:
     return homes.get(world.deployed.workload(owner) if isinstance(owner, PodTemplate | Container) else owner)
 
 
+@once
 def _looked_at(subject: str, world: World) -> dict[Thing, int]:
     """The things of a subject that may be on several clusters, each with the number of these up to and with it."""
     counts = {thing: len(found.clusters) for thing in things(subject, world) if (found := _homes(thing, world))}
@@ -60,8 +62,7 @@ def decide(
     found = candidates(check, thing, world)
     if found is None or not 0 < len(found.clusters) <= _MOST:
         return check, ()
-    subject = rule.subject
-    if world.remember("looked at on several clusters", subject, lambda: _looked_at(subject, world))[thing] > _BUDGET:
+    if _looked_at(rule.subject, world)[thing] > _BUDGET:
         return check, ()
     fields = wanted(condition).get(rule.subject, {})
     first: bool | Undecided | None = None

@@ -9,6 +9,7 @@ from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
 from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes, upgraded_in_turn
+from kcheck.scale.world.memory import once
 from kcheck.text.interval import Interval
 from kcheck.text.ip_ranges import parse_cidr, usable_addresses
 from kcheck.text.values import (
@@ -230,12 +231,9 @@ def pools_of(place: Place, world: World) -> list[NodePool] | Unknown:
     return world.pools.in_subnet(place) if isinstance(place, Subnet) else world.pools.in_range(place)
 
 
+@once
 def bounds(place: Place, world: World) -> Bounds | Unknown:
     """What each pool takes, at least and at most."""
-    return world.remember("bounds", place.id, lambda: _bounds(place, world))
-
-
-def _bounds(place: Place, world: World) -> Bounds | Unknown:
     pools = pools_of(place, world)
     return pools if isinstance(pools, Unknown) else _bounds_of(pools, place, world)
 

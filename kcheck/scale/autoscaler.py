@@ -13,6 +13,7 @@ from kcheck.scale.basics import anyone, cluster_of, computed, is_default, unknow
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.simulate import scenario
 from kcheck.scale.world.caps import vcpus
+from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.text import grouped
 from kcheck.text.units import minor_version
@@ -60,12 +61,9 @@ def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
     return shares if isinstance(shares, Unknown) else computed(autoscaler, sum(nodes for _, nodes in shares))
 
 
+@once
 def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
     """The pools that the autoscaler grows, with the nodes that it adds to each."""
-    return world.remember("growing", autoscaler, lambda: _growing(autoscaler, world))
-
-
-def _growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
     if not isinstance(autoscaler.cluster, Known):
         asked = world.config.nodes.get("")
         return [(None, asked)] if asked else unknown_size(autoscaler, world)

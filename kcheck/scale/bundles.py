@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.scale.basics import anyone, computed
+from kcheck.scale.world.memory import once
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Value, known
 
@@ -20,47 +21,43 @@ def itself(thing: T, _world: World) -> Value[T]:
     return Known(thing, Origin((thing.place,)))
 
 
-def pod_classes(thing: Thing, world: World) -> list[PriorityClass]:
-    """The priority classes of pods in a bundle, in the order of the code."""
-
-    def found() -> list[PriorityClass]:
-        own = (one for one in world.deployed.beside(thing).classes if not one.kueue)
-        return sorted(own, key=lambda one: (one.place.source.path, one.place.start))
-
-    return world.remember("priority classes of pods", world.deployed.scope(thing), found)
+@once
+def classes_in(scope: str, world: World) -> list[PriorityClass]:
+    """List the priority classes of pods in a scope, in the order of the code."""
+    own = (one for one in world.deployed.in_scope(scope).classes if not one.kueue)
+    return sorted(own, key=lambda one: (one.place.source.path, one.place.start))
 
 
 def classes(thing: Thing, world: World) -> Value[tuple[str, ...]]:
-    """Their names."""
-    return computed(
-        thing,
-        world.remember(
-            "names of priority classes",
-            world.deployed.scope(thing),
-            lambda: tuple(dict.fromkeys(name for one in pod_classes(thing, world) if (name := known(one.name)))),
-        ),
-    )
+    """Name the priority classes of pods that are applied with a thing."""
+    return computed(thing, _class_names(world.deployed.scope(thing), world))
+
+
+@once
+def _class_names(scope: str, world: World) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for one in classes_in(scope, world) if (name := known(one.name))))
 
 
 def default_classes(thing: Thing, world: World) -> list[PriorityClass]:
-    """Those of them that pods without a class have."""
-    return world.remember(
-        "default priority classes",
-        world.deployed.scope(thing),
-        lambda: [one for one in pod_classes(thing, world) if known(one.default)],
-    )
+    """List the priority classes that pods without one have where a thing is applied."""
+    return defaults_in(world.deployed.scope(thing), world)
+
+
+@once
+def defaults_in(scope: str, world: World) -> list[PriorityClass]:
+    """List the priority classes in a scope that pods without a class have."""
+    return [one for one in classes_in(scope, world) if known(one.default)]
 
 
 def with_class(one: PriorityClass, world: World) -> list[Workload]:
-    """The jobs that name a priority class."""
-    index = world.remember(
-        "jobs by priority class",
-        world.deployed.scope(one),
-        lambda: grouped(
-            (w for w in world.deployed.beside(one).workloads if w.batch), lambda w: known(w.priority) or ""
-        ),
-    )
-    return index.get(known(one.name) or "", [])
+    """List the jobs that name a priority class."""
+    return _jobs_by_class(world.deployed.scope(one), world).get(known(one.name) or "", [])
+
+
+@once
+def _jobs_by_class(scope: str, world: World) -> dict[str, list[Workload]]:
+    jobs = (workload for workload in world.deployed.in_scope(scope).workloads if workload.batch)
+    return grouped(jobs, lambda job: known(job.priority) or "")
 
 
 def releases(thing: Thing, world: World) -> Value[bool]:

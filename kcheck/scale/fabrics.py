@@ -12,6 +12,7 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale.basics import anyone, computed, derived
 from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import filled
+from kcheck.scale.world.memory import once
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, sure
 
@@ -100,10 +101,14 @@ def _most_spread(pool: NodePool, world: World) -> Value[Spread]:
     cluster = known(pool.cluster)
     if cluster is None:
         return computed(pool, None)
-    found = world.remember("spread jobs", cluster.id, lambda: _spread_jobs(cluster, world))
-    return derived(pool, found, lambda own: max(own.get(pool.id, []), key=lambda one: one.nodes, default=None))
+    return derived(
+        pool,
+        _spread_jobs(cluster, world),
+        lambda own: max(own.get(pool.id, []), key=lambda one: one.nodes, default=None),
+    )
 
 
+@once
 def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Spread]] | Unknown:
     """By pool, the jobs that may land on several of its nodes."""
     result: dict[str, list[Spread]] = {}

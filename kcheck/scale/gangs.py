@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.scale.basics import computed
 from kcheck.scale.control_plane import minor
 from kcheck.scale.queues import queued_by_default
+from kcheck.scale.world.memory import once
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
 
@@ -31,7 +32,7 @@ def gang(workload: Workload, world: World) -> Value[str]:
         return computed(workload, "Kueue")
     if workload.kind not in _OPERATED:
         return workload.gang
-    found = world.remember("operator with gangs", "", lambda: operator(world))
+    found = operator(world)
     return Known("its operator", Origin((found.place,))) if found else workload.gang
 
 
@@ -63,6 +64,7 @@ def native_enabled(workload: Workload, world: World) -> Value[bool]:
 _GATE = "GenericWorkload=true"
 
 
+@once
 def operator(world: World) -> Workload | None:
     """An operator of jobs that makes groups of pods."""
     return next(
@@ -89,11 +91,12 @@ def volcano_gpus(workload: Workload, world: World) -> Value[int]:
 
 def admitted(cluster: Cluster, world: World) -> int | Unknown:
     """GPUs that Volcano lets in on a cluster."""
-    found = world.remember("GPUs that always run", cluster.id, lambda: _warm(cluster, world))
+    found = _warm(cluster, world)
     percent = world.numbers.limits("any")["volcano.overcommit"].number
     return found if isinstance(found, Unknown) else found * percent // 100
 
 
+@once
 def _warm(cluster: Cluster, world: World) -> int | Unknown:
     pools = world.pools.all_of_cluster(cluster)
     if isinstance(pools, Unknown):

@@ -10,8 +10,9 @@ from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY
 from kcheck.scale import money, placement
 from kcheck.scale.basics import computed, is_default
-from kcheck.scale.bundles import default_classes, pod_classes
+from kcheck.scale.bundles import classes_in, defaults_in
 from kcheck.scale.queues import stopped_by_queue
+from kcheck.scale.world.memory import once
 from kcheck.text.files import system
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Unknown, Unset, Value, combined, known, mapped, number, reason_of, sure, total
@@ -29,10 +30,10 @@ _PART = regex(r"\d*\.\d+|\d+m")
 
 def scale(thing: Thing, world: World) -> Value[int]:
     """Nodes that a workload may have: of the largest pool it lands on, those asked for, or its own if many."""
-    workload = world.deployed.workload(thing)
-    return world.remember("scale", workload, lambda: _scale(workload, world))
+    return _scale(world.deployed.workload(thing), world)
 
 
+@once
 def _scale(workload: Workload, world: World) -> Value[int]:
     if workload.release:
         return Unknown(reason_of(workload.pods))
@@ -135,16 +136,23 @@ def priority_class(workload: Workload, world: World) -> Value[PriorityClass]:
     """
     if isinstance(workload.priority, Unknown):
         return workload.priority
-    name = known(workload.priority)
+    name, scope = known(workload.priority), world.deployed.scope(workload)
     if not name:
-        defaults = default_classes(workload, world)
+        defaults = defaults_in(scope, world)
         return computed(workload, min(defaults, key=lambda one: number(one.number, 0), default=None))
-    near = world.remember(
-        "priority classes by name", world.deployed.scope(workload), lambda: _by_name(pod_classes(workload, world))
-    )
-    all_ = world.remember("all priority classes by name", "", lambda: _by_name(world.inventory.classes))
+    near, all_ = _near_classes(scope, world), _all_classes(world)
     found = near.get(name) or all_.get(name) or all_.get(None)
     return found.name if found is not None and isinstance(found.name, Unknown) else computed(workload, found)
+
+
+@once
+def _near_classes(scope: str, world: World) -> dict[str | None, PriorityClass]:
+    return _by_name(classes_in(scope, world))
+
+
+@once
+def _all_classes(world: World) -> dict[str | None, PriorityClass]:
+    return _by_name(world.inventory.classes)
 
 
 def _by_name(classes: list[PriorityClass]) -> dict[str | None, PriorityClass]:
@@ -163,19 +171,15 @@ def preemptible(workload: Workload, world: World) -> Value[bool]:
     own = known(priority_class(workload, world))
     if own is None or not isinstance(own.number, Known):
         return computed(workload, value=False)
-    highest = world.remember(
-        "highest priority that pre-empts",
-        world.deployed.scope(workload),
-        lambda: max(
-            (
-                one.number.value
-                for one in pod_classes(workload, world)
-                if isinstance(one.number, Known) and known(one.preemption) != "Never"
-            ),
-            default=None,
-        ),
-    )
+    highest = _highest_preempting(world.deployed.scope(workload), world)
     return computed(workload, highest is not None and highest > own.number.value)
+
+
+@once
+def _highest_preempting(scope: str, world: World) -> int | None:
+    """Highest priority in a scope that pre-empts others."""
+    classes = (one for one in classes_in(scope, world) if known(one.preemption) != "Never")
+    return max((one.number.value for one in classes if isinstance(one.number, Known)), default=None)
 
 
 def queue_priority(workload: Workload, _world: World) -> Value[str]:

@@ -9,6 +9,7 @@ from kcheck.model import Subnet
 from kcheck.scale import addresses as demands
 from kcheck.scale.basics import computed
 from kcheck.scale.growth import addresses_needed
+from kcheck.scale.world.memory import once
 from kcheck.text.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Subnetwork, Unknown, Unset, Value, known
@@ -35,10 +36,10 @@ def sufficient_cidr(place: Place, world: World) -> Value[str]:
     network = known(place.network)
     if network is None:
         return computed(place, None)
-    allotted = world.remember("allotted", network.id, lambda: _allot(network, world))
-    return computed(place, allotted.get(place.id))
+    return computed(place, _allot(network, world).get(place.id))
 
 
+@once
 def _allot(network: Network, world: World) -> dict[str, str]:
     """Bigger ranges for all subnets of a network that are too small, none overlapping another or what is there."""
     # a subnet of this root whose network or range is not known may lie anywhere
@@ -161,13 +162,10 @@ class _Widening(NamedTuple):
     other: str | None = None
 
 
-def _widening(place: Place, world: World) -> _Widening:
-    if isinstance(place, Subnet):  # it moves instead
+@once
+def _widening(pod_range: Place, world: World) -> _Widening:
+    if isinstance(pod_range, Subnet):  # it moves instead
         return _Widening()
-    return world.remember("widening", place.id, lambda: _widen(place, world))
-
-
-def _widen(pod_range: PodRange, world: World) -> _Widening:
     found = demands.bounds(pod_range, world)
     addresses = known(demands.room(pod_range, world))
     written = known(pod_range.cidr) or ""

@@ -11,6 +11,7 @@ from kcheck.model import STAY
 from kcheck.scale import placement
 from kcheck.scale.basics import computed, derived
 from kcheck.scale.jobs import alike
+from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of, total
@@ -169,14 +170,14 @@ def requests_from(one: Container, world: World) -> Value[str]:
         return computed(one, "the pod")
     if owner.kind == "TrainJob":
         return computed(one, "the runtime")
-    home = world.deployed.scope(owner)
-    ranges = world.remember("limit ranges", home, lambda: _limit_ranges(owner, world))
+    ranges = _limit_ranges(world.deployed.scope(owner), world)
     return computed(one, "a LimitRange" if ranges & {known(owner.namespace), None} else None)
 
 
-def _limit_ranges(owner: Workload, world: World) -> set[str | None]:
-    """The namespaces with a LimitRange that are applied with a workload; None for what names none."""
-    return {known(limit.namespace) for limit in world.deployed.beside(owner).limits if limit.kind == "LimitRange"}
+@once
+def _limit_ranges(scope: str, world: World) -> set[str | None]:
+    """The namespaces with a LimitRange in a scope; None for what names none."""
+    return {known(limit.namespace) for limit in world.deployed.in_scope(scope).limits if limit.kind == "LimitRange"}
 
 
 def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
@@ -287,9 +288,8 @@ def fillers(template: PodTemplate, world: World) -> list[Workload] | Unknown:
     if left <= 0:
         return []
     owner, cpu = world.deployed.workload(template), world.pools.cpu_left(of)
-    small = world.remember("small pods with GPUs", of.id, lambda: _small(of, world))
     result: dict[Workload, None] = {}
-    for other in small:
+    for other in _small(of, world):
         workload = world.deployed.workload(other)
         room = cpu is None or number(other.cpu, 0) <= cpu - each * number(template.cpu, 0)
         if workload is not owner and number(other.gpus, 0) <= left and room:
@@ -297,6 +297,7 @@ def fillers(template: PodTemplate, world: World) -> list[Workload] | Unknown:
     return list(result)[:_NAMED]
 
 
+@once
 def _small(of: NodePool, world: World) -> list[PodTemplate]:
     """Pods with GPUs that may land on a pool, those with the fewest first."""
     cluster = known(of.cluster)

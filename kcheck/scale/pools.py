@@ -14,6 +14,7 @@ from kcheck.scale import money
 from kcheck.scale.basics import anyone, cluster_of, computed
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
+from kcheck.scale.world.memory import once
 from kcheck.text.units import round_up
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 
@@ -44,11 +45,8 @@ def biggest_job_nodes(pool: NodePool, world: World) -> Value[int]:
     return computed(pool, found[1] if found else 0)
 
 
+@once
 def _biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
-    return world.remember("biggest job", pool.id, lambda: _find_biggest_job(pool, world))
-
-
-def _find_biggest_job(pool: NodePool, world: World) -> tuple[Workload, int] | None:
     cluster = known(pool.cluster)
     if cluster is None:
         return None
@@ -78,14 +76,10 @@ def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
     return -(-int(pods) // (of_node // gpus)) if gpus else 0
 
 
+@once
 def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction:
     """Which part of a GPU workload the pools of its cluster have room for together."""
-    pools = world.pools.of_cluster(cluster)
-    return world.remember(
-        "room of all pools",
-        (workload.id, cluster.id),
-        lambda: sum((_room(workload, pool, world) for pool in pools), Fraction(0)),
-    )
+    return sum((_room(workload, pool, world) for pool in world.pools.of_cluster(cluster)), Fraction(0))
 
 
 def _room(workload: Workload, pool: NodePool, world: World) -> Fraction:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from kcheck.scale.basics import computed
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.pods import requests_from
+from kcheck.scale.world.memory import once
 from kcheck.text.values import Known, Unknown, Unset, Value, known, number
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _is_guaranteed(one: Container) -> bool:
 def lower_neighbours(template: PodTemplate, world: World) -> list[Workload] | Unknown:
     """Workloads of lower priority on the nodes of a job that has the highest; none for other pods."""
     owner = world.deployed.workload(template)
-    tiers = world.remember("tiers", world.deployed.scope(owner), lambda: _tiers(owner, world))
+    tiers = _tiers(world.deployed.scope(owner), world)
     if not owner.batch or _rank(owner, world) != tiers.highest:
         return []
     pools = _pools(template, world)
@@ -64,10 +65,11 @@ def lower_neighbours(template: PodTemplate, world: World) -> list[Workload] | Un
     return list(found)[:_MOST]
 
 
-def _tiers(owner: Workload, world: World) -> _Tiers:
+@once
+def _tiers(scope: str, world: World) -> _Tiers:
     ranked = [
         (workload, rank)
-        for workload in world.deployed.beside(owner).workloads
+        for workload in world.deployed.in_scope(scope).workloads
         if not workload.per_node and not workload.partial and (rank := _rank(workload, world)) is not None
     ]
     highest = max((rank for workload, rank in ranked if workload.batch), default=0)

@@ -11,6 +11,7 @@ from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY, Namespace, Queue
 from kcheck.scale.basics import computed
 from kcheck.scale.pools import autoscaled
+from kcheck.scale.world.memory import once
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
@@ -66,20 +67,30 @@ def _folder(thing: Thing) -> str:
     return os.path.dirname(thing.place.source.path)
 
 
+@once
+def _folders(world: World) -> set[str]:
+    return set(map(_folder, world.inventory.queues))
+
+
 def _near(thing: Thing, found: list[T], world: World) -> list[T]:
     """What may be meant by a name, of what has it: all, if one folder holds all queues, else what is above or below.
 
     A repository of examples has many queues of the same name, none of which is meant by the jobs of another example.
     """
-    if len(world.remember("folders with queues", "", lambda: set(map(_folder, world.inventory.queues)))) <= 1:
+    if len(_folders(world)) <= 1:
         return found
     own = f"{_folder(thing)}/"
     return [one for one in found if own.startswith(f"{_folder(one)}/") or f"{_folder(one)}/".startswith(own)]
 
 
+@once
 def _of_kind(kind: str, world: World) -> list[Queue]:
-    kinds = world.remember("queues by kind", "", lambda: grouped(world.inventory.queues, lambda queue: queue.kind))
-    return kinds.get(kind, [])
+    return [queue for queue in world.inventory.queues if queue.kind == kind]
+
+
+@once
+def _of_folders(kind: str, world: World) -> dict[str, list[Queue]]:
+    return grouped(_of_kind(kind, world), _folder)
 
 
 def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...] | Unknown:
@@ -87,7 +98,7 @@ def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...] | Unkn
 
     Where the settings say which manifests a cluster has, all of its queues count.
     """
-    folders = world.remember("folders of queues", kind, lambda: grouped(_of_kind(kind, world), _folder))
+    folders = _of_folders(kind, world)
     above = [f"{_folder(thing)}/"[:end] for end, char in enumerate(f"{_folder(thing)}/") if char == "/"]
     found = [other for folder in ("", *above) for other in folders.get(folder, [])]
     cluster = world.inventory.cluster_of.get(thing)
@@ -104,27 +115,30 @@ _MOST_NAMES = 5
 """So many queues that may have been meant are named."""
 
 
+@once
 def _by_name(kind: str, world: World) -> dict[str, list[Queue]]:
-    return world.remember(
-        "queues by name", kind, lambda: grouped(_of_kind(kind, world), lambda one: str(known(one.name)))
-    )
+    return grouped(_of_kind(kind, world), lambda one: str(known(one.name)))
 
 
 def _is_example(queue: Queue, thing: Thing, world: World) -> bool:
     """Whether a queue is in another file, with jobs that wait in it: such a file says nothing of jobs elsewhere."""
     path = queue.place.source.path
-    used = world.remember(
-        "files with jobs", "", lambda: {(w.place.source.path, known(w.queue)) for w in world.inventory.workloads}
-    )
-    return path != thing.place.source.path and (path, known(queue.name)) in used
+    return path != thing.place.source.path and (path, known(queue.name)) in _files_with_jobs(world)
+
+
+@once
+def _files_with_jobs(world: World) -> set[tuple[str, str | None]]:
+    return {(workload.place.source.path, known(workload.queue)) for workload in world.inventory.workloads}
+
+
+@once
+def _by_target(world: World) -> dict[str, list[Queue]]:
+    return grouped(_of_kind("LocalQueue", world), lambda one: str(known(one.leads_to)))
 
 
 def _leading(queue: Queue, world: World) -> list[Queue]:
     """The LocalQueues that lead to a ClusterQueue."""
-    by_target = world.remember(
-        "queues by target", "", lambda: grouped(_of_kind("LocalQueue", world), lambda one: str(known(one.leads_to)))
-    )
-    return _near(queue, by_target.get(str(known(queue.name)), []), world)
+    return _near(queue, _by_target(world).get(str(known(queue.name)), []), world)
 
 
 def leading(queue: Queue, world: World) -> Value[int]:
@@ -134,10 +148,14 @@ def leading(queue: Queue, world: World) -> Value[int]:
 
 def _waiting(queue: Queue, world: World) -> list[Workload]:
     """The workloads that wait in a queue of Volcano or a LocalQueue."""
-    index = world.remember("waiting", "", lambda: grouped(world.inventory.workloads, _place))
     space = known(queue.namespace) if queue.kind == "LocalQueue" else None
     system = "kueue" if queue.kind == "LocalQueue" else "volcano"
-    return _near(queue, index.get((system, space or "", str(known(queue.name))), []), world)
+    return _near(queue, _by_place(world).get((system, space or "", str(known(queue.name))), []), world)
+
+
+@once
+def _by_place(world: World) -> dict[tuple[str, str, str], list[Workload]]:
+    return grouped(world.inventory.workloads, _place)
 
 
 def _place(workload: Workload) -> tuple[str, str, str]:
@@ -216,15 +234,14 @@ def siblings(queue: Queue, world: World) -> Value[int]:
 
 def first_of_file(queue: Queue, world: World) -> Value[bool]:
     """Whether no queue of the same version stands before it in its file."""
-    path = queue.place.source.path
-    files = world.remember("queues by file", "", lambda: _by_file(world.inventory.queues))
-    return computed(queue, files[path, queue.api] is queue)
+    return computed(queue, _by_file(world)[queue.place.source.path, queue.api] is queue)
 
 
-def _by_file(found: list[Queue]) -> dict[tuple[str, str], Queue]:
+@once
+def _by_file(world: World) -> dict[tuple[str, str], Queue]:
     """The first queue of each file and version."""
     result: dict[tuple[str, str], Queue] = {}
-    for queue in found:
+    for queue in world.inventory.queues:
         result.setdefault((queue.place.source.path, queue.api), queue)
     return result
 
@@ -266,17 +283,16 @@ def nearby_queues(one: Queue | Workload, world: World) -> Value[tuple[str, ...]]
 
 def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
     """The names of Kueue's LocalQueues in the namespace of a job that are applied with it."""
-    index = world.remember(
-        "local queues by namespace",
-        world.deployed.scope(workload),
-        lambda: grouped(
-            (one for one in world.deployed.beside(workload).queues if one.kind == "LocalQueue"),
-            lambda one: known(one.namespace),
-        ),
-    )
+    index = _local_queues(world.deployed.scope(workload), world)
     found = [one for space in dict.fromkeys((known(workload.namespace), None)) for one in index.get(space, [])]
     unknown = next((one.name for one in found if isinstance(one.name, Unknown)), None)
     return unknown or computed(workload, tuple(dict.fromkeys(name for one in found if (name := known(one.name)))))
+
+
+@once
+def _local_queues(scope: str, world: World) -> dict[str | None, list[Queue]]:
+    own = (one for one in world.deployed.in_scope(scope).queues if one.kind == "LocalQueue")
+    return grouped(own, lambda one: known(one.namespace))
 
 
 def queued_by_default(workload: Workload, world: World) -> bool:
@@ -300,13 +316,13 @@ def space(one: Namespace | Quota, _world: World) -> Value[str]:
 
 def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
     """The workloads in a namespace, or in that of a quota; none where its name is not known."""
-    index = world.remember(
-        "workloads by namespace",
-        world.deployed.scope(one),
-        lambda: grouped(world.deployed.beside(one).workloads, lambda w: known(_space(w))),
-    )
     name = known(_space(one))
-    return index.get(name, []) if name is not None else []
+    return _by_space(world.deployed.scope(one), world).get(name, []) if name is not None else []
+
+
+@once
+def _by_space(scope: str, world: World) -> dict[str | None, list[Workload]]:
+    return grouped(world.deployed.in_scope(scope).workloads, lambda workload: known(_space(workload)))
 
 
 def quotas(one: Namespace | Quota, world: World) -> list[Quota]:

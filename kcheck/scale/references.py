@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kcheck.scale.basics import computed
+from kcheck.scale.world.memory import once
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.values import Known, Value, known
@@ -47,11 +48,10 @@ def misnomer(template: PodTemplate, world: World) -> Value[Misnomer]:
 
 def _rendered(workload: Workload, world: World) -> bool:
     """Whether a chart, a kustomization or a template around a workload may make objects for it."""
-    folder = world.deployed.folder(workload)
-    near = world.remember("rendered", folder, lambda: _near_tools(folder, world))
-    return near or workload in world.inventory.scope_of
+    return _near_tools(world.deployed.folder(workload), world) or workload in world.inventory.scope_of
 
 
+@once
 def _near_tools(folder: str, world: World) -> bool:
     """Whether something is rendered in a folder, above or below it."""
     own = f"{folder or '.'}/"
@@ -61,15 +61,13 @@ def _near_tools(folder: str, world: World) -> bool:
 
 def _meant(one: Reference, workload: Workload, world: World) -> Definition | None:
     """The object that a name seems to mean, of the folder and namespace of a workload; None where the name exists."""
-    every, name = world.inventory.definitions, known(one.name)
-    defined = world.remember("defined names", "", lambda: {(own.kind, known(own.name)) for own in every})
-    if name is None or name in _GIVEN or (one.kind, name) in defined:
+    name, folder = known(one.name), world.deployed.folder(workload)
+    if name is None or name in _GIVEN or (one.kind, name) in _defined(world):
         return None
-    folders = world.remember("objects by folder", "", lambda: grouped(every, world.deployed.folder))
-    near = [own for own in folders.get(world.deployed.folder(workload), []) if own.kind == one.kind]
+    near = [own for own in _by_folder(world).get(folder, []) if own.kind == one.kind]
     if not all(isinstance(own.name, Known) for own in near):
         return None
-    used = world.remember("names of pods", "", lambda: _named(world)) if one.kind not in _CRUCIAL else set()
+    used = _named(world) if one.kind not in _CRUCIAL else set()
     for own in near:
         other, here = known(own.name) or "", known(own.namespace) == known(workload.namespace)
         if here and (one.kind, other) not in used and nearly_same(name, other):
@@ -77,6 +75,17 @@ def _meant(one: Reference, workload: Workload, world: World) -> Definition | Non
     return None
 
 
+@once
+def _defined(world: World) -> set[tuple[str, str | None]]:
+    return {(one.kind, known(one.name)) for one in world.inventory.definitions}
+
+
+@once
+def _by_folder(world: World) -> dict[str, list[Definition]]:
+    return grouped(world.inventory.definitions, world.deployed.folder)
+
+
+@once
 def _named(world: World) -> set[tuple[str, str | None]]:
     """The kinds and names of the objects that any pods name."""
     pods = (template for workload in world.inventory.workloads for template in workload.templates)

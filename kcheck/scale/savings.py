@@ -13,6 +13,7 @@ from kcheck.scale import money
 from kcheck.scale.autoscaler import sufficient_batch, tolerated_nodes, tolerated_share
 from kcheck.scale.basics import computed
 from kcheck.scale.simulate import comparison, parameters, scenario
+from kcheck.scale.world.memory import once
 from kcheck.text.interval import Bounded, Interval
 from kcheck.text.values import Known, Origin, Unknown, Value, known
 
@@ -64,7 +65,12 @@ def split(pool: NodePool, world: World) -> Value[Saving]:
     owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if owner is None:
         return Unknown("no autoscaler of this pool is known", Origin((pool.place,)))
-    return world.remember("split", owner, lambda: _saved(owner, world, _split(pool, world)))
+    return _saved_by_split(owner, world)
+
+
+@once
+def _saved_by_split(owner: Autoscaler, world: World) -> Value[Saving]:
+    return _saved(owner, world, _split(None, world))
 
 
 def together(cluster: Cluster, world: World, changes: Iterable[tuple[str, Thing]]) -> Value[Saving]:
@@ -107,7 +113,7 @@ def _tolerant(autoscaler: Autoscaler, world: World) -> _Change:
     return change
 
 
-def _split(_pool: NodePool, world: World) -> _Change:
+def _split(_pool: NodePool | None, world: World) -> _Change:
     """No pool larger than is recommended; those of one size are scaled together."""
     most = world.numbers.limits("any")["large_pool.nodes"].number
 
@@ -184,7 +190,12 @@ def _run(autoscaler: Autoscaler, world: World) -> Scenario | str:
     own = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if cluster is None or own is None or own.id != autoscaler.id:
         return "no cluster of this autoscaler is known"
-    found = world.remember("run", cluster.id, lambda: scenario.build_scenario(world, cluster))
+    found = _scenario(cluster, world)
     if isinstance(found, str):
         return found
     return "Karpenter scales the nodes of the job" if found.case.settings.karpenter else found.without_wall
+
+
+@once
+def _scenario(cluster: Cluster, world: World) -> Scenario | str:
+    return scenario.build_scenario(world, cluster)

@@ -10,6 +10,7 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale.basics import computed
 from kcheck.scale.pools import zones
+from kcheck.scale.world.memory import once
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of
 
@@ -58,12 +59,13 @@ def _zones_of_cluster(pool: NodePool, cluster: Cluster, world: World) -> Value[i
         return mapped(cluster.zonal, lambda zonal: 0 if zonal else _in_region(cluster.cloud))
     if spread == "listed":
         return computed(pool, _in_region(cluster.cloud))
+    return computed(pool, max(_most_subnets(cluster, world), _siblings(pool, world)))
 
-    def most_subnets() -> int:
-        others = (known(zones(other, world)) or 0 for other in world.pools.of_cluster(cluster))
-        return max([len(known(cluster.subnet_ids) or ()), *others])
 
-    return computed(pool, max(world.remember("most subnets", cluster.id, most_subnets), _siblings(pool, world)))
+@once
+def _most_subnets(cluster: Cluster, world: World) -> int:
+    others = (known(zones(other, world)) or 0 for other in world.pools.of_cluster(cluster))
+    return max([len(known(cluster.subnet_ids) or ()), *others])
 
 
 def _in_region(cloud: str) -> int:
@@ -89,12 +91,13 @@ def _others_are_elsewhere(pool: NodePool, world: World) -> bool:
 def _siblings(pool: NodePool, world: World) -> int:
     """Subnets that are made together with the one of a pool: by `count` of the same resource."""
     match = next((_ONE_OF.fullmatch(subnet.address) for subnet in known(pool.addresses.subnets) or ()), None)
+    return _subnets_made_together(pool.root, world)[match[1]] if match else 0
 
-    def counted() -> Counter[str]:
-        names = (_ONE_OF.fullmatch(subnet.address) for subnet in world.root_module(pool.root).subnets)
-        return Counter(name[1] for name in names if name is not None)
 
-    return world.remember("sibling subnets", pool.root, counted)[match[1]] if match else 0
+@once
+def _subnets_made_together(root: str, world: World) -> Counter[str]:
+    names = (_ONE_OF.fullmatch(subnet.address) for subnet in world.root_module(root).subnets)
+    return Counter(name[1] for name in names if name is not None)
 
 
 def same_gpu_types(pool: NodePool, _world: World) -> Value[list[str]]:

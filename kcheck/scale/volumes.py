@@ -10,6 +10,7 @@ from msgspec import Struct
 from kcheck.config.numbers import names
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.scale.basics import computed
+from kcheck.scale.world.memory import once
 from kcheck.text.text import grouped
 from kcheck.text.units import counted
 from kcheck.text.values import Unknown, Unset, Value, all_known, equals, known, number, sure, total
@@ -82,11 +83,15 @@ def _split(name: str, templates: list[PodTemplate], workload: Workload, world: W
     )
 
 
+@once
+def _definitions(scope: str, world: World) -> dict[tuple[str, str | None], list[Definition]]:
+    """Objects that are defined in a scope, by kind and name."""
+    return grouped(world.deployed.in_scope(scope).definitions, lambda one: (one.kind, known(one.name)))
+
+
 def _claims(name: str, workload: Workload, world: World) -> list[Definition]:
     """The claims of that name in the namespace of a workload: those of its folder, or of its cluster by namespace."""
-    space, scope = known(workload.namespace), world.deployed.scope(workload)
-    here = world.deployed.beside(workload).definitions
-    every = world.remember("claims by name", scope, lambda: grouped(here, lambda one: (one.kind, known(one.name))))
+    space, every = known(workload.namespace), _definitions(world.deployed.scope(workload), world)
     found = [one for one in every.get((_CLAIM, name), []) if known(one.namespace) == space]
     near = [one for one in found if world.deployed.folder(one) == world.deployed.folder(workload)]
     return near or (found if space is not None else [])

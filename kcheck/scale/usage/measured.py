@@ -11,6 +11,7 @@ from kcheck.scale.usage import histogram, joining, recording
 from kcheck.scale.usage.accounting import requested
 from kcheck.scale.usage.nodes import devices
 from kcheck.scale.usage.recording import Container, Pod, RecordingError
+from kcheck.scale.world.memory import once
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class GpuUse(Struct, frozen=True):
     power: int | None
 
 
+@once
 def of(world: World) -> Joined | None:
     """The recording of the settings, joined to the code; None without one.
 
@@ -65,7 +67,7 @@ def of(world: World) -> Joined | None:
         ConfigError: it cannot be read.
     """
     path = world.config.usage.recording
-    return world.remember("usage", "", lambda: joining.joined(_read(path), world)) if path else None
+    return joining.joined(_read(path), world) if path else None
 
 
 def _read(path: str) -> recording.Recording:

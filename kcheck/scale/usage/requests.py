@@ -12,17 +12,18 @@ from msgspec.structs import replace
 from kcheck.model import Container, PodTemplate, Thing
 from kcheck.scale import allocatable
 from kcheck.scale.basics import computed, derived
-from kcheck.scale.bundles import default_classes, pod_classes
+from kcheck.scale.bundles import classes_in, defaults_in
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.usage import histogram, measured
 from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, buffers, table
+from kcheck.scale.world.memory import once
 from kcheck.text.units import counted, size
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kcheck.model import NodePool, PriorityClass, Workload
+    from kcheck.model import NodePool, Workload
     from kcheck.scale.usage.measured import ContainerUse
     from kcheck.scale.usage.numbers import Buffers
     from kcheck.scale.usage.recording import Lack
@@ -205,8 +206,9 @@ def _is_equal(request: Value[int], limit: Value[int], of: Buffers) -> bool:
 # --- tiers
 
 
+@once
 def _buffers(owner: Workload, world: World) -> Buffers:
-    return world.remember("buffers", owner.id, lambda: buffers(tier(owner, world), world.config.usage.tiers))
+    return buffers(tier(owner, world), world.config.usage.tiers)
 
 
 def tier(owner: Workload, world: World) -> str:
@@ -223,22 +225,19 @@ def tier(owner: Workload, world: World) -> str:
     value = number(own.number, 0) if own is not None else 0
     if value < 0:
         return LOWEST
-    return HIGHEST if value > 0 and value >= _highest(owner, world) else STANDARD
+    return HIGHEST if value > 0 and value >= _highest(world.deployed.scope(owner), world) else STANDARD
 
 
 _OF_SYSTEM = 1_000_000_000
 """Values above it are of Kubernetes' own classes: the most that one of a user may have."""
 
 
-def _highest(owner: Workload, world: World) -> int:
-    """The highest value of the classes that are applied with a workload; a class alone is of no tier."""
-    found = world.remember("values of classes", world.deployed.scope(owner), lambda: _values(owner, world))
-    return found[-1] if len(found) > 1 or (found and not default_classes(owner, world)) else _OF_SYSTEM
-
-
-def _values(owner: Workload, world: World) -> list[int]:
-    classes: list[PriorityClass] = pod_classes(owner, world)
-    return sorted({number(one.number, 0) for one in classes if not one.kueue and number(one.number, 0) <= _OF_SYSTEM})
+@once
+def _highest(scope: str, world: World) -> int:
+    """The highest value of the classes in a scope; a class alone is of no tier."""
+    numbers = (number(one.number, 0) for one in classes_in(scope, world))
+    values = {one for one in numbers if one <= _OF_SYSTEM}
+    return max(values) if len(values) > 1 or (values and not defaults_in(scope, world)) else _OF_SYSTEM
 
 
 # --- words of requests

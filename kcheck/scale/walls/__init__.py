@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.scale.walls import addresses, egress, limits, pods
 from kcheck.scale.walls.model import Wall, WallFinder, numbers
+from kcheck.scale.world.memory import once
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
@@ -16,12 +17,9 @@ if TYPE_CHECKING:
 _GROUPS = (limits.walls, addresses.walls, addresses.interface_walls, egress.walls, pods.walls, limits.quota_walls)
 
 
+@once
 def find_walls(cluster: Cluster, world: World) -> list[Wall]:
     """The walls of a cluster, the lowest first, unknown ones last."""
-    return world.remember("walls", cluster.id, lambda: _of(cluster, world))
-
-
-def _of(cluster: Cluster, world: World) -> list[Wall]:
     finder = WallFinder(cluster, world)
     found = [wall for group in _GROUPS for wall in group(finder)]
     return sorted(found, key=lambda wall: (wall.number is None, wall.number or 0, _rank(wall), wall.id))

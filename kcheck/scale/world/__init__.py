@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.scale.world.caps import Caps
-from kcheck.scale.world.memory import Memory
+from kcheck.scale.world.memory import Memory, once
 from kcheck.scale.world.numbers import Numbers
 from kcheck.scale.world.pools import Pools
 from kcheck.scale.world.relations import Autoscaling, Deployments
@@ -38,11 +38,9 @@ class World(Memory):
         self.sizes = Sizes(inventory, config, self.pools, self.autoscaling, self.caps)
         self.images = Images(inventory, self.sizes, self.numbers)
 
+    @once
     def assuming(self, cluster: Cluster) -> World:
         """This world if all candidates of a cluster were on it."""
-        return self.remember("assuming", cluster.id, lambda: self._assuming(cluster))
-
-    def _assuming(self, cluster: Cluster) -> World:
         homes = {thing: cluster for found, own in self._unplaced if cluster in found.clusters for thing in own}
         world = copy.copy(self)
         Memory.__init__(world)

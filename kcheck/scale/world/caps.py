@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kcheck.scale.world.memory import Memory
+from kcheck.scale.world.memory import Memory, once
 from kcheck.text.units import listed
 from kcheck.text.values import Value, known, number
 
@@ -64,11 +64,9 @@ class Caps(Memory):
         self._autoscaling = autoscaling
         self._limits = limits
 
+    @once
     def of_cluster(self, cluster: Cluster) -> list[Cap]:
         """What bounds all pools of a cluster together."""
-        return self.remember("caps", cluster.id, lambda: self._of_cluster(cluster))
-
-    def _of_cluster(self, cluster: Cluster) -> list[Cap]:
         scaler, pools = self._autoscaling.autoscaler(cluster), self._pools.of_cluster(cluster)
         found = _of_autoscaler(scaler, cluster, pools) if scaler is not None else []
         if not self._limits.tells_quotas(cluster.cloud):

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Memory:
-    """Keeps what has been computed."""
+    """Keeps the results of functions that are computed `once`."""
 
     def __init__(self) -> None:
-        self._values: dict[tuple[str, Hashable], Any] = {}
+        self.results: dict[tuple[object, ...], Any] = {}
 
-    def remember(self, what: str, key: Hashable, compute: Callable[[], T]) -> T:
-        """What `compute` gives for a thing, or the id of one, computed once."""
-        if (what, key) not in self._values:
-            self._values[what, key] = compute()
-        found: T = self._values[what, key]
+
+def once(function: Callable[P, T]) -> Callable[P, T]:
+    """Keep the results of a function in the `Memory` that is its first or its last argument."""
+
+    @wraps(function)
+    def remembered(*args: P.args, **kwargs: P.kwargs) -> T:
+        memory = args[0] if isinstance(args[0], Memory) else cast("Memory", args[-1])
+        key = (function, *(one for one in args if one is not memory))
+        if key not in memory.results:
+            memory.results[key] = function(*args, **kwargs)
+        found: T = memory.results[key]
         return found
+
+    return remembered

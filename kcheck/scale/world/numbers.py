@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.config.numbers import profiles
-from kcheck.scale.world.memory import Memory
+from kcheck.scale.world.memory import Memory, once
 from kcheck.text.values import Unknown, known, number
 
 if TYPE_CHECKING:
@@ -23,9 +23,15 @@ class Numbers(Memory):
         super().__init__()
         self._config = config
 
+    @once
     def limits(self, cloud: str) -> dict[str, profiles.ProfileValue]:
         """The limits of a cloud, with the values from the settings."""
-        return self.remember("limits", cloud, lambda: self._limits(cloud))
+        entries = dict(profiles.limits(cloud))
+        for name, value in self._config.limits.items():
+            owner, _, key = name.partition(".")
+            if owner in (cloud, "any") and key in entries:
+                entries[key] = replace(entries[key], value=value)
+        return entries
 
     def tells_quotas(self, cloud: str) -> bool:
         """Whether the settings say how much the account has of a quota of a cloud."""
@@ -49,11 +55,3 @@ class Numbers(Memory):
             for name in known(pool.machine.instance_types) or ()
         )
         return min((one for one in found if one), default=None)
-
-    def _limits(self, cloud: str) -> dict[str, profiles.ProfileValue]:
-        entries = dict(profiles.limits(cloud))
-        for name, value in self._config.limits.items():
-            owner, _, key = name.partition(".")
-            if owner in (cloud, "any") and key in entries:
-                entries[key] = replace(entries[key], value=value)
-        return entries

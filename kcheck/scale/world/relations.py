@@ -50,6 +50,10 @@ class Deployments:
             thing = self.workload(thing)
         return self._scopes[self.scope(thing)]
 
+    def in_scope(self, scope: str) -> Inventory:
+        """The things applied in a scope."""
+        return self._scopes[scope]
+
     def device_resources(self, thing: Thing) -> Value[dict[str, str]]:
         """The resource by which Kueue counts each device class, as its configuration beside a thing says."""
         found = [one.counted_as for one in self.beside(thing).admissions]

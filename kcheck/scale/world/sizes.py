@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
 from kcheck.scale.growth import Growth, largest
-from kcheck.scale.world.memory import Memory
+from kcheck.scale.world.memory import Memory, once
 from kcheck.text.interval import Interval
 from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
 
@@ -53,17 +53,34 @@ class Sizes(Memory):
         names = (cluster.address, cluster.id, known(cluster.name))
         return next((self._config.nodes[name] for name in names if name in self._config.nodes), None)
 
+    @once
     def maximum(self, cluster: Cluster) -> Value[int]:
         """The sum of the maxima of the cluster's pools."""
-        return self.remember("maximum", cluster.id, lambda: self._maximum(cluster))
+        pools = self._pools.all_of_cluster(cluster)
+        if isinstance(pools, Unknown):
+            return pools
+        nodes = total(pool.size.max_nodes for pool in pools)
+        return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((cluster.place,)))
 
+    @once
     def wanted(self, cluster: Cluster) -> Value[int]:
         """The number of nodes that was asked for, else the sum of the pools' maxima."""
-        return self.remember("wanted", cluster.id, lambda: self._wanted(cluster))
+        requested = self.requested(cluster)
+        if requested is not None:
+            return Known(requested, Origin((cluster.place,)))
+        if self._autoscaling.beyond_pools(cluster):
+            place = Origin((cluster.place,))
+            return Unknown(f"{cluster.address} has nodes outside its pools; set --nodes N", place)
+        return self.maximum(cluster)
 
+    @once
     def target(self, cluster: Cluster) -> Value[int]:
         """The target of a cluster: the wanted number of nodes, or less if a cap binds."""
-        return self.remember("target", cluster.id, lambda: self._target(cluster))
+        wanted, caps = self.wanted(cluster), self._caps.of_cluster(cluster)
+        if not caps or not isinstance(wanted, Known) or self.requested(cluster) is not None:
+            return wanted
+        nodes = min(self.within(cap, cluster, wanted.value) for cap in caps)
+        return wanted if nodes == wanted.value else Known(nodes, wanted.origin)
 
     def wanted_interval(self, cluster: Cluster) -> Interval:
         """The wanted number of nodes as bounds; at least the known maxima."""
@@ -73,9 +90,20 @@ class Sizes(Memory):
         pools = (pool for pool in self._pools.of_cluster(cluster) if self._pools.counted(pool))
         return Interval(sum(number(pool.size.max_nodes, 0) for pool in pools), None)
 
+    @once
     def target_interval(self, cluster: Cluster) -> Interval:
         """The target as bounds, within the caps."""
-        return self.remember("interval", cluster.id, lambda: self._target_interval(cluster))
+        target = self.target(cluster)
+        if isinstance(target, Known):
+            return Interval(target.value, target.value)
+        found, pools, every = self.wanted_interval(cluster), self._pools.of_cluster(cluster), self.maximum(cluster)
+        caps = self._caps.of_cluster(cluster)
+        if not caps or self.requested(cluster) is not None:
+            return found
+        others = isinstance(self._pools.all_of_cluster(cluster), Unknown) or self._autoscaling.beyond_pools(cluster)
+        most = min(max(cap.most(pools, others=others), self._base(cap, cluster)) for cap in caps)
+        low = min(self.within(cap, cluster, every.value) for cap in caps) if isinstance(every, Known) else 0
+        return Interval(low, None if most == inf else int(most))
 
     def within(self, cap: Cap, cluster: Cluster, most: int) -> int:
         """How many of `most` nodes fit below a cap as the pools grow; all sizes are known."""
@@ -86,11 +114,9 @@ class Sizes(Memory):
         )
         return max(found, min(most, self._base(cap, cluster)))
 
+    @once
     def growth(self, cluster: Cluster) -> Growth:
         """How the pools of a cluster share its nodes, in the order of `Pools.of_cluster`."""
-        return self.remember("growth", cluster.id, lambda: self._growth(cluster))
-
-    def _growth(self, cluster: Cluster) -> Growth:
         pools = self._pools.of_cluster(cluster)
         maxima = [known(pool.size.max_nodes) for pool in pools]
         growable = tuple(bool(known(pool.size.autoscaled)) for pool in pools)
@@ -113,7 +139,7 @@ class Sizes(Memory):
         target = self.target(cluster)
         if not isinstance(target, Known) or isinstance(self._pools.all_of_cluster(cluster), Unknown):
             return self._alone(pool, cluster)
-        sizes = self.remember("pools", cluster.id, lambda: self._of_pools(cluster, target.value))
+        sizes = self._of_pools(cluster, target.value)
         if isinstance(sizes, Unknown):
             return self._alone(pool, cluster)
         return Known(sizes[pool.id], pool.size.max_nodes.origin or Origin((pool.place,)))
@@ -136,40 +162,10 @@ class Sizes(Memory):
 
     def of_workload(self, workload: Workload) -> Value[int]:
         """Nodes that run a workload, one pod per node; all matching nodes for a DaemonSet."""
-        target = self.around(workload)
         if workload.per_node:
-            return self.remember("daemons", workload, lambda: self._of_daemons(workload, target))
+            return self._of_daemons(workload)
+        target = self.around(workload)
         return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))
-
-    def _wanted(self, cluster: Cluster) -> Value[int]:
-        requested = self.requested(cluster)
-        if requested is not None:
-            return Known(requested, Origin((cluster.place,)))
-        if self._autoscaling.beyond_pools(cluster):
-            place = Origin((cluster.place,))
-            return Unknown(f"{cluster.address} has nodes outside its pools; set --nodes N", place)
-        return self.maximum(cluster)
-
-    def _target(self, cluster: Cluster) -> Value[int]:
-        """The target: an explicit request stays above caps, to find everything in its way."""
-        wanted, caps = self.wanted(cluster), self._caps.of_cluster(cluster)
-        if not caps or not isinstance(wanted, Known) or self.requested(cluster) is not None:
-            return wanted
-        nodes = min(self.within(cap, cluster, wanted.value) for cap in caps)
-        return wanted if nodes == wanted.value else Known(nodes, wanted.origin)
-
-    def _target_interval(self, cluster: Cluster) -> Interval:
-        target = self.target(cluster)
-        if isinstance(target, Known):
-            return Interval(target.value, target.value)
-        found, pools, every = self.wanted_interval(cluster), self._pools.of_cluster(cluster), self.maximum(cluster)
-        caps = self._caps.of_cluster(cluster)
-        if not caps or self.requested(cluster) is not None:
-            return found
-        others = isinstance(self._pools.all_of_cluster(cluster), Unknown) or self._autoscaling.beyond_pools(cluster)
-        most = min(max(cap.most(pools, others=others), self._base(cap, cluster)) for cap in caps)
-        low = min(self.within(cap, cluster, every.value) for cap in caps) if isinstance(every, Known) else 0
-        return Interval(low, None if most == inf else int(most))
 
     def _base(self, cap: Cap, cluster: Cluster) -> int:
         """Nodes that do not count against the autoscaler's cap."""
@@ -186,13 +182,7 @@ class Sizes(Memory):
         bound = max(number(pool.size.min_nodes, 0), min(cap.most_of(pool) for cap in caps))
         return most if bound >= most.value else Known(int(bound), most.origin)
 
-    def _maximum(self, cluster: Cluster) -> Value[int]:
-        pools = self._pools.all_of_cluster(cluster)
-        if isinstance(pools, Unknown):
-            return pools
-        nodes = total(pool.size.max_nodes for pool in pools)
-        return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((cluster.place,)))
-
+    @once
     def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | Unknown:
         """The size of each pool at the target; a single unknown pool takes the rest."""
         growth = self.growth(cluster)
@@ -202,7 +192,8 @@ class Sizes(Memory):
         sizes = growth.grown(target, unknown) if unknown else growth.sizes(target)
         return {pool.id: size for pool, size in zip(self._pools.of_cluster(cluster), sizes, strict=True)}
 
-    def _of_daemons(self, workload: Workload, target: Value[int]) -> Value[int]:
+    @once
+    def _of_daemons(self, workload: Workload) -> Value[int]:
         """Nodes that run a DaemonSet: the target, or the nodes of the pools it fits."""
         cluster = self._inventory.cluster_of.get(workload)
         pools = self._pools.of_cluster(cluster) if cluster else []
@@ -215,7 +206,7 @@ class Sizes(Memory):
                     return Unknown(f"{cluster.address} has nodes that are not in this code")
                 nodes = total(self.of_pool(pool) for pool in found)
                 return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((workload.place,)))
-        return target
+        return self.around(workload)
 
 
 class Images:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from kcheck.scale import basics
+from kcheck.text.need import NotKnown
 from kcheck.text.values import Known, Origin, Unset
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Read: TypeAlias = "Callable[[Any, World], Value[object] | list[Any]]"
-"""What reads a word of a thing of its subject: a value, or a list of things."""
+"""Reads a word of a thing of its subject: a value, or a list of things."""
 
 
 class Field(Struct, frozen=True):
@@ -36,9 +37,16 @@ class Field(Struct, frozen=True):
     unit: str
     nullable: bool
     meaning: str
-    read: Read
+    compute: Read
     direct: bool = False
     bounded: bool = False
+
+    def read(self, thing: object, world: World) -> Value[object] | list[Any]:
+        """Read this word of a thing; Unknown where it lacks a value that it needs."""
+        try:
+            return self.compute(thing, world)
+        except NotKnown as error:
+            return error.missing
 
 
 def simple(
@@ -47,7 +55,7 @@ def simple(
     """A field that is a field of the model, or of one of its records."""
     get = attrgetter(f"{of}.{name}" if of else name)
     return Field(
-        name, kind, type_, unit, nullable, meaning=meaning, read=lambda thing, _world: get(thing), direct=True
+        name, kind, type_, unit, nullable, meaning=meaning, compute=lambda thing, _world: get(thing), direct=True
     )  # fmt: skip
 
 
@@ -56,17 +64,17 @@ def made(
     kind: str = "scalar", bounded: bool = False,
 ) -> Field:  # fmt: skip
     """A scalar that is computed."""
-    return Field(name, kind, type_, unit, nullable, meaning=meaning, read=read, bounded=bounded)
+    return Field(name, kind, type_, unit, nullable, meaning=meaning, compute=read, bounded=bounded)
 
 
 def record(name: str, subject: str, meaning: str, read: Read, *, nullable: bool = False) -> Field:
     """A field that is one of another subject."""
-    return Field(name, "record", subject, unit="", nullable=nullable, meaning=meaning, read=read)
+    return Field(name, "record", subject, unit="", nullable=nullable, meaning=meaning, compute=read)
 
 
 def records(name: str, subject: str, meaning: str, read: Read) -> Field:
     """A field that lists things of another subject."""
-    return Field(name, "records", subject, unit="", nullable=False, meaning=meaning, read=read)
+    return Field(name, "records", subject, unit="", nullable=False, meaning=meaning, compute=read)
 
 
 def flag(name: str, meaning: str, *, of: str = "") -> Field:
@@ -77,7 +85,7 @@ def flag(name: str, meaning: str, *, of: str = "") -> Field:
         value = get(thing)
         return Known(value=False, origin=value.origin) if isinstance(value, Unset) else value
 
-    return Field(name, "scalar", "bool", unit="", nullable=False, meaning=meaning, read=read, direct=True)
+    return Field(name, "scalar", "bool", unit="", nullable=False, meaning=meaning, compute=read, direct=True)
 
 
 def named(meaning: str) -> Field:
@@ -103,4 +111,4 @@ def part(name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool 
         value = get(thing)
         return Unset(Origin(())) if value is None else Known(value, Origin(()))
 
-    return Field(name, "scalar", type_, unit, nullable, meaning=meaning, read=read)
+    return Field(name, "scalar", type_, unit, nullable, meaning=meaning, compute=read)

@@ -1,0 +1,52 @@
+"""Values that a computation cannot do without."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+
+from kcheck.text.values import Known, Unknown, Unset, Value, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class NotKnown(Exception):  # noqa: N818 - ends a computation, not the run
+    """Raised by `need`: a value does not follow from the code; `missing` has the reason."""
+
+    def __init__(self, missing: Unknown) -> None:
+        super().__init__(missing.reason)
+        self.missing = missing
+
+
+@overload
+def need(value: Value[T]) -> T: ...
+@overload
+def need(value: T | Unknown) -> T: ...
+def need(value: Any) -> Any:
+    """Return a value that a computation cannot do without.
+
+    Raises:
+        NotKnown: it is unknown or unset.
+    """
+    if isinstance(value, Unset):
+        raise NotKnown(Unknown(reason_of(value), value.origin))
+    if isinstance(value, Unknown):
+        raise NotKnown(value)
+    return value.value if isinstance(value, Known) else value
+
+
+def or_unknown(function: Callable[P, T]) -> Callable[P, T | Unknown]:
+    """Make a function return the reason where it lacks a value that it needs."""
+
+    @wraps(function)
+    def attempt(*args: P.args, **kwargs: P.kwargs) -> T | Unknown:
+        try:
+            return function(*args, **kwargs)
+        except NotKnown as error:
+            return error.missing
+
+    return attempt
