@@ -1,4 +1,4 @@
-"""Template values for ACK: a VPC with vSwitches by zone, pools by zone, the scaling engine."""
+"""Template values for ACK: a VPC with vSwitches and pools by zone, and the scaling engine."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from kcheck.generate.pools import Pool
 
 _LARGEST = 16
-"""The shortest prefix of a vSwitch: https://github.com/aliyun/terraform-provider-alicloud/blob/v1.289.0/website/docs/r/vswitch.html.markdown"""
+"""Shortest prefix of a vSwitch.
+
+https://github.com/aliyun/terraform-provider-alicloud/blob/v1.289.0/website/docs/r/vswitch.html.markdown
+"""
 _NODES, _PODS = 24, 22
-"""The longest ones that are worth having: pods of the cluster itself are more than one a node."""
+"""Longest useful prefixes; pods need more addresses because system pods come on top of one per node."""
 _FLANNEL = 20
 _SERVICES = 16
 _REGISTRY = ".cr.aliyuncs.com"
@@ -28,7 +31,7 @@ _SUFFIX = "-registry-vpc"
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """A vSwitch of nodes in each zone, one of pods beside it or a range of pods for all, and the range of Services."""
+    """List the ranges: vSwitches for nodes by zone, for pods by zone or one range for all, and Services."""
     nodes = [Slot(f"nodes {zone}", "the VPC", least=_NODES, most=_LARGEST) for zone in intent.zones]
     services = Slot("services", prefix=_SERVICES, routed=False)
     if checkpoints(intent) is not None:
@@ -40,7 +43,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
-    """The vSwitches, the tier of the control plane, the engine, the registry."""
+    """Return the template values for ACK."""
     usual, numbers, files = recommended.values(intent.cloud), limits(intent.cloud), checkpoints(intent)
     return {
         "vpc": layout.networks["the VPC"],
@@ -87,7 +90,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 class Checkpoints(NamedTuple):
-    """The file system for checkpoints: MB/s that the usual job writes, GiB, and the MB/s that these give."""
+    """File system for checkpoints: MB/s wanted by the usual job, GiB, and MB/s at that size."""
 
     wanted: int
     capacity: int
@@ -95,7 +98,7 @@ class Checkpoints(NamedTuple):
 
 
 def checkpoints(intent: Intent) -> Checkpoints | None:
-    """CPFS that is fast enough for the usual job of GPUs; None where it is not sold."""
+    """Size CPFS for the usual GPU job; None without GPUs or where it is not sold."""
     usual = recommended.values(intent.cloud)
     if not intent.gpus or re.fullmatch(str(usual["storage.parallel"]), intent.region) is None:
         return None
@@ -107,27 +110,24 @@ def checkpoints(intent: Intent) -> Checkpoints | None:
 
 
 def _regions(pattern: str) -> str:
-    """Regions of a pattern like `cn-(hangzhou|beijing)`, for people."""
+    """Format a region pattern like `cn-(hangzhou|beijing)` for people."""
     first, _, rest = pattern.rstrip(")").partition("(")
     *some, last = (first + name for name in rest.split("|"))
     return f"{', '.join(some)} and {last}"
 
 
 def _release(intent: Intent) -> str:
-    """The version in full, as ACK wants it."""
     usual = recommended.values(intent.cloud)
     return str(usual.get(f"release.minor{intent.minor}", f"{intent.kubernetes}.{usual['release.patch']}"))
 
 
 def _training_image(intent: Intent) -> str:
-    """The operating system of training nodes, for their processors."""
     usual = recommended.values(intent.cloud)
     arm = all(re.fullmatch(str(usual["image.arm_machines"]), name) for name in intent.machines)
     return str(usual["image.arm" if arm else "image.type"])
 
 
 def _no_quota(intent: Intent) -> list[str]:
-    """The machines whose quota kcheck does not know."""
     spot = intent.spot_nodes == intent.nodes
     return [
         name
@@ -137,35 +137,34 @@ def _no_quota(intent: Intent) -> list[str]:
 
 
 def _pull_minutes(intent: Intent) -> int:
-    """How long it takes all nodes at once to pull an image of the usual size through the NAT gateway."""
+    """Estimate the minutes until all nodes have pulled a usual image through the NAT gateways."""
     usual = recommended.values(intent.cloud)
     megabits = intent.nodes * int(usual["nat.image"]) * 8
     return -(-megabits // (len(intent.zones) * int(usual["nat.bandwidth"]) * 60))
 
 
 def _node_addresses(intent: Intent) -> int:
-    """Addresses that a training node takes from its vSwitch: with eRDMA, one for each network card."""
+    """Return the vSwitch addresses per training node: with eRDMA, one per network card."""
     found = [fabrics.fabric(intent.cloud, name) for name in intent.machines]
     cards = [one.interfaces for one in found if one is not None]
     return max(cards) if interfaces(intent).number else 1
 
 
 def _refused(intent: Intent) -> str:
-    """Why ACK has no nodes of these machines; empty if it has."""
+    """Return why ACK cannot use one of the machine types; empty if it can use all."""
     pattern = str(recommended.values(intent.cloud)["image.confidential"])
     found = [name for name in intent.machines if re.fullmatch(pattern, name)]
     return f"{found[0]}: {recommended.reasons(intent.cloud)['image.confidential']}" if found else ""
 
 
 def _training_disk(intent: Intent) -> str:
-    """The category of the system disks of training nodes that all their machines take."""
+    """Return a system disk category that all training machines support."""
     numbers = limits(intent.cloud)
     older = any(re.match(numbers["disk.not_for"].text, name) for name in intent.machines)
     return str(recommended.values(intent.cloud)["disk.older"] if older else numbers["disk.fast"].value)
 
 
 def _plane(intent: Intent) -> str:
-    """The recommended control plane tier for a burst of nodes."""
     usual, burst = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"].number
     target = intent.nodes + system_nodes(intent)
     if target > int(usual["plane.large_from"]):
@@ -174,7 +173,6 @@ def _plane(intent: Intent) -> str:
 
 
 def _engine(pools: list[Pool]) -> str:
-    """The autoscaling engine that is rated for these pools."""
     numbers = limits("ack")
     few = len(pools) <= numbers["autoscaler.pools"].number
     small = max(pool.nodes for pool in pools) <= numbers["autoscaler.nodes"].number
@@ -182,17 +180,16 @@ def _engine(pools: list[Pool]) -> str:
 
 
 def _minutes(seconds: int) -> str:
-    """A duration as the provider writes it."""
     return f"{seconds // 60}m"
 
 
 def _money(mills: int) -> str:
-    """Thousandths of a currency as a decimal number."""
+    """Format thousandths of a currency as a decimal number."""
     return f"{mills / 1000:.3f}".rstrip("0").rstrip(".")
 
 
 class Registry(NamedTuple):
-    """An instance of Container Registry that the cluster pulls from: what is in front of its namespaces."""
+    """Container Registry instance that the cluster pulls from."""
 
     host: str
     instance: str
@@ -201,7 +198,7 @@ class Registry(NamedTuple):
 
 
 def _registry(intent: Intent) -> Registry | None:
-    """The registry of an intent as instance, namespace and repository; None if external.
+    """Parse the registry and image of an intent; None if outside ACR or its region.
 
     https://www.alibabacloud.com/help/en/acr/developer-reference/api-cr-2018-12-01-struct-routeitem
     """
@@ -215,7 +212,7 @@ def _registry(intent: Intent) -> Registry | None:
 
 
 def _hub_images(intent: Intent) -> dict[str, str]:
-    """Docker Hub images to copy into the registry, with patterns of tags: those of README.md, else an example."""
+    """Map Docker Hub images to copy into the registry to tag patterns: those in README.md, else an example."""
     usual = recommended.values(intent.cloud)
     wanted: dict[str, str] = {}
     if intent.scheduler == "volcano":

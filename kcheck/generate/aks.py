@@ -27,14 +27,17 @@ if TYPE_CHECKING:
     from kcheck.generate.pools import Pool
 
 _SPOT_KEY, _SPOT = "kubernetes.azure.com/scalesetpriority", "spot"
-"""The taint and the label of AKS' own on spot nodes: https://learn.microsoft.com/azure/aks/spot-node-pool"""
+"""Taint and label that AKS puts on spot nodes (https://learn.microsoft.com/azure/aks/spot-node-pool)."""
 _REGISTRY = ".azurecr.io"
 _VAULT = 24
-"""Letters of the name of a Key Vault: https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules"""
+"""Maximum name length of a Key Vault.
+
+https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
+"""
 
 
 class Group(NamedTuple):
-    """A node pool as AKS has it: of one machine type, with a name of up to 12 letters and digits."""
+    """AKS node pool: one machine type, and a name of up to 12 letters and digits."""
 
     name: str
     zones: tuple[str, ...]
@@ -45,7 +48,7 @@ class Group(NamedTuple):
 
 
 class Market(NamedTuple):
-    """Karpenter's limits for a market: nodes, GPUs, CPUs."""
+    """Karpenter's limits for a market: nodes, GPUs and CPUs."""
 
     name: str
     machines: tuple[str, ...]
@@ -55,10 +58,10 @@ class Market(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """The node subnet, and the cluster's ranges for Services and pods.
+    """List the node subnet and the cluster's ranges for Services and pods.
 
     Raises:
-        ConfigError: what Azure does not have, or what Karpenter cannot give.
+        ConfigError: Azure or Karpenter cannot provide the intent.
     """
     _refuse(intent)
     usual = recommended.values("aks")
@@ -73,7 +76,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 
 
 def _refuse(intent: Intent) -> None:
-    """Refuses zones and machines that AKS does not run training on, and what its autoscalers cannot give."""
+    """Raise ConfigError for zones, machines and settings that AKS or its autoscalers do not support."""
     usual, why = recommended.values("aks"), recommended.reasons("aks")
     for machine in intent.machines:
         if any(part in machine for part in str(usual["intent.not_nvidia"]).split(", ")):
@@ -93,7 +96,7 @@ def _refuse(intent: Intent) -> None:
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
-    """The node pools, the addresses of the NAT gateway, and the autoscaler's settings."""
+    """Return the template values for AKS."""
     usual = recommended.values("aks")
     found = groups(pools)
     fabric = any(sizes.fabric(machine) for machine in intent.machines)
@@ -144,7 +147,10 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 def scratch(intent: Intent, found: list[Group]) -> int:
-    """GiB of the local disk that a pod may fill: it is the boot disk, with all emptyDirs; 0 where it is not known."""
+    """Return GiB of local disk that a pod may fill; 0 if unknown.
+
+    The local disk is the boot disk, shared by all emptyDirs.
+    """
     share = int(recommended.values("aks")["job.scratch"])
     if intent.autoscaler != "managed" or not all(group.ephemeral for group in found):
         return 0
@@ -152,7 +158,7 @@ def scratch(intent: Intent, found: list[Group]) -> int:
 
 
 def groups(pools: list[Pool]) -> list[Group]:
-    """Pools by machine type; each can hold all spot nodes, because availability is unknown."""
+    """Split pools by machine type; each can hold all nodes, because availability is unknown."""
     vcpus = limits("aks")["disk.vcpus"].number
     result = []
     for pool in pools:
@@ -164,7 +170,7 @@ def groups(pools: list[Pool]) -> list[Group]:
 
 
 def markets(intent: Intent) -> list[Market]:
-    """On-demand and spot, with limits based on the smallest machine."""
+    """List the on-demand and spot limits, based on the smallest machine."""
     result = []
     for name, types, nodes in (
         ("on-demand", intent.machines[:1], intent.nodes - intent.spot_nodes),
@@ -178,7 +184,7 @@ def markets(intent: Intent) -> list[Market]:
 
 
 def prefix(ports: int) -> int:
-    """Prefix length of the public addresses for that many ports, up to the limit of a NAT gateway."""
+    """Return the prefix length of public addresses for this many ports, within a NAT gateway's limit."""
     usual = recommended.values("aks")
     wanted = ceil(ports / int(usual["nat.ports_each"]))
     count = min(max(wanted, int(usual["nat.least"])), int(usual["nat.most"]))
@@ -186,7 +192,7 @@ def prefix(ports: int) -> int:
 
 
 def dns_ladder(most: int) -> list[list[int]]:
-    """Steps of the autoscaler of CoreDNS: from so many nodes on, so many replicas, up to `most`."""
+    """List the steps of the CoreDNS autoscaler: node threshold and replicas, up to `most`."""
     usual = recommended.values("aks")
     each, more = int(usual["dns.most"]), int(usual["dns.rung"])
     found = [[1, int(usual["dns.least"])]]
@@ -197,7 +203,7 @@ def dns_ladder(most: int) -> list[list[int]]:
 
 
 def drain(hours: int) -> int:
-    """Drain timeout in minutes: the length of a job, within AKS' bounds."""
+    """Return the drain timeout in minutes: the length of a job, within AKS' bounds."""
     least = limits("aks")["upgrade.drain_timeout"].number // 60
     return max(least, min(hours * 60, int(recommended.values("aks")["upgrade.drain_most"])))
 
@@ -210,9 +216,9 @@ def _drain_reason(hours: int) -> str:
 
 
 def batch(nodes: int) -> int:
-    """Deletion batch that removes all nodes in time; on AKS tainting is slow.
+    """Return a deletion batch that removes all nodes in time.
 
-    Where tainting alone takes longer than they may, they may take twice that.
+    Where tainting alone takes longer than the goal, deletion may take twice the time of tainting.
     """
     usual, common = recommended.values("aks"), limits("any")
     qps, goal = common["autoscaler.client_qps"].number, common["autoscaler.deletion_time"].number
@@ -221,18 +227,16 @@ def batch(nodes: int) -> int:
 
 
 def _is_new(registry: str) -> bool:
-    """Whether a registry is one of Azure, which is made beside the cluster."""
+    """Whether a registry is an Azure registry that is created with the cluster."""
     return registry.endswith(_REGISTRY) and "/" not in registry
 
 
 def _is_low(intent: Intent) -> bool:
-    """Whether the spot price cap is below the on-demand list price."""
     prices = (machines.price("aks", machine, spot=False) for machine in intent.machines)
     return intent.price_cap is not None and any(found and intent.price_cap < found.mills for found in prices)
 
 
 def _retired() -> str:
-    """Why kubenet is refused at any size."""
     return f"kubenet stops being supported on AKS on {find('aks', 'network_plugin', 'kubenet')[0].ends}"
 
 
@@ -240,7 +244,7 @@ _PREFIX = "Standard_"
 
 
 class Condition(NamedTuple):
-    """A label that nodes have once something is done, and why others wait for it."""
+    """Label that nodes get when a step is done, and the reason to wait for it."""
 
     label: str
     value: str
@@ -270,7 +274,7 @@ class _File(TypedDict):
 
 
 class Lustre(NamedTuple):
-    """A file system: TiB, its MB/s and those that the usual job wants, and its zone."""
+    """Managed Lustre file system: TiB, its MB/s, MB/s wanted by the usual job, and its zone."""
 
     capacity: int
     speed: int
@@ -279,13 +283,13 @@ class Lustre(NamedTuple):
 
 
 def _topology(machine: str) -> _Topology | None:
-    """The topology of a VM size as NCCL reads it; None where the machine shows it, or none is published."""
+    """Return a VM size's topology for NCCL; None if the machine exposes it or none is published."""
     data: _File = bundled.load(os.path.join(folder("aks"), "topologies.yaml"))
     return next((one for one in data["topologies"] if machine.removeprefix(_PREFIX) in one["machines"]), None)
 
 
 def _driver(intent: Intent) -> Condition | None:
-    """What the network operator labels nodes with when the driver of their InfiniBand is loaded."""
+    """Return the label that the network operator sets when the InfiniBand driver is loaded."""
     if not jobs.interfaces(intent).number:
         return None
     label = recommended.values("aks")["infiniband.loaded"]
@@ -293,7 +297,7 @@ def _driver(intent: Intent) -> Condition | None:
 
 
 def lustre(intent: Intent) -> Lustre | None:
-    """The file system for checkpoints over InfiniBand: fast enough for a job of GPUs, with room for all claims."""
+    """Size the checkpoint file system for a GPU job over InfiniBand, with room for all claims; else None."""
     if not intent.gpus or not jobs.by_pool(intent):
         return None
     usual = recommended.values(intent.cloud)

@@ -1,4 +1,4 @@
-"""From an intent to files: drafted, read by kcheck itself, sized, and refused if a wall forbids it."""
+"""Turn an intent into files: draft them, read them back, size the ranges, and refuse impossible intents."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ _LATE = {
     "README.md": "any/templates/_README.md.j2",
     "kubernetes/dashboard.yaml": "any/templates/_dashboard.yaml.j2",
 }
-"""Files with their templates that are written last: they tell what the other files come to."""
+"""Files rendered last, with their templates, because they describe the others."""
 
 
 class Generator(Protocol):
-    """A cloud's part of the generator: the ranges of its network, and its template values."""
+    """Generator of a cloud: its network ranges and template values."""
 
     def slots(self, intent: Intent, pools: list[Pool]) -> list[Slot]:
-        """The ranges that its network needs."""
+        """List the ranges that the cloud's network needs."""
         ...
 
     def context(self, intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
-        """What its templates are filled with, beside what all are."""
+        """Return the cloud's own template values."""
         ...
 
 
 class ImpossibleError(Exception):
-    """An impossible intent: the wall that forbids it, and the nearest possible intent."""
+    """Raised for an impossible intent: the wall that forbids it, and the nearest possible intent."""
 
 
 class Output(Struct):
-    """The files of a cluster by path, the findings of `kcheck check` on them, and the facts that the README tells."""
+    """Files of a cluster by path, the result of `kcheck check` on them, and facts for the README."""
 
     files: dict[str, bytes]
     result: Result
@@ -70,7 +70,7 @@ class Output(Struct):
 
 
 class _Assembled(Struct):
-    """A cluster on its way: its files, and how kcheck reads them."""
+    """Cluster under construction: its files, and how kcheck reads them."""
 
     files: dict[str, bytes]
     context: dict[str, object]
@@ -83,10 +83,10 @@ class _Assembled(Struct):
 
 
 def generate(intent: Intent) -> Output:
-    """The files for an intent: the same bytes for the same intent.
+    """Generate the files for an intent, deterministically.
 
     Raises:
-        ImpossibleError: a wall that cannot be moved, or too little room in the network.
+        ImpossibleError: a wall cannot be moved, or the network has too little room.
     """
     made = _assemble(intent)
     if isinstance(made, str):
@@ -104,24 +104,24 @@ def generate(intent: Intent) -> Output:
 
 
 def check_files(files: dict[str, bytes]) -> Result:
-    """The findings of `kcheck check` on files that are not written yet."""
+    """Run `kcheck check` on unwritten files."""
     return linter.run(*as_tree(files))
 
 
 def folder() -> str:
-    """A virtual folder for unwritten files, with an unused name."""
+    """Return an unused folder name for unwritten files."""
     name = os.path.join(os.path.realpath("."), "kcheck-generated")
     return next(path for i in count() if not os.path.lexists(path := f"{name}{i or ''}"))
 
 
 def drafted(intent: Intent) -> dict[str, bytes] | str:
-    """The files of an intent without the README, or why it is impossible."""
+    """Generate the files of an intent without the README, or return why it is impossible."""
     made = _assemble(intent)
     return made if isinstance(made, str) else made.files
 
 
 def as_tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
-    """Files that are not written, as a tree, with its settings."""
+    """Make a tree, with its settings, from unwritten files."""
     top = folder()
     overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
     config = settings.load([], os.path.join(os.path.relpath(top), _SETTINGS), Disk(overlay))  # roots are relative too
@@ -129,7 +129,7 @@ def as_tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
 
 
 def _assemble(intent: Intent) -> _Assembled | str:
-    """The cluster without its README; a text if something forbids it."""
+    """Build a cluster without its README, or return why it is impossible."""
     cloud: Generator = import_module(registry.cloud(intent.cloud).generator)
     pools = split(intent)
     slots = cloud.slots(intent, pools)
@@ -147,7 +147,6 @@ def _assemble(intent: Intent) -> _Assembled | str:
 
 
 def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout: Layout) -> _Assembled:
-    """The files with some ranges, read back."""
     usual, why = recommended.values(intent.cloud), recommended.reasons(intent.cloud)
     system = system_nodes(intent)
     target = intent.nodes + system
@@ -166,7 +165,6 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
 
 
 def _nested(flat: Mapping[str, object]) -> dict[str, dict[str, object]]:
-    """`group.name` as a mapping of mappings."""
     result: dict[str, dict[str, object]] = {}
     for key, value in flat.items():
         group, _, name = key.partition(".")
@@ -175,10 +173,10 @@ def _nested(flat: Mapping[str, object]) -> dict[str, dict[str, object]]:
 
 
 def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
-    """Addresses that each slot needs by the capacity model, growth included.
+    """Return the addresses each slot needs by the capacity model, with growth.
 
     Raises:
-        AssertionError: it is unknown, or a slot is not in the draft: kcheck's fault.
+        AssertionError: the need is unknown, which is a bug of kcheck.
     """
     every: list[Subnet | PodRange] = [*world.inventory.subnets, *world.inventory.ranges]
     places = {known(place.cidr): place for place in every}
@@ -195,7 +193,7 @@ def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
 
 
 def _why_impossible(made: _Assembled) -> str:
-    """Why a cluster is impossible: a wall, or the cloud's own reason; empty if possible."""
+    """Return why a cluster is impossible: a wall or the cloud's own reason; empty if possible."""
     wall = _first_fixed_wall(made)
     if wall is None:
         return str(made.context.get("refused", ""))
@@ -203,7 +201,7 @@ def _why_impossible(made: _Assembled) -> str:
 
 
 def _first_fixed_wall(made: _Assembled) -> Wall | None:
-    """The first wall before the target that no request to the provider moves."""
+    """Find the first hard wall below the target, which no quota request can move."""
     for wall in walls.find_walls(made.cluster, made.world):
         if wall.short and wall.kind == "hard" and wall.mechanism != "maximum":
             return wall
@@ -211,7 +209,7 @@ def _first_fixed_wall(made: _Assembled) -> Wall | None:
 
 
 def _explain_refusal(intent: Intent, why: str) -> str:
-    """The obstacle of an intent, and the nearest possible one: fewer nodes or another mode."""
+    """Format the obstacle and the nearest possible intent: fewer nodes or another network mode."""
     usual = str(recommended.values(intent.cloud)["intent.mode"])
     nearest, mode = _most_possible_nodes(intent), ""
     if intent.mode != usual and (other := _most_possible_nodes(replace(intent, mode=usual))) > nearest:
@@ -222,7 +220,7 @@ def _explain_refusal(intent: Intent, why: str) -> str:
 
 
 def _most_possible_nodes(intent: Intent) -> int:
-    """The most nodes with which an intent is possible, to one percent."""
+    """Find the largest possible number of nodes, within one percent; 0 if size is not the obstacle."""
     high = low = intent.nodes
     least = _assemble(resized(intent, 1))
     while low and isinstance(why := _assemble(resized(intent, low)), str):

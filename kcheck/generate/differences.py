@@ -1,4 +1,4 @@
-"""How a generated cluster differs from the code that its intent was read from, where no intent can say it."""
+"""Report differences between a cluster's code and the generated code that an intent cannot express."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST = 6
-"""How many ranges or taints a sentence lists."""
 
 
 def differences(old: CodeReader, new: CodeReader) -> Iterator[str]:
-    """Sentences about what of the old code the new one does not keep; none where they say the same."""
+    """Yield a sentence for each part of the old code that the new code does not keep."""
     yield from _name(old, new)
     yield from _tier(old, new)
     yield from _family(old)
@@ -54,7 +53,6 @@ def _family(old: CodeReader) -> Iterator[str]:
 
 
 def _system(old: CodeReader, new: CodeReader) -> Iterator[str]:
-    """Pools for the cluster's own pods that get other machines."""
     after = new.training.system
     types = [name for pool in after for name in _types(pool)]
     before = [pool for pool in old.training.system if not set(_types(pool)) & set(types)]
@@ -73,7 +71,6 @@ def _sized(pool: NodePool, reader: CodeReader) -> str:
 
 
 def _taints(old: CodeReader, new: CodeReader) -> Iterator[str]:
-    """Taints of training nodes with keys that no new pool has."""
     kept = {_key(taint) for pool in new.training.sizes for taint in known(pool.scheduling.taints) or ()}
     lost: dict[str, NodePool] = {}
     for pool in old.training.sizes:
@@ -90,7 +87,7 @@ def _key(taint: str) -> str:
 
 
 def _least(old: CodeReader, new: CodeReader) -> Iterator[str]:
-    """Nodes that are always there, where the new pools grow from none."""
+    """Report nodes that always exist, where the new pools grow from zero."""
     if not any(known(pool.size.autoscaled) and known(pool.size.min_nodes) == 0 for pool in new.training.sizes):
         return
     fixed = [pool for pool, size in old.training.sizes.items() if known(pool.size.autoscaled) is False and size]
@@ -109,7 +106,7 @@ def _ranges(old: CodeReader, new: CodeReader) -> Iterator[str]:
 
 
 def cidrs(reader: CodeReader) -> dict[str, str]:
-    """The ranges of the network of a cluster and of its pods, with their places."""
+    """Map the network and pod ranges of a cluster to their places."""
     found: dict[str, str] = {}
     for pool in reader.world.pools.of_cluster(reader.cluster):
         subnets = known(pool.addresses.subnets) or ()
@@ -122,7 +119,7 @@ def cidrs(reader: CodeReader) -> dict[str, str]:
 
 
 def _written(value: Value[T]) -> T | None:
-    """A value that is in the code, and no default."""
+    """Return a value set in the code; None for a default."""
     return value.value if isinstance(value, Known) and value.origin.missing is None else None
 
 

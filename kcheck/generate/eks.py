@@ -1,4 +1,4 @@
-"""Template values for EKS: a VPC in blocks of at most /16, subnets and groups by zone, quotas, Lustre."""
+"""Template values for EKS: a VPC in blocks of at most /16, subnets and node groups by zone, quotas, Lustre."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ if TYPE_CHECKING:
     from kcheck.generate.pools import Pool
 
 _BLOCK = 16
-"""The shortest prefix of a block of a VPC, and of a subnet: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"""
+"""Shortest prefix of a VPC block and of a subnet.
+
+https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html
+"""
 _PUBLIC = 26
-"""Public subnets have only NAT gateways and load balancers."""
+"""Prefix of public subnets, which have only NAT gateways and load balancers."""
 _SERVICES = 16
 
 
 class Interface(NamedTuple):
-    """A network interface of a node, by its place in the machine."""
+    """Network interface of a node, by its position in the machine."""
 
     card: int
     device: int
@@ -38,7 +41,7 @@ class Interface(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """A private and a public subnet in each zone, and the range of Services.
+    """List the ranges: a private and a public subnet per zone, and Services.
 
     Raises:
         ConfigError: it is unknown how many addresses a node takes.
@@ -52,7 +55,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
-    """The blocks of the VPC, and which zone of its list each pool is in."""
+    """Return the template values for EKS."""
     inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
     machine, files = machines.machine(intent.cloud, intent.machine), lustre(intent, pools)
     return {
@@ -88,7 +91,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 def _registry(intent: Intent) -> str:
-    """The account's registry in the region, which has the Docker Hub cache.
+    """Return the account's ECR registry in the region, which holds the Docker Hub cache.
 
     https://docs.aws.amazon.com/AmazonECR/latest/userguide/Registries.html
     """
@@ -96,20 +99,19 @@ def _registry(intent: Intent) -> str:
 
 
 def _repository(intent: Intent) -> str:
-    """The repository of the training image in that registry; else empty."""
     host, _, path = f"{intent.registry}/{intent.image}".partition("/")
     return path.rpartition(":")[0] if host == _registry(intent) else ""
 
 
 def efa_cards(intent: Intent) -> range:
-    """The network cards of an on-demand node that have EFA: all, or all but a first one that is slower (P6-B300)."""
+    """Return the network cards with EFA of an on-demand node: all, or all but a slower first one (P6-B300)."""
     number, fabric = jobs.efa(intent), fabrics.fabric(intent.cloud, intent.machine)
     first = 1 if fabric is not None and fabric.ordinary != fabric.each else 0
     return range(first, first + number)
 
 
 def interfaces(cards: range) -> list[Interface]:
-    """One interface for addresses, and an EFA-only one on each card with EFA; none without such cards.
+    """List one interface for addresses and an EFA-only one per EFA card; empty without such cards.
 
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
     """
@@ -118,20 +120,20 @@ def interfaces(cards: range) -> list[Interface]:
 
 
 def node_pools(pools: list[Pool]) -> list[Pool]:
-    """The pools for Karpenter: one for each market and zone."""
+    """Merge pools into Karpenter NodePools, one per market and zone."""
     found = groupby(sorted(pools, key=lambda pool: (pool.spot, pool.zones)), key=lambda pool: (pool.spot, pool.zones))
     every = [list(own) for _, own in found]
     return [own[0]._replace(name=own[0].name.rstrip("0123456789"), nodes=sum(p.nodes for p in own)) for own in every]
 
 
 def _tier(intent: Intent) -> str:
-    """The provisioned control plane tier for a burst; none for small clusters."""
+    """Return the provisioned control plane tier for a burst of nodes; empty for small clusters."""
     usual, entry = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"]
     return str(usual["plane.tier"]) if intent.nodes > entry.number // 2 else ""
 
 
 def _ami(intent: Intent) -> str:
-    """The AMI type of training nodes: families with a g behind their number have processors of ARM.
+    """Return the AMI type of training nodes; a `g` after the generation number means ARM.
 
     https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
     """
@@ -140,7 +142,7 @@ def _ami(intent: Intent) -> str:
 
 
 def _most(intent: Intent) -> dict[str, int]:
-    """The autoscaler's limits of cores and GiB of memory, system nodes included."""
+    """Return the autoscaler's limits of cores and GiB of memory, system nodes included."""
     usual = recommended.values(intent.cloud)
     types = [machines.machine(intent.cloud, name) for name in (*intent.machines, str(usual["system.machine"]))]
     widest = max((one.vcpus or 0 for one in types if one), default=0)
@@ -149,9 +151,9 @@ def _most(intent: Intent) -> dict[str, int]:
 
 
 class Lustre(NamedTuple):
-    """A file system in one zone: MB/s that the job needs, the `capacity` in GiB and its step, MB/s that it has.
+    """FSx file system in one zone: MB/s needed, `capacity` and its `step` in GiB, and `throughput` in MB/s.
 
-    `dollars` are a month's.
+    `price` is US dollars per GiB and month, `dollars` the total per month.
     """
 
     zone: str
@@ -165,12 +167,12 @@ class Lustre(NamedTuple):
 
     @property
     def tebibytes(self) -> str:
-        """The capacity in TiB."""
+        """Capacity in TiB."""
         return f"{self.capacity / GIB_IN_TIB:.1f}"
 
 
 def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
-    """The file system of an intent; None for machines without EFA, for which EFS is enough.
+    """Size the file system of an intent; None for machines without EFA, for which EFS is enough.
 
     Capacity comes in steps: https://docs.aws.amazon.com/fsx/latest/LustreGuide/increase-storage-capacity.html
     """
@@ -195,7 +197,6 @@ def lustre(intent: Intent, pools: list[Pool]) -> Lustre | None:
 
 
 def _requests(intent: Intent, files: Lustre | None) -> list[QuotaRequest]:
-    """What to request of FSx and EBS."""
     needed = {"fsx.capacity": files.capacity if files else 0, "ebs.gp3": ceil(_disks(intent) / GIB_IN_TIB)}
     known = limits(intent.cloud)
     return [
@@ -206,7 +207,7 @@ def _requests(intent: Intent, files: Lustre | None) -> list[QuotaRequest]:
 
 
 def _disks(intent: Intent) -> int:
-    """GiB of the disks of all nodes and of Prometheus; nodes that boot beside local disks have the image's size."""
+    """Sum GiB of EBS disks of all nodes and Prometheus; nodes with local disks boot from the image's size."""
     machine, system = machines.machine(intent.cloud, intent.machine), system_nodes(intent)
     own = int(str(recommended.values(intent.cloud)["disk.size"]).removesuffix("Gi"))
     each = settings(intent.cloud)["pool.disk_size"].number if machine and machine.nvme else own

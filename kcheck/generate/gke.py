@@ -1,4 +1,4 @@
-"""Template values for GKE: one subnet with ranges for pods and Services, a NAT gateway, pools, GPU networks."""
+"""Template values for GKE: one subnet with ranges for pods and Services, NAT gateway, pools, GPU networks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TrainingPool(NamedTuple):
-    """A node pool as GKE has it: of one machine type."""
+    """GKE node pool, of one machine type."""
 
     name: str
     zones: tuple[str, ...]
@@ -36,7 +36,7 @@ class TrainingPool(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Template values of a machine type; `accelerator` is empty without GPUs, `joins` the networks between them."""
+    """Template values of a machine type; `accelerator` is empty without GPUs, `joins` the GPU network."""
 
     name: str
     accelerator: str
@@ -48,7 +48,7 @@ class Machine(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """A quota in the Cloud Quotas API: its id, whether it is regional, its dimensions."""
+    """Quota in the Cloud Quotas API: its id, whether it is regional, and its dimension."""
 
     id: str
     region: bool
@@ -57,7 +57,7 @@ class Quota(NamedTuple):
 
 
 class Gateway(NamedTuple):
-    """The NAT gateway: nodes, public addresses, and ports per node."""
+    """NAT gateway: nodes, public addresses, and ports per address."""
 
     nodes: int
     addresses: int
@@ -65,14 +65,14 @@ class Gateway(NamedTuple):
 
 
 class Checkpoints(NamedTuple):
-    """The file system of a team's checkpoints: GiB, and MB/s that these give."""
+    """File system of a team's checkpoints: GiB, and MB/s at that size."""
 
     size: int
     speed: int
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
-    """Ranges of nodes, pods and Services, all in one subnet; of networks between GPUs and of Managed Lustre."""
+    """List ranges of nodes, pods and Services in one subnet, of GPU networks and of Managed Lustre."""
     usual = recommended.values(intent.cloud)
     found = [
         Slot("nodes", least=24),
@@ -88,10 +88,10 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
-    """The pools by machine type, the gateway, the repositories, and fixed settings of GKE.
+    """Return the template values for GKE.
 
     Raises:
-        ConfigError: the machines are of a kind that is not generated.
+        ConfigError: the machine types are of a kind that is not generated.
     """
     usual, total = recommended.values(intent.cloud), intent.nodes + system_nodes(intent)
     own = _own_pools(intent, pools)
@@ -131,7 +131,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 def lustre(intent: Intent) -> Checkpoints | None:
-    """Managed Lustre that the nodes of the usual job write to at once; None for machines that do without."""
+    """Size Managed Lustre for the nodes of the usual job writing at once; None for machines that need none."""
     usual = recommended.values(intent.cloud)
     if intent.job_nodes < 2 or not re.search(str(usual["storage.lustre"]), intent.machine):
         return None
@@ -152,22 +152,22 @@ def _checkpoint_reason(intent: Intent, found: Checkpoints | None) -> str:
 
 
 def _sample_zone(intent: Intent, pools: list[Pool]) -> str:
-    """The zone whose networks the sample job joins: of the first on-demand pool that it fits into."""
+    """Return the zone of the sample job: that of the first on-demand pool it fits into."""
     able = (pool.zones[0] for pool in pools if not pool.spot and pool.nodes >= intent.job_nodes)
     return next(able, intent.zones[0])
 
 
 def gateway(nodes: int, cloud: str) -> Gateway:
-    """Public addresses for the ports of all nodes, with room to grow."""
+    """Size the NAT gateway for the ports of all nodes, with room to grow."""
     usual, room = recommended.values(cloud), limits(cloud)["snat.ports_per_address"].number
     grown = recommended.with_growth(cloud, nodes)
     return Gateway(grown, nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
 
 
 def quota(code: str) -> Quota:
-    """The id of a quota of Compute Engine whose code is `N2_CPUS` or `CPUS_PER_VM_FAMILY vm_family=C3D`.
+    """Convert a Compute Engine quota code such as `N2_CPUS` or `CPUS_PER_VM_FAMILY vm_family=C3D`.
 
-    https://docs.cloud.google.com/docs/quotas/terminology: the quotas of a region are called NAME-per-project-region.
+    Regional quotas are called NAME-per-project-region: https://docs.cloud.google.com/docs/quotas/terminology
     """
     name, _, dimension = code.partition(" ")
     words = name.replace("_", "-")
@@ -178,9 +178,10 @@ def quota(code: str) -> Quota:
 
 
 def _own_pools(intent: Intent, pools: list[Pool]) -> list[TrainingPool]:
-    """A pool for each machine type, any of which may be available, and of one zone where its networks are.
+    """Split pools by machine type, and by zone where their GPU networks are zonal.
 
-    Spot nodes are then in no more zones than the usual job fits in whole.
+    Any machine type may be unavailable, so each can hold all nodes. Zonal spot pools use no more zones than the usual
+    job fits into whole.
     """
     zonal = any(one.zone for one in _networks(intent))
     used = max(1, min(len(intent.zones), intent.spot_nodes // intent.job_nodes)) if zonal else 0
@@ -193,7 +194,6 @@ def _own_pools(intent: Intent, pools: list[Pool]) -> list[TrainingPool]:
 
 
 def _divided(pool: Pool, machine: str, zones: int) -> list[TrainingPool]:
-    """The pools of a pool for a machine type, evenly over that many zones; 0 leaves them together."""
     name = f"{pool.name}-{machine}" if len(pool.machines) > 1 else pool.name
     if not zones:
         return [TrainingPool(name, pool.zones, pool.nodes, pool.spot, machine)]
@@ -204,11 +204,10 @@ def _divided(pool: Pool, machine: str, zones: int) -> list[TrainingPool]:
 
 
 def _machine(name: str, intent: Intent) -> Machine:
-    """The template values of a node pool's machine type.
+    """Return the template values of a node pool's machine type.
 
     Raises:
-        ConfigError: it should have GPUs, and has none of its own, or it is unknown how Google calls them, or it takes
-            more than a pool, or it is not sold on demand, as which it is asked for.
+        ConfigError: its GPUs are missing, attached or unknown, it needs whole racks, or it is not sold on demand.
     """
     usual = recommended.values(intent.cloud)
     if re.search(str(usual["pools.racks"]), name):
@@ -234,14 +233,14 @@ _BLUEPRINTS = {
     "GPUDirect-TCPXO": "fabric.tcpxo_version",
     "GPUDirect RDMA": "fabric.gib_version",
 }
-"""The setting that holds the version of GKE in Google's own blueprint of a fabric."""
+"""Settings that hold the GKE version in Google's blueprint of each fabric."""
 
 
 class Network(NamedTuple):
-    """A network of a node beside its first one, as a Network object of the cluster has it.
+    """Additional network of a node, as a Network object in the cluster.
 
-    `vpc` and `subnet` are what their names have after the name of the cluster. `interface` is that of a pod, empty
-    where pods do not join. `zone` is where it is, empty for all zones.
+    `vpc` and `subnet` are the suffixes of their names after the cluster's name. `interface` is that of a pod, empty if
+    pods do not join. `zone` is empty for all zones.
     """
 
     name: str
@@ -253,9 +252,9 @@ class Network(NamedTuple):
 
 
 def _fabric_of(intent: Intent) -> Fabric | None:
-    """The fabric over which the usual job talks: that of its machines; None where it has one node, or does without.
+    """Return the fabric of the usual job; None if it has one node or cannot rely on a fabric.
 
-    A job on demand is on the first machine type, one on spot nodes on any of them, so that all must have it.
+    An on-demand job runs on the first machine type. A spot job may run on any, so all must have the fabric.
     """
     first = fabrics.fabric(intent.cloud, intent.machine)
     on_spot = intent.job_nodes > intent.nodes - intent.spot_nodes
@@ -265,20 +264,19 @@ def _fabric_of(intent: Intent) -> Fabric | None:
 
 
 def _has_fabric(intent: Intent, machine: str) -> bool:
-    """Whether a machine type has the fabric of the first one."""
+    """Whether a machine type has the fabric of the first machine type."""
     first, own = fabrics.fabric(intent.cloud, intent.machine), fabrics.fabric(intent.cloud, machine)
     return first is not None and own is not None and own.name == first.name
 
 
 def _all_have_fabric(intent: Intent) -> bool:
-    """Whether all machine types have the same fabric."""
     return all(_has_fabric(intent, machine) for machine in intent.machines)
 
 
 def _networks(intent: Intent) -> list[Network]:
-    """The networks of all nodes beside the ordinary one.
+    """List the additional networks of all nodes.
 
-    A network for RDMA is of one zone and has a subnet for each interface; others have a VPC for each interface.
+    An RDMA network is zonal with a subnet per interface; other fabrics have a VPC per interface.
     """
     fabric = _fabric_of(intent)
     if fabric is None:
@@ -295,17 +293,15 @@ def _networks(intent: Intent) -> list[Network]:
 
 
 def _subnet_bits(intent: Intent) -> int:
-    """By how many bits the prefix of a subnet is longer than that of the range for all of them."""
+    """Return by how many bits a GPU subnet's prefix is longer than that of the range for all of them."""
     return (len({one.subnet for one in _networks(intent)}) - 1).bit_length()
 
 
 def _networks_prefix(intent: Intent, nodes: int) -> int:
-    """The prefix of the range for all subnets, each with an address for that many nodes."""
     each = recommended.with_growth("any", nodes)
     return sufficient_prefix(each, limits(intent.cloud)["subnet.reserved"].number) - _subnet_bits(intent)
 
 
 def _fabric_version(intent: Intent) -> str:
-    """The version of GKE in Google's blueprint of the fabric; empty without a fabric."""
     fabric = _fabric_of(intent)
     return str(recommended.values(intent.cloud)[_BLUEPRINTS[fabric.name]]) if fabric else ""

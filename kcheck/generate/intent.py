@@ -1,4 +1,4 @@
-"""The intent: a short file, with defaults for everything it leaves out, and one with all fields and their meaning."""
+"""Read an intent, fill in defaults, and write an intent file with all fields explained."""
 
 from __future__ import annotations
 
@@ -28,31 +28,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _RESERVED = regex(r"(kube-.*|.*-system|default|root|shared)")
-"""What no team can be called: namespaces that are there, queues of Volcano, and the queue of what no team has.
+"""Names no team can have: existing namespaces, Volcano's queues, and the queue of nodes without a team.
 
 https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
 """
 _OF_KUBERNETES = "system-"
-"""Priority classes of Kubernetes begin so: https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/"""
+"""Prefix of Kubernetes' own priority classes.
+
+https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
+"""
 
 
 class Team(Struct, frozen=True):
-    """Who shares the nodes, with the percent of them that it always gets."""
+    """Team that shares the nodes, with its guaranteed percentage of them."""
 
     name: str
     share: int
 
 
 class Intent(Struct, frozen=True):
-    """A wanted cluster; every field is set.
+    """Wanted cluster, with every field set.
 
-    `nodes` are for training: those that were `asked` for, or fewer where that is all the cloud has in a cluster, and
-    some of it is for the cluster's own pods. `spot` is the percent of them that is bought as spot, for at most
-    `price_cap` thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods
-    get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch. `api_ranges` reach
-    the API server from outside, none where there are none. `installer` is empty where the cloud sets the cluster up,
-    `fabric` where its machine types say what is between GPUs; `cards` are the interfaces of that network. `assumed`
-    says what of it nobody has said, and what was left out of the code that it was read from.
+    `nodes` are for training: those `asked` for, or fewer if the cloud's limit must also hold the system nodes.
+    `spot` is the percentage bought as spot, at most for `price_cap` thousandths of the billing currency per node-hour.
+    `tiers` start with the least urgent. `mode` is the pod network mode, `range` the network to stay within (or empty),
+    `in_use` lists ranges to avoid, `api_ranges` those that may reach the API server from outside.
+    `installer` is empty for managed clusters. `fabric` is the GPU network, empty where machine types define it; `cards`
+    are its interfaces. `assumed` lists fields nobody set and parts of the code that were left out.
     """
 
     cloud: str
@@ -86,35 +88,35 @@ class Intent(Struct, frozen=True):
 
     @property
     def machine(self) -> str:
-        """The machine type that is bought on demand."""
+        """Machine type bought on demand."""
         return self.machines[0]
 
     @property
     def cap(self) -> str:
-        """The price cap as it is written."""
+        """Price cap as written in the intent file."""
         return f"{(self.price_cap or 0) / 1000:g}"
 
     @property
     def spot_nodes(self) -> int:
-        """Training nodes that are bought as spot."""
+        """Number of training nodes bought as spot."""
         return self.nodes * self.spot // 100
 
     @property
     def unique(self) -> str:
-        """Letters and digits that no cluster of another name, region or account has."""
+        """Letters and digits that differ between clusters of other names, regions or accounts."""
         return unique(self.account, self.region, self.name)
 
     @property
     def minor(self) -> int:
-        """The minor version of Kubernetes."""
+        """Minor version of Kubernetes."""
         return int(self.kubernetes.partition(".")[2])
 
 
 def load(path: str) -> dict[str, object]:
-    """The contents of an intent file.
+    """Read an intent file.
 
     Raises:
-        ConfigError: it cannot be read, or says something that no intent has; the message names the line.
+        ConfigError: it cannot be read or does not fit the schema; the message names the line.
     """
     try:
         content = Disk().read(path)
@@ -129,10 +131,10 @@ def load(path: str) -> dict[str, object]:
 
 
 def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
-    """An intent with the cloud's defaults for missing fields.
+    """Make an intent with the cloud's defaults for missing fields.
 
     Raises:
-        ConfigError: two things that are given do not go together, or one does not go with the cloud.
+        ConfigError: fields contradict each other or do not fit the cloud.
     """
     usual = recommended.values(cloud)
     spot, job, network = (dict(given.get(key) or {}) for key in ("spot", "job", "network"))
@@ -180,22 +182,22 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
 
 
 def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:
-    """An intent that lists what was assumed, each line once, and no character of the code that is not seen."""
+    """Return an intent that lists these assumptions, without duplicates and with control characters made visible."""
     return replace(intent, assumed=tuple(dict.fromkeys(map(visible, lines))))
 
 
 def _zone(form: str, region: str, letter: str) -> str:
-    """The name of a zone; a `joint` stands where the region does not end with a digit: cn-beijing-a, us-east-1a."""
+    """Format a zone name; `joint` is a dash where the region ends with a letter: cn-beijing-a, but us-east-1a."""
     return form.format(region=region, zone=letter, joint="" if region[-1].isdigit() else "-")
 
 
 def letters_of(name: str) -> str:
-    """The lower-case letters and digits of a name, where nothing else is allowed."""
+    """Strip a name to lower-case letters and digits."""
     return re.sub("[^a-z0-9]", "", name.lower())
 
 
 def unique(*parts: str) -> str:
-    """Eight letters and digits that stand for some words, in names that are unique in a whole cloud."""
+    """Hash words to eight hexadecimal digits, for names that must be unique in a whole cloud."""
     return hashlib.sha256("/".join(parts).encode()).hexdigest()[:8]
 
 
@@ -204,13 +206,12 @@ def _listed(text: object) -> list[str]:
 
 
 def _teams(text: str) -> list[Team]:
-    """Teams in a profile: `name share`, separated by commas."""
     pairs = (entry.split(" ") for entry in text.split(", "))
     return [Team(name, int(share)) for name, share in pairs]
 
 
 def _job(nodes: int, most: int) -> int:
-    """The nodes of the usual job: a power of two, at most a quarter of the cluster."""
+    """Return the usual job size: a power of two up to a quarter of the cluster, at most `most`."""
     return min(most, 1 << max(0, (max(1, nodes // 4)).bit_length() - 1))
 
 
@@ -218,21 +219,16 @@ _CLOUDS_OWN = {
     "installer": "the cloud sets its clusters up",
     "network.fabric": "its machine types say what is between GPUs",
 }
-"""Why a cloud has no choice of these."""
 
 
 def _fabric(usual: recommended.Values, gpus: object) -> str:
-    """The usual network between GPUs, where that is a choice; none between machines without GPUs."""
+    """Return the default GPU network, if there is a choice; `none` for machines without GPUs."""
     chosen = str(usual.get("intent.fabric", ""))
     return chosen if gpus or not chosen else "none"
 
 
 def _check(intent: Intent, usual: recommended.Values) -> None:
-    """Refuse what does not go together.
-
-    Raises:
-        ConfigError: something does not.
-    """
+    """Raise ConfigError for fields that contradict each other or do not fit the cloud."""
     for field, chosen in (
         ("autoscaler", intent.autoscaler), ("network.mode", intent.mode), ("installer", intent.installer),
         ("network.fabric", intent.fabric),
@@ -280,11 +276,7 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
 
 
 def _check_names(intent: Intent) -> None:
-    """Refuse names that are taken, listed twice, or need quotes in YAML.
-
-    Raises:
-        ConfigError: there is one.
-    """
+    """Raise ConfigError for names that are reserved, repeated, or need quotes in YAML."""
     teams = tuple(team.name for team in intent.teams)
     for what, values in (
         ("name", (intent.name,)),
@@ -315,7 +307,7 @@ def _check_names(intent: Intent) -> None:
 
 
 def resized(intent: Intent, nodes: int) -> Intent:
-    """The intent for another number of nodes; a default job is adapted, others still fit."""
+    """Return the intent for another number of nodes; the job is adapted to fit."""
     most, now = _largest_market(intent), replace(intent, nodes=nodes, asked=nodes)
     fits, usual = _largest_market(now), int(recommended.values(intent.cloud)["intent.job_nodes"])
     wanted = _job(fits, usual) if intent.job_nodes == _job(most, usual) else intent.job_nodes
@@ -323,12 +315,12 @@ def resized(intent: Intent, nodes: int) -> Intent:
 
 
 def _largest_market(intent: Intent) -> int:
-    """The larger of the on-demand and spot nodes: a job runs on one kind."""
+    """Return the larger of the on-demand and spot nodes: a job runs on one kind."""
     return max(intent.nodes - intent.spot_nodes, intent.spot_nodes)
 
 
 def label(zone: str) -> str:
-    """The short name of a zone: its last letter; numbers become letters, 1 is a."""
+    """Return a zone's short name: its last letter; digits become letters, 1 is a."""
     last = zone[-1]
     return "jabcdefghi"[int(last)] if last.isdigit() else last
 
@@ -337,13 +329,13 @@ _TEMPLATE = "any/templates/intent.yaml.j2"
 
 
 def render_intent(intent: Intent) -> str:
-    """An intent file that says the same as an intent."""
+    """Render an intent as an intent file."""
     use = {"intent": {name.partition(".")[2]: value for name, value in recommended.values(intent.cloud).items()}}
     return render.text(_TEMPLATE, {"intent": intent, "use": use, "about": meanings()})
 
 
 def meanings() -> dict[str, str]:
-    """The meaning of every field from the schema."""
+    """Return the meaning of every field, from the schema."""
     return dict(_about(schemas.load("intent")))
 
 

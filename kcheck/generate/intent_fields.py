@@ -1,4 +1,4 @@
-"""What the code of a cluster says of each field of an intent."""
+"""Read each field of an intent from the code of a cluster."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ PROVIDERS = {
     "eks": ("aws", "allowed_account_ids"), "gke": ("google", "project"), "aks": ("azurerm", "subscription_id"),
     "ack": ("alicloud", "account_id"),
 }  # fmt: skip
-"""The provider of a cloud, and where it says whose the cluster is."""
+"""Terraform provider of a cloud, and its attribute with the account."""
 
 _INSTALLERS = {"ClusterConfiguration": "kubeadm", "kubespray": "kubespray", "Cluster": "cluster-api"}
-"""What sets a cluster up, by the kind of object, or of inventory, that it is read from."""
+"""Installers by the kind of object or inventory that a cluster is read from."""
 
 _MOST_UNREAD = 5
-"""How many things that could not be read are listed."""
 
 _REGION = "topology.kubernetes.io/region"
 _OWN = ("kube-system", "default", "kube-public")
@@ -49,7 +48,7 @@ def _plain(value: object) -> Known[object]:
 
 
 class CodeReader:
-    """Reads the fields of an intent one by one."""
+    """Reads the fields of an intent from code, one by one."""
 
     def __init__(self, cluster: Cluster, reading: Reading, world: World) -> None:
         self.cluster, self.reading, self.world = cluster, reading, world
@@ -65,7 +64,7 @@ class CodeReader:
             self.training.unsized, self.training.left_out, self.training.assumed = "", [], []
 
     def fields(self) -> Iterator[tuple[str, Value[object]]]:
-        """Every field with its value; one that nothing says has none."""
+        """Yield every field with its value; fields that the code does not set have none."""
         training, cluster, nodes = self.training, self.cluster, self._nodes()
         yield "name", _name(cluster.name)
         yield "account", self._account()
@@ -94,7 +93,7 @@ class CodeReader:
         yield "network.api_ranges", self._api_ranges()
 
     def doubts(self) -> Iterator[str]:
-        """What of the code could not be read, with its place, and what of it may mean something else."""
+        """Yield what could not be read, with its place, and what may mean something else."""
         skipped = [one for one in self.reading.skipped if not one.by_choice]
         lines = [f"{one.path}{f':{one.line}' if one.line else ''}: {one.reason}" for one in skipped]
         lines += [f"{one.span.location}: {one.message}" for one in self.reading.problems]
@@ -110,7 +109,7 @@ class CodeReader:
     # --- where it is
 
     def _account(self) -> Value[object]:
-        """The account in the provider's settings, else in the name of the registry."""
+        """Read the account from the provider, else from the registry's name in an image."""
         _, attribute = PROVIDERS.get(self.cluster.cloud, ("", ""))
         value = self._of_provider(attribute)
         if isinstance(value, Known):
@@ -122,12 +121,12 @@ class CodeReader:
 
     @cached_property
     def _own_registry(self) -> re.Pattern[str]:
-        """What names of images in the usual registry of the cloud begin with; its group is the account."""
+        """Pattern of image names in the cloud's usual registry; its group is the account."""
         pattern = re.escape(str(self.usual["intent.registry"])).replace(r"\{account\}", "([^./]+)", 1)
         return re.compile(re.sub(r"\\\{\w+\\\}", "[^./]+", pattern) + "/")
 
     def _region(self) -> Value[object]:
-        """Of the cluster where it has one, else of the provider, or of the labels of machines of one's own."""
+        """Read the region from the cluster, else from node labels, else from the provider."""
         location = self.cluster.location
         if isinstance(location, Known):
             text = re.sub(r"\s", "", str(location.value).lower())
@@ -140,7 +139,7 @@ class CodeReader:
         return value if isinstance(location, Unset) or isinstance(value, Known) else location
 
     def _of_provider(self, attribute: str) -> Value[object]:
-        """An attribute of the cloud's provider; the one without an alias first."""
+        """Read an attribute of the cloud's provider, preferring the one without alias."""
         provider, _ = PROVIDERS.get(self.cluster.cloud, ("", ""))
         own = self.cluster.root, self.cluster.environment
         found: list[Value[object]] = []
@@ -154,7 +153,7 @@ class CodeReader:
         return next((value for value in found if isinstance(value, Known)), next(iter(found), Unset(Origin(()))))
 
     def _zones(self) -> Value[object]:
-        """The zones of the training pools, else of their subnets, else of the cluster, else what manifests name."""
+        """Read the zones from training pools, else their subnets, else the cluster, else manifests."""
         pools = self.training.pools or self.world.pools.of_cluster(self.cluster)
         of_pools = {zone for pool in pools for zone in known(pool.placement.zones) or ()}
         subnets = [subnet for pool in pools for subnet in known(pool.addresses.subnets) or ()]
@@ -180,7 +179,7 @@ class CodeReader:
         return _plain(f"1.{minor}")
 
     def _nodes(self) -> int | None:
-        """Training nodes: of a target that somebody asked for, else of the pools; at least those of the largest job."""
+        """Count training nodes: by the requested target, else by the pools; at least those of the largest job."""
         asked = self.cluster.plane is not None or self.world.sizes.requested(self.cluster) is not None
         if self.training.unsized and not asked:
             return None
@@ -188,13 +187,13 @@ class CodeReader:
         return max(nodes, self._job_nodes()) or None
 
     def _of_target(self) -> int:
-        """The training nodes of a target; all of it if it is too small for others."""
+        """Return the training nodes of a target; all of it if it is too small for system nodes."""
         cloud, target = self.cluster.cloud, known(self.world.sizes.target(self.cluster)) or 0
         least = max(1, target - non_training_nodes(cloud, target))
         return next((n for n in range(least, target) if n + non_training_nodes(cloud, n) >= target), target)
 
     def _spot(self, nodes: int | None) -> int | None:
-        """Percent of the nodes that is spot: the least that is as many nodes."""
+        """Return the smallest percentage that covers the spot nodes; None without any."""
         if not nodes or not self.training.spot:
             return None
         if self.training.spot == self.training.nodes:
@@ -217,17 +216,16 @@ class CodeReader:
         return _plain(tool.value) if tool.value in able else Unknown(f"{tool.value} is not generated", tool.origin)
 
     def _grows(self) -> bool:
-        """Whether an installer that can add machines gives pools bounds."""
+        """Whether Cluster API sets bounds for pools."""
         sizes = [pool.size for pool in self.world.pools.of_cluster(self.cluster) if known(pool.size.autoscaled)]
         return self._installer() == "cluster-api" and any(known(size.max_nodes) is not None for size in sizes)
 
     def _installer(self) -> str | None:
-        """What sets the cluster up, by what it is written in."""
         kind = self.cluster.address.partition("/")[0]
         return _INSTALLERS.get(kind) if "intent.installers" in self.usual else None
 
     def _fabric(self) -> str | None:
-        """The network between the GPUs, by what jobs ask for; none if they ask for nothing, else unknown."""
+        """Return the GPU network that jobs request, `none` if they request none; None if unknown."""
         templates = [one for job in self.jobs for one in job.templates if number(one.gpus, 0)]
         containers = [container for one in templates for container in one.containers]
         if "intent.fabrics" not in self.usual or not templates:
@@ -240,24 +238,21 @@ class CodeReader:
         return "none" if not any(container.rdma for container in containers) else None
 
     def _resource(self, fabric: str) -> str:
-        """What pods ask for to join a network between GPUs."""
         return str(self.usual.get(f"fabric.{fabric.replace('-', '_')}", ""))
 
     def _mode(self) -> str | None:
-        """How pods get addresses, by the name that intents have for it."""
         able = str(self.usual["intent.modes"]).split(", ")
         own = (known(self.cluster.network_mode) or "").lower().replace("_", "-"), known(self.cluster.network_plugin)
         return able[0] if len(able) == 1 else next((one for one in own if one in able), None)
 
     def _in_use(self) -> list[str]:
-        """What other networks of the same code have."""
         pools = self.world.pools.of_cluster(self.cluster)
         own = {known(subnet.network) for pool in pools for subnet in known(pool.addresses.subnets) or ()}
         every = self.reading.inventory.networks
         return sorted({cidr for one in every if own and one not in own for cidr in known(one.cidrs) or ()})
 
     def _api_ranges(self) -> Value[object]:
-        """From where the API server is reached; a result that is open to everyone is never generated."""
+        """Read which ranges reach the API server; Unknown if open to everyone, which is never generated."""
         allowed = self.cluster.api_ranges
         if not isinstance(allowed, Known):
             return allowed if isinstance(allowed, Unknown) else Unset(Origin(()))
@@ -268,14 +263,13 @@ class CodeReader:
     # --- what runs on it
 
     def _largest_job(self) -> tuple[Workload, PodTemplate] | None:
-        """The job with most pods that training pools take; where these have GPUs, of those that ask for some."""
+        """Find the job with the most pods for training pools; with GPU pools, only jobs that use GPUs."""
         every = [
             (job, one) for job in self.jobs for one in job.templates if known(one.count) and self._is_training(one)
         ]
         return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
 
     def _is_training(self, pods: PodTemplate) -> bool:
-        """Whether training pools may take pods for their work."""
         pools = self.training.pools
         if not pools:
             return True
@@ -287,7 +281,7 @@ class CodeReader:
         return max((number(one.gpus, 0) for job in self.jobs for one in job.templates), default=0) or None
 
     def _job_nodes(self) -> int:
-        """Nodes of the largest job: one for each of its pods, or as many as its GPUs fill."""
+        """Count nodes of the largest job: one per pod, or as many as its GPUs fill."""
         found = self._largest_job()
         if found is None:
             return 0
@@ -295,14 +289,14 @@ class CodeReader:
         return ceil(pods * own / each) if own and each else int(pods)
 
     def _job(self) -> dict[str, int]:
-        """The largest job; its deadline is a multiple of what it takes."""
+        """Read nodes and hours of the largest job; its deadline is a multiple of its length."""
         nodes, found = self._job_nodes(), self._largest_job()
         seconds = known(found[0].deadline) if found else None
         usual = 3600 * int(recommended.values("any")["job.deadline"])
         return ({"nodes": nodes} if nodes else {}) | ({"hours": ceil(seconds * 100 / usual)} if seconds else {})
 
     def _teams(self, nodes: int | None) -> list[dict[str, object]]:
-        """The namespaces with quotas of GPUs, with shares by their queues, else by the quotas."""
+        """Read teams from namespaces with GPU quotas, with shares by their queues, else by the quotas."""
         quotas: dict[str, int] = {}
         for quota in sorted(self.reading.inventory.limits, key=lambda one: (one.place.source.path, one.place.start)):
             name, hard = known(quota.namespace), known(quota.hard) or {}
@@ -316,7 +310,6 @@ class CodeReader:
         return [{"name": name, "share": max(1, round(count * 100 / total))} for name, count in shares.items()]
 
     def _queues(self) -> dict[str, int]:
-        """GPUs that queues guarantee, by their names."""
         found: dict[str, int] = {}
         for queue in self.reading.inventory.queues:
             name, quotas = known(queue.name), known(queue.guaranteed) or {}
@@ -326,14 +319,13 @@ class CodeReader:
         return found
 
     def _tiers(self) -> list[str]:
-        """The priority classes that are not of Kubernetes, the least urgent first."""
+        """List the priority classes other than Kubernetes' own, least urgent first."""
         classes = [one for one in self.reading.inventory.classes if not one.kueue and isinstance(one.number, Known)]
         ordered = sorted(classes, key=lambda one: number(one.number, 0))
         names = dict.fromkeys(name for one in ordered if (name := known(one.name)))
         return [name for name in names if not name.startswith("system-")]
 
     def _used_tiers(self) -> set[str]:
-        """The priority classes of the jobs."""
         classes = {known(template.priority) for job in self.jobs for template in job.templates}
         classes |= {(known(job.labels) or {}).get(KUEUE_PRIORITY) for job in self.jobs}
         return {name for name in self._tiers() if name in classes}
@@ -346,7 +338,7 @@ class CodeReader:
         return "kueue" if systems.get("kueue") or kinds else "none" if self.jobs else None
 
     def _image(self) -> Iterator[tuple[str, str]]:
-        """The registry and the image of the largest job, unless a public registry has it."""
+        """Yield registry and image of the largest job, unless in a public registry."""
         found = self._largest_job()
         containers = [one for one in found[1].containers if not one.init] if found else []
         main = sorted(containers, key=lambda one: not known(one.gpu))  # sidecars of a fabric ask for no GPUs
@@ -360,7 +352,7 @@ class CodeReader:
 
 
 def _name(name: Value[str]) -> Value[object]:
-    """A name that is valid for all parts of a cluster."""
+    """Convert a cluster name to one that is valid everywhere; Unknown if it is too short."""
     if not isinstance(name, Known):
         return name
     fit = "".join(c if c.isalnum() else "-" for c in name.value.lower()).lstrip("-0123456789")[:20].rstrip("-")

@@ -1,4 +1,4 @@
-"""The intent of an existing cluster, from its code: what is read, and what had to be assumed."""
+"""Read the intent of an existing cluster from its code, and list assumptions."""
 
 from __future__ import annotations
 
@@ -35,17 +35,16 @@ if TYPE_CHECKING:
 _RECORDED = "intent.yaml"
 _NO_CLUSTER = "name the folder whose code makes one; where a module of others does, run `terraform init` there first"
 _MOST_GAPS = 3
-"""So many places that were not read are told where there is no cluster, or no pool."""
 ABSENT = "not in the code, or not read there"
-"""How the line begins that lists what the code does not say."""
+"""Beginning of the line that lists fields the code does not set."""
 
 
 class Found(Struct):
-    """What is read of a cluster: fields of the intent by their dotted names, and what is not.
+    """Fields of an intent read from code, by dotted names, and what could not be read.
 
-    `unclear` says why a field could not be read, `missing` the same of those without which nothing is made; `left_out`
-    are sentences about what of the code no intent can say, which a `reader` of it compares with what is made. There may
-    be a `recorded` intent beside the code.
+    `unclear` says why a field could not be read, `missing` the same for required fields. `left_out` are sentences about
+    code that an intent cannot express; `reader` compares it with the generated code. `recorded`: an intent file beside
+    the code was used.
     """
 
     cloud: str
@@ -58,7 +57,7 @@ class Found(Struct):
 
 
 class Source(NamedTuple):
-    """Paths with the code of a cluster, how they are read, and the name of the cluster where there are several."""
+    """Paths with the code of a cluster, their settings, and the cluster's name if there are several."""
 
     paths: tuple[str, ...]
     config: Config
@@ -69,13 +68,13 @@ class Source(NamedTuple):
 
 
 def intent_of(source: Source, cloud: str | None, given: Mapping[str, object]) -> Intent:
-    """The intent of the cluster below some paths; `given` fields win over what the code says.
+    """Read the intent of the cluster below some paths; `given` fields win over the code.
 
-    An intent file beside the code says what code cannot, as far as the code still is what follows from it.
+    An intent file beside the code supplies what code cannot express, as far as the code still matches it.
 
     Raises:
-        ConfigError: there is no cluster there, or more than one, it is of another `cloud`, or it is unknown what
-            machines it has or how many.
+        ConfigError: there is not exactly one cluster, it is on another `cloud`, or its machines or their number are
+            unknown.
     """
     found = read(source)
     if cloud and cloud != found.cloud:
@@ -94,14 +93,13 @@ def intent_of(source: Source, cloud: str | None, given: Mapping[str, object]) ->
 
 
 def _remedy(lacking: Mapping[str, str]) -> str:
-    """What to add to the command, so that nothing is missing."""
     ways = ["--nodes" if name == "nodes" else f"{name}: in a file with --intent" for name in lacking]
     told = " and ".join(ways)
     return f"{told}, or --var-file" if any("var." in why for why in lacking.values()) else told
 
 
 def _completed(found: Found, given: Mapping[str, object], source: Source) -> Intent:
-    """The intent with what is assumed: fields of the code that do not go together are left out, too."""
+    """Complete the intent with assumptions, leaving out fields of the code that contradict each other."""
     fields, unclear = dict(found.fields), dict(found.unclear)
     while True:
         try:
@@ -129,7 +127,6 @@ def _completed(found: Found, given: Mapping[str, object], source: Source) -> Int
 
 
 def _compare(found: Found, files: dict[str, bytes], source: Source) -> None:
-    """Add what of the code the files do not keep."""
     made = _read_tree(*as_tree(files), source._replace(cluster=""))
     if found.reader is not None and made.reader is not None:
         found.left_out += differences(found.reader, made.reader)
@@ -138,7 +135,7 @@ def _compare(found: Found, files: dict[str, bytes], source: Source) -> None:
 def _with_assumptions(
     made: Intent, found: Found, unclear: Mapping[str, str], given: Collection[str], told: Collection[str]
 ) -> Intent:
-    """An intent that lists what nobody `told`, and what of the code is left out."""
+    """List fields that nobody set (those not in `told`) and parts of the code left out."""
     before = [line for line in made.assumed if line.partition(":")[0] not in given]
     usual = {name: value for name, value in _values(made).items() if name not in told}
     if found.reader is not None and cidrs(found.reader):
@@ -151,7 +148,6 @@ def _with_assumptions(
 
 
 def _values(made: Intent) -> dict[str, str]:
-    """The fields of an intent that have to be said by somebody, as they are written."""
     several = len(str(recommended.values(made.cloud)["intent.modes"]).split(", ")) > 1
     found = {
         "name": made.name, "account": made.account, "region": made.region, "zones": ", ".join(made.zones),
@@ -172,7 +168,7 @@ def _values(made: Intent) -> dict[str, str]:
 
 
 def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """Nested fields by dotted names."""
+    """Flatten nested fields to dotted names."""
     found: dict[str, object] = {}
     for name, value in fields.items():
         found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
@@ -180,7 +176,7 @@ def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
 
 
 def nested(fields: Mapping[str, object]) -> dict[str, object]:
-    """Fields by dotted names, nested again."""
+    """Nest fields with dotted names."""
     found: dict[str, object] = {}
     for name, value in fields.items():
         outer, _, inner = name.partition(".")
@@ -197,7 +193,7 @@ def nested(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def _recall(found: Found, source: Source) -> None:
-    """Take fields of the intent file beside the code where the code still says what follows from that file."""
+    """Take fields from the intent file beside the code where the code still matches that file."""
     try:
         recorded = _recorded(source)
     except ConfigError as error:
@@ -226,11 +222,7 @@ def _recall(found: Found, source: Source) -> None:
 
 
 def _recorded(source: Source) -> dict[str, object] | None:
-    """The intent file beside the code; None if there is none.
-
-    Raises:
-        ConfigError: it says something that no intent has.
-    """
+    """Read the intent file beside the code; None without one. Raises ConfigError if it is invalid."""
     for folder in source.paths:
         path = os.path.join(folder, _RECORDED)
         if Disk(boundary=source.config.boundary).read(path) is not None:
@@ -242,21 +234,17 @@ def _recorded(source: Source) -> dict[str, object] | None:
 
 
 def read(source: Source) -> Found:
-    """What the code of the only cluster below some paths says.
+    """Read the fields of the only cluster below some paths.
 
     Raises:
-        ConfigError: there is no cluster there, or more than one.
+        ConfigError: there is not exactly one cluster.
     """
     config = source.config
     return _read_tree(Tree(list(source.paths), None, config.exclude, config.boundary), config, source)
 
 
 def _read_tree(tree: Tree, config: Config, source: Source) -> Found:
-    """What the code of a tree says.
-
-    Raises:
-        ConfigError: the cluster of the source is not there, or there are several.
-    """
+    """Read the fields of the source's cluster; raise ConfigError if there is not exactly one."""
     reading = inventory.read(tree, config, own_machines.RAW)
     world = World(reading.inventory, config)
     cluster = _only(reading, source)
@@ -282,11 +270,7 @@ def _read_tree(tree: Tree, config: Config, source: Source) -> Found:
 
 
 def _only(reading: Reading, source: Source) -> Cluster:
-    """The cluster that is meant.
-
-    Raises:
-        ConfigError: it is not there, or there are others.
-    """
+    """Return the source's cluster; raise ConfigError if there is not exactly one."""
     clusters = reading.inventory.clusters
     named = [one for one in clusters if source.cluster in ("", one.address, one.id, known(one.name))]
     if len(named) == 1:
@@ -309,12 +293,10 @@ def _only(reading: Reading, source: Source) -> Cluster:
 
 
 def _gaps(reading: Reading) -> str:
-    """What was not read, where something is lacking; empty if all was."""
     gaps = [skipped_text(one) for one in reading.skipped if not one.by_choice][:_MOST_GAPS]
     return f". Not read: {'. '.join(gaps)}" if gaps else ""
 
 
 def _is_field(name: str, value: object, place: Span) -> bool:
-    """Whether a value is valid in an intent."""
     data = wrap(nested({name: value}), Origin((place,)))
     return isinstance(data, Known) and not schemas.differences(data, "intent", "field", "the intent")

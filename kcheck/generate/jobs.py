@@ -1,4 +1,4 @@
-"""The sample job: the resources of its pods, its deadline, its nodes."""
+"""Numbers of the sample job: pod resources, deadline and nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EFA = "vpc.amazonaws.com/efa"
 
 
 class FastNeighbours(NamedTuple):
-    """The label of nodes with the fastest network between them, and their name."""
+    """Label of nodes with the fastest network between them, and their name."""
 
     key: str
     value: str
@@ -33,9 +33,10 @@ class FastNeighbours(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Numbers of the sample job: `cpu` as Kubernetes writes it, memories in GiB, `deadline` and `grace` in seconds.
+    """Numbers of the sample job: `cpu` as Kubernetes writes it, memory in GiB, `deadline` and `grace` in seconds.
 
-    `least` are the nodes with which an elastic one starts, `near` is the label of nodes that talk fast; None on spot.
+    `least` is the number of nodes with which an elastic job starts. `near` labels nodes with fast networking, None on
+    spot.
     """
 
     team: str
@@ -54,7 +55,7 @@ class Job(NamedTuple):
 
 
 def job(intent: Intent, pools: list[Pool]) -> Job:
-    """The usual job of the first team, of the tier in the middle."""
+    """Return the usual job of the first team, in the middle tier."""
     usual = recommended.values(intent.cloud)
     on_demand = [pool for pool in pools if not pool.spot]
     on_spot = intent.job_nodes > sum(pool.nodes for pool in on_demand)
@@ -79,19 +80,22 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
 
 
 def scratch(gigabytes: int) -> int:
-    """GiB of a node's local disks that a pod of the sample job may fill."""
+    """Return GiB of a node's local disks that a pod of the sample job may fill."""
     return gigabytes * 10**9 * int(recommended.values("any")["job.scratch"]) // 100 >> 30
 
 
 def vcpus(intent: Intent) -> int | None:
-    """CPUs of the smallest machine for a pod; None if unknown."""
+    """Return CPUs of the smallest machine type; None if any is unknown."""
     found = [machines.machine(intent.cloud, name) for name in intent.machines]
     numbers = [one.vcpus for one in found if one is not None and one.vcpus is not None]
     return min(numbers) if len(numbers) == len(intent.machines) else None
 
 
 def millicores(intent: Intent) -> int:
-    """Thousandths of a CPU of a node for a pod: whole CPUs where the node leaves one; a safe lower bound if unknown."""
+    """Return a pod's share of a node in thousandths of a CPU: whole CPUs if the node leaves one.
+
+    For unknown machine types it is a safe lower bound.
+    """
     usual = recommended.values(intent.cloud)
     of_node = vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     whole, rest = of_node * int(usual["job.cpu"]) // 100 * 1000, of_node * 1000
@@ -101,16 +105,16 @@ def millicores(intent: Intent) -> int:
 
 
 def quantity(thousandths: int) -> int | str:
-    """Thousandths of a CPU as Kubernetes writes them: 2, 750m."""
+    """Format thousandths of a CPU as Kubernetes writes them: 2, 750m."""
     whole, rest = divmod(thousandths, 1000)
     return f"{thousandths}m" if rest else whole
 
 
 def memory_left(intent: Intent) -> int | None:
-    """Whole GiB of a node for a pod: what the kubelet leaves, without what DaemonSets take; None if unknown.
+    """Return whole GiB of a node for a pod, after kubelet and DaemonSets; None if unknown.
 
-    Karpenter starts no node for a pod that asks for more than it expects of the type. Of some clouds, a pod is to take
-    no more than a share of the node.
+    Karpenter starts no node for a pod that requests more than it expects of the machine type. On some clouds a pod
+    should take at most a share of the node.
     """
     usual, found = recommended.values(intent.cloud), []
     share = int(usual.get("job.memory_share", 100))
@@ -127,7 +131,7 @@ def memory_left(intent: Intent) -> int | None:
 
 
 def _hidden(intent: Intent, node: Node) -> int:
-    """Bytes that no pod gets as memory: the hypervisor's and huge pages, or what Karpenter expects those to be."""
+    """Return bytes no pod gets: the hypervisor's and huge pages, or Karpenter's estimate of them if larger."""
     machine, each = machines.machine(intent.cloud, node.machine), recommended.values(intent.cloud).get("efa.huge_pages")
     with_efa = each is not None and intent.gpus and machine is not None and machine.efa
     pages = int(each or 0) * MI * node.cpu // 1000 if with_efa else 0
@@ -138,7 +142,7 @@ def _hidden(intent: Intent, node: Node) -> int:
 
 
 def _kept(intent: Intent) -> list[tuple[Node, Reserved]]:
-    """A node of each machine type, and what it keeps from pods; none if one of the types is unknown."""
+    """List a node per machine type with its reserved resources; empty if a type is unknown."""
     pods, found = recommended.values(intent.cloud).get("pools.max_pods"), []
     for name in intent.machines:
         machine, memory = machines.machine(intent.cloud, name), machines.memory(intent.cloud, name)
@@ -150,28 +154,27 @@ def _kept(intent: Intent) -> list[tuple[Node, Reserved]]:
 
 
 def _least_memory(intent: Intent) -> int:
-    """GiB that machines of any type leave to a pod."""
     each = recommended.values(intent.cloud)["job.memory_gpu" if intent.gpus else "job.memory_cpu"]
     return max(1, millicores(intent) // 1000) * int(each)
 
 
 def efa(intent: Intent) -> int:
-    """EFA interfaces of a node; none on spot nodes, unless EFA joins them too."""
+    """Return the EFA interfaces per node; 0 if all nodes are spot, unless EFA works there too."""
     machine = machines.machine(intent.cloud, intent.machine)
     able = intent.gpus and (intent.spot_nodes < intent.nodes or efa_on_spot(intent))
     return machine.efa if machine is not None and able else 0
 
 
 def efa_on_spot(intent: Intent) -> bool:
-    """Whether spot nodes have EFA: it joins the nodes of a zone, and all machines need as many interfaces."""
+    """Whether spot nodes have EFA: there is one zone, and all machine types have as many interfaces."""
     found = [machines.machine(intent.cloud, name) for name in intent.machines]
     return len(intent.zones) == 1 and len({machine.efa if machine else 0 for machine in found}) == 1
 
 
 class Interfaces(NamedTuple):
-    """The interfaces of a fast network that a pod asks for: the resource, how many get it all, and its name.
+    """Fast-network interfaces that a pod requests: resource, number per node, and network name.
 
-    `on_spot` says whether spot nodes have them too.
+    `on_spot`: spot nodes have them too.
     """
 
     resource: str = ""
@@ -181,7 +184,7 @@ class Interfaces(NamedTuple):
 
 
 def interfaces(intent: Intent) -> Interfaces:
-    """The resource by which pods get their fast network; none where there is no such resource."""
+    """Return the interfaces by which pods get their fast network; empty without such a resource."""
     if efa(intent):
         return Interfaces(EFA, efa(intent), "EFA", on_spot=efa_on_spot(intent))
     if intent.fabric not in ("", "none"):
@@ -199,7 +202,7 @@ def interfaces(intent: Intent) -> Interfaces:
 
 
 def _grace(intent: Intent, *, on_spot: bool) -> int:
-    """Grace period in seconds: at most a spot node's notice if the job may use one."""
+    """Return the grace period in seconds: at most a spot node's notice if the job may use one."""
     wanted = int(recommended.values(intent.cloud)["job.grace"])
     notice = limits(intent.cloud).get("spot.notice")
     fast = interfaces(intent)
@@ -214,7 +217,7 @@ def by_pool(intent: Intent) -> bool:
 
 
 def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:
-    """The nodes with fast networking to a pool: its zone, or with InfiniBand the pool itself."""
+    """Return the nodes with fast networking to a pool: its zone, or with InfiniBand the pool itself."""
     if by_pool(intent):
         name = pool.name.replace("-", "")
         return FastNeighbours(str(recommended.values(intent.cloud)["label.pool_name"]), name, name)
@@ -222,5 +225,5 @@ def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:
 
 
 def zone(intent: Intent, name: str) -> str:
-    """The value of topology.kubernetes.io/zone in a zone."""
+    """Return a zone's value of topology.kubernetes.io/zone."""
     return str(recommended.values(intent.cloud)["label.zone"]).format(zone=name, region=intent.region)

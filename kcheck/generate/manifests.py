@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 CARD = "nvidia.com/gpu"
 PROVISIONING = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
-"""How the Cluster Autoscaler is asked for all nodes of a job at once; they come from one pool, or from similar ones.
+"""ProvisioningRequest class that gets all nodes of a job at once, from one pool or similar ones.
 
 https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
 """
 
 
 class Share(NamedTuple):
-    """The guaranteed whole nodes of a team."""
+    """Guaranteed whole nodes of a team."""
 
     name: str
     percent: int
@@ -39,14 +39,14 @@ class Share(NamedTuple):
 
 
 class Tier(NamedTuple):
-    """A priority class."""
+    """Priority class."""
 
     name: str
     number: int
 
 
 class Flavor(NamedTuple):
-    """A Kueue flavor: nodes of a market and, on demand, with fast networking."""
+    """Kueue flavor: nodes of a market and, on demand, with fast networking."""
 
     name: str
     market: str
@@ -56,14 +56,14 @@ class Flavor(NamedTuple):
 
 
 class Amount(NamedTuple):
-    """The quota of a resource in a queue's flavor."""
+    """Quota of resources in a queue's flavor."""
 
     flavor: str
     resources: list[tuple[str, int | str]]
 
 
 class Queue(NamedTuple):
-    """The guaranteed quota of a team by flavor; a queue without a `team` only lends."""
+    """Guaranteed quota of a team by flavor; a queue without a `team` only lends."""
 
     name: str
     team: str
@@ -71,9 +71,9 @@ class Queue(NamedTuple):
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, object]:
-    """Template values of all manifests, for that many nodes.
+    """Return the template values of all manifests for a target.
 
-    A cloud may say otherwise of what is in FLAGS, and of nothing else.
+    A cloud may override those in FLAGS and no others.
     """
     usual = recommended.values(intent.cloud)
     fast = jobs.interfaces(intent)
@@ -116,7 +116,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
 
 
 def dns_replicas(intent: Intent) -> int:
-    """Replicas of CoreDNS when all nodes are there."""
+    """Return the replicas of CoreDNS when all nodes are up."""
     usual = recommended.values(intent.cloud)
     return int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"]))
 
@@ -146,14 +146,14 @@ FLAGS: dict[str, object] = {
     "own_machines": False,  # whether nodes cost the same when they are switched off
     "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
 }
-"""What a cloud has, where its module does not say it."""
+"""Defaults of the template values that a cloud may override."""
 
 
 def autoscaler_chart(intent: Intent) -> str:
-    """The version of the chart that brings the autoscaler of the cluster's Kubernetes.
+    """Return the autoscaler's chart version for the cluster's Kubernetes.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: no chart fits.
     """
     found = flags.chart_of(intent.minor)
     if found is None:
@@ -162,10 +162,10 @@ def autoscaler_chart(intent: Intent) -> str:
 
 
 def apportioned(totals: Iterable[int], percents: Sequence[int]) -> list[list[int]]:
-    """Numbers in whole parts by percent, each a list, so that the sums of the parts are by percent, too.
+    """Split each total into whole parts by percent, so that the parts' sums are by percent too.
 
-    Each unit goes to the part that has the least for its percent, by Webster's method: more units take none away. What
-    the percents leave of a hundred goes to a part of its own, the last.
+    Each unit goes to the part furthest below its percent (Webster's method), so more units never shrink a part.
+    The percentage left of a hundred becomes an additional last part.
     """
     rest = 100 - sum(percents)
     weights = [*percents, rest] if rest > 0 else percents
@@ -184,9 +184,9 @@ def apportioned(totals: Iterable[int], percents: Sequence[int]) -> list[list[int
 
 
 def apportioned_in_jobs(totals: Sequence[int], percents: Sequence[int], together: int) -> list[list[int]]:
-    """The same for nodes of flavors, with whole jobs of that many nodes where more of them then fit into the parts.
+    """Split nodes of flavors like `apportioned`, in whole jobs of `together` nodes if more jobs then fit.
 
-    Kueue stops others' jobs only for one that fits into its team's part of a flavor:
+    Kueue preempts others' jobs only for a job that fits into its team's part of a flavor:
     https://kueue.sigs.k8s.io/docs/concepts/preemption/#classic-preemption
     """
     by_percent = apportioned(totals, percents)
@@ -212,13 +212,13 @@ def apportioned_in_jobs(totals: Sequence[int], percents: Sequence[int], together
 
 
 def shares(intent: Intent) -> list[Share]:
-    """The nodes of each team."""
+    """List the guaranteed nodes of each team."""
     (parts,) = apportioned([intent.nodes], [team.share for team in intent.teams])
     return [Share(team.name, team.share, part) for team, part in zip(intent.teams, parts, strict=False)]
 
 
 class Quota(NamedTuple):
-    """The quota of a team's namespace, memory in GiB; without `cpu` for unknown machines."""
+    """Quota of a team's namespace, memory in GiB; `cpu` is 0 for unknown machines."""
 
     name: str
     nodes: int
@@ -229,7 +229,7 @@ class Quota(NamedTuple):
 
 
 def _quota(intent: Intent) -> list[Quota]:
-    """The share of a team, or all nodes if queues hold the shares and lend them."""
+    """List namespace quotas: the team's share, or all nodes if queues hold and lend the shares."""
     usual, vcpus = recommended.values(intent.cloud), jobs.vcpus(intent) or 0
     result = []
     for share in shares(intent):
@@ -241,7 +241,7 @@ def _quota(intent: Intent) -> list[Quota]:
 
 
 def _deletion(target: int, burst: int) -> dict[str, int]:
-    """Autoscaler settings that delete all nodes in time: batch size, requests per second, burst."""
+    """Return autoscaler settings that delete all nodes in time: batch size, requests per second, burst."""
     goal = limits("any")["autoscaler.deletion_time"].number
     qps = limits("any")["autoscaler.client_qps_of_bursts"].number
     scan = units.seconds(str(flags.default("scan-interval", None)))
@@ -251,7 +251,6 @@ def _deletion(target: int, burst: int) -> dict[str, int]:
 
 
 def _unready(target: int, batch: int, zones: int) -> dict[str, int]:
-    """How many nodes may be not ready before the autoscaler pauses."""
     share = deletion.percentage(zones)
     return {"unready_percentage": share, "unready_nodes": deletion.tolerated(target, batch, share)}
 
@@ -260,7 +259,7 @@ def _unready(target: int, batch: int, zones: int) -> dict[str, int]:
 
 
 def _flavors(intent: Intent, pools: list[Pool], fast: jobs.Interfaces) -> list[Flavor]:
-    """On-demand flavors by zone or pool, so that a job stays in one, then spot."""
+    """List on-demand flavors by zone or pool, so that a job stays in one, then spot."""
     found: dict[jobs.FastNeighbours, int] = {}
     for pool in pools:
         if not pool.spot:
@@ -272,12 +271,11 @@ def _flavors(intent: Intent, pools: list[Pool], fast: jobs.Interfaces) -> list[F
 
 
 def _covered(intent: Intent, fast: jobs.Interfaces) -> list[str]:
-    """Resources that queues count: GPUs and special interfaces, or CPU without GPUs."""
     return [CARD if intent.gpus else "cpu", *([fast.resource] if fast.number else [])]
 
 
 def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Queue]:
-    """A queue a team; what no team has is in one that lends it to all."""
+    """List one queue per team, and one that lends the nodes without a team."""
     names = [*((team.name, team.name) for team in intent.teams), ("shared", "")]
     each = intent.gpus * 1000 or jobs.millicores(intent)
     totals, percents = [flavor.nodes for flavor in flavors], [team.share for team in intent.teams]
@@ -295,9 +293,9 @@ def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Q
 
 
 def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
-    """The deserved resources of a Volcano queue: scarce ones exactly, others at their maximum.
+    """List the deserved resources of a Volcano queue: scarce ones exactly, others at their maximum.
 
-    What is not named counts as none, so that whatever uses it may be stopped.
+    An unnamed resource counts as zero, so pods that use it could be stopped.
     """
     usual = recommended.values(intent.cloud)
     most = nodes * (jobs.vcpus(intent) or limits("any")["autoscaler.cores_of_node"].number)
@@ -310,7 +308,7 @@ def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
 
 
 def _ready(intent: Intent, target: int) -> int:
-    """Kueue's ready timeout in minutes: node start as published, plus image pulls."""
+    """Return Kueue's ready timeout in minutes: published node start time plus image pulls."""
     usual = recommended.values(intent.cloud)
     seconds = target * limits("any")["scale_up.seconds"].number / 1000
     return max(int(usual["queue.ready"]), ceil(seconds / 60)) + int(usual["queue.images"])

@@ -1,4 +1,4 @@
-"""Prometheus by the size of the cluster: series, shards, memory and disk, with the arithmetic; its dashboard."""
+"""Size Prometheus for a cluster (series, shards, memory, disk) and build its dashboard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DCGM = "DCGM exporter"
 
 
 class Monitoring(NamedTuple):
-    """What Prometheus holds of a cluster, and what it takes; memory and disk in GiB, `interval` in seconds.
+    """Size of Prometheus for a cluster; memory and disk in GiB, `interval` in seconds.
 
     `node_series` are those of a node's own exporters, `object_series` those of kube-state-metrics.
     """
@@ -43,37 +43,37 @@ class Monitoring(NamedTuple):
 
     @property
     def series(self) -> int:
-        """All series at once."""
+        """Total number of series."""
         return self.node_series + self.object_series
 
     @property
     def samples(self) -> int:
-        """Samples a second."""
+        """Samples per second."""
         return self.series // self.interval
 
     @property
     def fits(self) -> bool:
-        """Whether a system node has room for one of the Prometheus pods."""
+        """Whether a system node has room for a Prometheus pod."""
         return self.memory <= self.machine_memory
 
     @property
     def series_each(self) -> int:
-        """Series of the Prometheus that reads kube-state-metrics, the largest of the shards."""
+        """Series of the largest shard, which reads kube-state-metrics."""
         return self.object_series + self.node_series // self.shards
 
     @property
     def room_for(self) -> int:
-        """Series that the memory of a Prometheus holds, those of pods that ended among them."""
+        """Series that fit into a shard's memory, including those of ended pods."""
         return self.memory * GI // self.series_bytes
 
     @property
     def number_of_shards(self) -> list[int]:
-        """The shards after the first one, which have a number in their name."""
+        """Numbers of the shards after the first one, as in their names."""
         return list(range(1, self.shards))
 
 
 def context(intent: Intent, target: int) -> dict[str, object]:
-    """Template values of the monitoring for that many nodes."""
+    """Return the template values of monitoring for a target."""
     state = _names("kube-state-metrics")
     return {
         "monitoring": monitoring(intent, target),
@@ -89,17 +89,17 @@ STATE_METRICS = (
     "kube_node_status_capacity", "kube_node_status_condition", "kube_pod_container_status_waiting_reason",
     "kube_pod_status_unschedulable", "kube_resourcequota",
 )  # fmt: skip
-"""Metrics of kube-state-metrics that alerts and the dashboard ask for, beside those of `kcheck usage`."""
+"""Metrics of kube-state-metrics that alerts and the dashboard need, beyond those of `kcheck usage`."""
 
 
 def _names(family: str) -> list[str]:
-    """The metrics of a family that `kcheck usage` reads."""
+    """List the metrics of a family that `kcheck usage` reads."""
     found = (one for name, one in metrics.families().items() if name.endswith(family))
     return sorted({name for one in found for entry in one["metrics"].values() for name in entry["names"]})
 
 
 def monitoring(intent: Intent, target: int) -> Monitoring:
-    """Prometheus for that many nodes: as few shards as keep each within its part of a system node."""
+    """Size Prometheus for a target, with as few shards as fit their part of a system node."""
     usual = {key: int(value) for key, value in recommended.values(intent.cloud).items()
              if key.startswith("monitor.") and isinstance(value, int)}  # fmt: skip
     per_node = usual["monitor.node_series"] + intent.gpus * usual["monitor.gpu_series"]
@@ -121,12 +121,11 @@ def monitoring(intent: Intent, target: int) -> Monitoring:
 
 
 def _memory(series: float, usual: dict[str, int]) -> float:
-    """GiB for some series, with those of pods that ended a while ago."""
+    """Estimate GiB for series, including those of recently ended pods."""
     return series * usual["monitor.series_bytes"] * usual["monitor.churn"] / GI
 
 
 def _room(intent: Intent, usual: dict[str, int]) -> int:
-    """GiB of a system node for Prometheus."""
     name = str(recommended.values(intent.cloud).get("system.machine", ""))
     memory = machines.memory(intent.cloud, name) if name else None
     return usual["monitor.room"] if memory is None else memory // GI * usual["monitor.share"] // 100
@@ -134,15 +133,15 @@ def _room(intent: Intent, usual: dict[str, int]) -> int:
 
 _WIDTH, _HEIGHT, _COLUMNS = 12, 8, 2
 _FAR = 3
-"""Walls beyond that many times the nodes are left out: they would flatten the graph."""
+"""Walls beyond this multiple of the nodes are left out: they would flatten the graph."""
 
 _CHANGES = 'apiserver_request_duration_seconds_bucket{verb=~"POST|PUT|PATCH|DELETE", subresource=""}'
 _LEADER = '{replica_role!="follower"}'
-"""Both replicas of Kueue count the same jobs."""
+"""Counts each job once, because both replicas of Kueue report the same jobs."""
 
 
 class Panel(NamedTuple):
-    """A graph: title, unit of Grafana, and queries with their legends."""
+    """Graph of a dashboard: title, Grafana unit, and queries with legends."""
 
     title: str
     unit: str
@@ -150,7 +149,7 @@ class Panel(NamedTuple):
 
 
 def dashboard(intent: Intent, context: Mapping[str, object]) -> str:
-    """The dashboard of a cluster, of what the template values of its README say it has."""
+    """Build the Grafana dashboard of a cluster as JSON, from the template values of its README."""
     document = {
         "title": f"{intent.name}: how far it scales",
         "uid": "scale",
@@ -166,7 +165,6 @@ def dashboard(intent: Intent, context: Mapping[str, object]) -> str:
 
 
 def _panels(intent: Intent, context: Mapping[str, object]) -> list[Panel]:
-    """The graphs of a cluster."""
     own: Monitoring = context["monitoring"]  # type: ignore[assignment]
     walls: list[WallDistance] = context["walls"]  # type: ignore[assignment]
     rate = f"[{max(5, own.interval * 5 // 60)}m]"  # which holds some samples
@@ -223,7 +221,6 @@ def _etcd(context: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
 
 
 def _of_gpus(*, errors: bool) -> tuple[Panel, ...]:
-    """What GPUs do, and their errors where they are counted."""
     asked = 'sum(kube_pod_container_resource_requests{resource="nvidia_com_gpu"})'
     return (
         Panel("GPUs requested", "short", (
@@ -242,7 +239,6 @@ def _of_gpus(*, errors: bool) -> tuple[Panel, ...]:
 
 
 def _queue(scheduler: str) -> tuple[Panel, ...]:
-    """Jobs that wait and run, by queue."""
     if scheduler == "kueue":
         waiting = (f"sum by (cluster_queue) (kueue_pending_workloads{_LEADER})", "waiting: {{cluster_queue}}")
         running = (f"sum by (cluster_queue) (kueue_admitted_active_workloads{_LEADER})", "running: {{cluster_queue}}")
@@ -255,7 +251,6 @@ def _queue(scheduler: str) -> tuple[Panel, ...]:
 
 
 def _panel(one: Panel, i: int) -> dict[str, object]:
-    """A graph at its place, two in a row."""
     source = {"type": "prometheus", "uid": "${source}"}
     return {
         "id": i + 1,

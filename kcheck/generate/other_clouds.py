@@ -1,4 +1,4 @@
-"""The same intent on other clouds, and what differs between them."""
+"""Translate an intent to other clouds and compare the results."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 README = "README.md"
 _OF_A_CLOUD = ("account", "region", "zones", "machines", "registry", "autoscaler", "installer", "network.mode")
-"""Fields that another cloud has values of its own for."""
+"""Fields whose values differ on every cloud."""
 _TEMPLATE = "any/templates/_clouds.md.j2"
 
 
 class Translated(NamedTuple):
-    """The intent on a cloud, and what is generated for it."""
+    """Intent on a cloud, and its generated files."""
 
     cloud: str
     intent: Intent
@@ -33,14 +33,14 @@ class Translated(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A cloud that cannot have the cluster, and why."""
+    """Cloud that cannot run the cluster, and why."""
 
     cloud: str
     why: str
 
 
 class Row(NamedTuple):
-    """What the table of the README says of a cloud; an empty text where nothing is known."""
+    """Table row of the README about a cloud; unknown values are empty."""
 
     cloud: str
     machine: str = ""
@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
 
 def on_clouds(intent: Intent, clouds: Sequence[str]) -> list[Translated | Refused]:
-    """An intent on each of some clouds, in their order."""
+    """Generate an intent on each cloud, in order."""
     return [_on_cloud(intent, cloud) for cloud in dict.fromkeys(clouds)]
 
 
@@ -69,10 +69,10 @@ def _on_cloud(intent: Intent, cloud: str) -> Translated | Refused:
 
 
 def translated(intent: Intent, cloud: str) -> Intent:
-    """An intent with the names that another cloud has for the same; what has no such name is assumed, and listed.
+    """Translate an intent to another cloud; choices without an equivalent are assumed and listed.
 
     Raises:
-        ConfigError: the cloud has no such machines, or the intent does not go together there.
+        ConfigError: the cloud has no such machines, or fields contradict each other there.
     """
     found = [equivalents.equivalent(intent.cloud, name, cloud) for name in intent.machines]
     types = list(dict.fromkeys(one.machine for one in found if one is not None))
@@ -108,7 +108,7 @@ def translated(intent: Intent, cloud: str) -> Intent:
 
 
 def _anywhere(line: str) -> str:
-    """What of an assumption is so on any cloud; empty if nothing is."""
+    """Keep the part of an assumption that holds on any cloud; empty if none does."""
     head, _, rest = line.partition(": ")
     if head == ABSENT:
         parts = [part for part in rest.split("; ") if part.split(" ")[0] not in _OF_A_CLOUD]
@@ -117,13 +117,12 @@ def _anywhere(line: str) -> str:
 
 
 def _described(intent: Intent) -> str:
-    """A machine type with what another one would have to have."""
     model = equivalents.model(intent.cloud, intent.machine)
     return f"{intent.machine}{f' ({intent.gpus} x {model})' if model else ''}"
 
 
 def summary(intent: Intent, results: Sequence[Translated | Refused]) -> str:
-    """The README over the folders of the clouds: what differs, in a table."""
+    """Render the README above the clouds' folders: their differences in a table."""
     rows = [_row(one) for one in results]
     priced = [row for row in rows if row.dollars is not None]
     cheapest = min(priced, key=lambda row: row.dollars or 0, default=None)

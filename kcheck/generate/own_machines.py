@@ -1,4 +1,4 @@
-"""What manifests of machines of one's own say of them: their zones, and the cards of the network between their GPUs."""
+"""Read zones and GPU network cards from manifests of self-managed machines."""
 
 from __future__ import annotations
 
@@ -15,31 +15,30 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, Manifest
 
 RAW = Raw(kinds=frozenset({"Metal3MachineTemplate", "NicClusterPolicy", "ResourceFlavor", "SriovNetworkNodePolicy"}))
-"""What to read as it is written, beside what rules need."""
+"""Objects to keep as written, beyond those that rules need."""
 
 BY_CARDS = ("roce", "infiniband-sriov")
-"""Networks between GPUs of which somebody has to name the cards."""
+"""GPU networks whose cards must be named."""
 
 _PLACES = {
     "ResourceFlavor": ("spec", "nodeLabels", ZONE),
     "Metal3MachineTemplate": ("spec", "template", "spec", "hostSelector", "matchLabels", ZONE),
 }
-"""Where a kind of object says in which zone nodes are."""
 
 
 def beside(cluster: Cluster, objects: Iterable[Manifest]) -> list[Manifest]:
-    """The objects in the folder of a cluster and below."""
+    """List the objects in the folder of a cluster and below."""
     return [one for one in objects if cluster.root == "." or one.place.source.path.startswith(f"{cluster.root}/")]
 
 
 def zones(objects: Iterable[Manifest]) -> list[str]:
-    """The zones that queues and templates of machines name."""
+    """List the zones named in queues and machine templates."""
     found = [yaml.get(one.tree, *_PLACES[one.kind]) for one in objects if one.kind in _PLACES]
     return sorted({node.text for node in found if isinstance(node, yaml.Scalar)})
 
 
 def cards(objects: Iterable[Manifest], resource: str) -> list[str]:
-    """The interfaces that NVIDIA's network operator offers to pods as a resource, in their order."""
+    """List the interfaces that NVIDIA's network operator offers to pods as a resource, in order."""
     return list(dict.fromkeys(name for one in objects for name in _cards(one, resource.rpartition("/")[2])))
 
 

@@ -1,4 +1,4 @@
-"""The pools of training nodes: one market and, on demand, one zone each, below every limit."""
+"""Split training nodes into pools below every limit: by market and, on demand, by zone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Pool(NamedTuple):
-    """A node pool as it is written. `zones` of an on-demand pool is one; `nodes` are at most that many."""
+    """Node pool to generate; an on-demand one has one zone. `nodes` is its maximum."""
 
     name: str
     zones: tuple[str, ...]
@@ -26,9 +26,9 @@ class Pool(NamedTuple):
 
 
 def split(intent: Intent) -> list[Pool]:
-    """The pools of an intent: on-demand ones by zone, spot ones over all zones.
+    """Split an intent into pools: on-demand ones by zone, spot ones over all zones.
 
-    A job talks within a zone, so on-demand nodes are in no more zones than the usual job fits in whole.
+    A job talks within a zone, so on-demand pools use no more zones than the usual job fits into whole.
     """
     spot = intent.spot_nodes
     rest = intent.nodes - spot
@@ -46,19 +46,19 @@ def split(intent: Intent) -> list[Pool]:
 
 
 def _largest(intent: Intent) -> int:
-    """The largest pool size: as recommended, or more if the cloud allows too few pools."""
+    """Return the largest pool size: as recommended, or more if the cloud allows too few pools."""
     usual = recommended.values(intent.cloud)
     room = int(usual["pools.most"]) - len(intent.zones)  # each zone rounds up
     return max(int(usual["pools.nodes"]), ceil(intent.nodes / room))
 
 
 def system_nodes(intent: Intent) -> int:
-    """The most nodes that are not for training."""
+    """Return the maximum number of nodes that are not for training."""
     return non_training_nodes(intent.cloud, intent.nodes)
 
 
 def system_parallel(intent: Intent) -> int:
-    """How many of these nodes an upgrade replaces at a time."""
+    """Return how many system nodes an upgrade replaces at a time."""
     share, most = limits("any")["upgrade.share"].number, limits(intent.cloud).get("pool.parallel_upgrades")
     found = ceil(system_nodes(intent) * share / 100)
     return min(found, most.number) if most else found
@@ -70,7 +70,7 @@ def in_scale_set(intent: Intent) -> bool:
 
 
 def _sizes(nodes: int, largest: int, intent: Intent, together: int = 1) -> list[int]:
-    """The sizes of the pools of that many nodes: even ones, or multiples of those that a fabric has to join."""
+    """List pool sizes: even ones, or multiples of a job that a fabric must join."""
     if not in_scale_set(intent):
         return evenly(nodes, _count(nodes, largest, intent))
     job = min(together, nodes)
@@ -83,12 +83,12 @@ def _sizes(nodes: int, largest: int, intent: Intent, together: int = 1) -> list[
 
 
 def _count(nodes: int, largest: int, intent: Intent) -> int:
-    """Pool sizes for that many nodes: few, so that the usual job fits into one."""
+    """Return the number of pools: few, so that the usual job fits into one."""
     rated = recommended.values(intent.cloud).get("pools.rated")
     most = int(rated or max(largest, limits("any")["large_pool.nodes"].number))
     return max(ceil(nodes / most), min(ceil(nodes / largest), max(1, nodes // intent.job_nodes)))
 
 
 def evenly(total: int, parts: int) -> list[int]:
-    """A number in parts that differ by at most one, the larger ones first; no parts of nothing."""
+    """Split a total into parts that differ by at most one, larger ones first; empty for 0."""
     return [] if not total else [total // parts + (i < total % parts) for i in range(parts)]

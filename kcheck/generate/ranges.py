@@ -1,4 +1,4 @@
-"""Address ranges inside the allowed network, apart from all ranges in use."""
+"""Choose address ranges inside the allowed network, apart from all ranges in use."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
-"""RFC 1918."""
+"""Private ranges of RFC 1918."""
 
 
 class Slot(NamedTuple):
-    """A needed range, with a fixed `prefix` or one from the capacity model.
+    """Needed range, with a fixed `prefix` or one from the capacity model.
 
-    Slots of a `network` lie side by side in one range; one with no network is a range of its own. A `routed` one is
-    inside what the network must keep to, others only must not clash with it. `most` is the shortest prefix that the
-    cloud takes, `least` the longest that is worth having.
+    Slots of one `network` lie side by side in its range; a slot without network is a range of its own. `routed` slots
+    stay within the allowed network, others only must not overlap it. `most` is the shortest prefix that the cloud
+    accepts, `least` the longest that is useful.
     """
 
     name: str
@@ -30,27 +30,27 @@ class Slot(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The range of every slot and of every network, by its name."""
+    """Ranges of all slots and networks, by name."""
 
     ranges: dict[str, str]
     networks: dict[str, str]
 
 
 class NoRoomError(Exception):
-    """The ranges do not fit: the largest that is wanted, and where."""
+    """Raised when ranges do not fit: the largest one wanted, and where."""
 
 
 def draft(slots: list[Slot]) -> Layout:
-    """Oversized ranges, for a first run of the capacity model."""
+    """Return oversized ranges, for a first run of the capacity model."""
     found = {slot.name: f"{10 + i}.0.0.0/8" for i, slot in enumerate(slots)}
     return Layout(found, {slot.network: "10.0.0.0/8" for slot in slots if slot.network})
 
 
 def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: str, in_use: tuple[str, ...]) -> Layout:
-    """Ranges for that many addresses, the largest first to leave no gaps.
+    """Choose ranges for the needed addresses, largest first to leave no gaps.
 
     Raises:
-        NoRoomError: there is no room for one.
+        NoRoomError: a range does not fit.
     """
     prefixes = {slot.name: _prefix(slot, needed, reserved) for slot in slots}
     for slot in slots:
@@ -93,7 +93,7 @@ def _prefix(slot: Slot, needed: Mapping[str, int], reserved: int) -> int:
 
 
 def parts(block: str, prefix: int, used: list[str]) -> list[str]:
-    """The blocks of that size that hold some ranges of a larger block."""
+    """List the blocks of this prefix in a larger block that overlap the used ranges."""
     whole = parse_cidr(block)
     if whole is None or whole.prefixlen >= prefix:
         return [block]

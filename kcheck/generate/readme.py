@@ -1,4 +1,4 @@
-"""The README of a generated cluster: quotas to request, distance of walls, cost of a run, price of starting jobs."""
+"""Facts for a generated README: quotas to request, walls, cost of a run, price of starting jobs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class QuotaRequest(NamedTuple):
-    """A quota to request: its profile key, code, name and amount."""
+    """Quota to request: its profile key, code, name and amount."""
 
     key: str
     code: str
@@ -39,13 +39,13 @@ class QuotaRequest(NamedTuple):
 
     @property
     def service(self) -> str:
-        """The AWS service of a quota."""
+        """AWS service code of the quota."""
         group = self.key.split(".")[1]
         return {"quota": "ec2", "vpc": "vpc", "fsx": "fsx", "ebs": "ebs"}.get(group, "eks")
 
 
 class WallDistance(NamedTuple):
-    """A wall with the place in the output that makes it."""
+    """Wall, with the place in the generated files that causes it."""
 
     mechanism: str
     nodes: int
@@ -57,7 +57,7 @@ class WallDistance(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What the README tells of a cluster, with the requested quotas granted."""
+    """Facts in the README of a cluster, assuming the requested quotas are granted."""
 
     walls: list[WallDistance]
     sentence: str
@@ -68,7 +68,7 @@ class Facts(NamedTuple):
 
 
 def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) -> Facts:
-    """The facts of the README, with the `requests` that go to the cloud first."""
+    """Collect the facts of the README; `requests` are the quotas to request before applying."""
     cluster = world.inventory.clusters[0]
     return Facts(
         _wall_distances(world, cluster, top), summary_sentence(cluster, world), _run(intent),
@@ -77,9 +77,9 @@ def facts(world: World, intent: Intent, top: str, requests: list[QuotaRequest]) 
 
 
 def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
-    """Account quotas of the nodes, and cloud quotas below the target.
+    """List quotas to request: account quotas of the nodes, and cloud quotas below the target.
 
-    Pools that are never empty are upgraded while jobs run: their surge needs a quota, too.
+    Pools that are never empty are upgraded while jobs run, so their surge needs quota too.
     """
     found, lasting = {}, [pool for pool in world.pools.of_cluster(cluster) if known(pool.size.min_nodes)]
     surges = {
@@ -100,7 +100,7 @@ def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
 
 
 def _wall_distances(world: World, cluster: Cluster, top: str) -> list[WallDistance]:
-    """The lowest wall of each kind, up to the one where the cluster ends."""
+    """List the lowest wall of each kind, up to the cluster limit."""
     result: dict[str, WallDistance] = {}
     for wall in walls.find_walls(cluster, world):
         if wall.number is None:
@@ -122,13 +122,13 @@ def _wall_distance(wall: Wall, top: str) -> WallDistance:
 
 
 def place(span: Span, top: str) -> str:
-    """A file below a folder, and a line of it."""
+    """Format a place as path below a folder, and line."""
     path = os.path.relpath(span.source.path, top).replace(os.sep, "/")
     return f"{path}:{span.begin.line}"
 
 
 class OtherFinding(NamedTuple):
-    """A finding of another linter that stays, and why."""
+    """Finding of another linter that stays, and why."""
 
     linter: str
     check: str
@@ -136,18 +136,18 @@ class OtherFinding(NamedTuple):
 
 
 def other_findings(cloud: str) -> list[OtherFinding]:
-    """What other linters report on a cloud's generated files, by linter and check."""
+    """List findings of other linters on a cloud's generated files, by linter and check."""
     return sorted({(one.linter, one.check): one for owner in ("any", cloud) for one in findings_of(owner)}.values())
 
 
 def findings_of(owner: str) -> list[OtherFinding]:
-    """What other linters report on the files of one owner's templates: `other_linters.yaml`."""
+    """Read the findings of other linters on one owner's templates from `other_linters.yaml`."""
     tables: dict[str, dict[str, str]] = profiles.load_table(os.path.join(folder(owner), "other_linters.yaml"))
     return [OtherFinding(linter, *entry) for linter, checks in tables.items() for entry in checks.items()]
 
 
 class Run(NamedTuple):
-    """The cost of the usual job: `mills` is the node price in thousandths of a US dollar per hour."""
+    """Cost of the usual job; `mills` is thousandths of a US dollar per node-hour."""
 
     mills: int
     machine: str
@@ -155,12 +155,12 @@ class Run(NamedTuple):
     market: str
 
     def cost(self, nodes: int, hours: int) -> int:
-        """US dollars."""
+        """Return the cost in US dollars."""
         return round(self.mills * nodes * hours / 1000)
 
     @property
     def dollars(self) -> str:
-        """US dollars an hour and node."""
+        """Price in US dollars per node-hour."""
         return f"{self.mills / 1000:,.2f}"
 
 
@@ -171,18 +171,18 @@ def _run(intent: Intent) -> Run | None:
 
 
 _MOST_NODES = 5000
-"""Larger jobs take longer than somebody waits for a README: 2.6 seconds for this many."""
+"""Maximum job size to simulate for a README: this many nodes take 2.6 seconds."""
 
 
 class Start(NamedTuple):
-    """The range of a run over its draws: minutes until its last node is gone, paid node-hours."""
+    """Ranges over all simulated draws: minutes until the last node is gone, and paid node-hours."""
 
     minutes: str
     node_hours: str
 
 
 class StartPrice(NamedTuple):
-    """A job on all nodes with some minutes of work: started as a whole, and pod by pod as nodes get ready."""
+    """Job on all nodes with `work` minutes of work: started as a whole, or pod by pod."""
 
     nodes: int
     work: int
@@ -191,7 +191,7 @@ class StartPrice(NamedTuple):
 
 
 def start_price(world: World, intent: Intent) -> StartPrice | None:
-    """The price of starting as a whole; None without an autoscaler whose model is calibrated."""
+    """Simulate the price of starting a job; None without an autoscaler whose model is calibrated."""
     if intent.autoscaler in ("none", "karpenter") or intent.nodes > _MOST_NODES:
         return None
     own = World(world.inventory, replace(world.config, nodes={"": intent.nodes}))
@@ -205,7 +205,7 @@ def start_price(world: World, intent: Intent) -> StartPrice | None:
 
 
 def _start(found: Scenario, *, gang: bool) -> Start | None:
-    """The run of a scenario, with or without waiting for the last node; None if it does not finish."""
+    """Simulate a job with or without gang start; None if a run does not finish."""
     runs = [run.summarize(replace(case, job=replace(case.job, gang=gang))) for case in found.draws]
     if not all(one.finished for one in runs):
         return None
@@ -214,5 +214,4 @@ def _start(found: Scenario, *, gang: bool) -> Start | None:
 
 
 def _text(bounds: Range) -> str:
-    """A range in whole numbers that holds its bounds."""
     return f"{floor(bounds.least):,} to {ceil(bounds.most):,}"

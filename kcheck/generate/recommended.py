@@ -1,4 +1,4 @@
-"""Recommended values with reasons, from the second document of `settings.yaml`, and numbers of nodes by them."""
+"""Recommended values with reasons, from the second document of `settings.yaml`, and node counts from them."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ Values = dict[str, int | str | bool]
 
 @cache
 def entries(cloud: str) -> dict[str, profiles.ProfileValue]:
-    """The recommended values of a cloud by `group.name`, those of every cloud included."""
+    """Return the recommended values of a cloud by `group.name`, including those of every cloud."""
     return profiles.recommended("any") | profiles.recommended(cloud)
 
 
 @cache
 def values(cloud: str) -> Values:
-    """The same without their sources."""
+    """Return the recommended values of a cloud without their sources."""
     return {key: entry.value for key, entry in entries(cloud).items() if entry.value is not None}
 
 
 def with_growth(cloud: str, number: int) -> int:
-    """A number with room to grow."""
+    """Add room to grow to a number."""
     return -(-number * (100 + int(values(cloud)["network.growth"])) // 100)
 
 
 def reasons(cloud: str) -> dict[str, str]:
-    """The reasons of the values."""
+    """Return the reasons of the recommended values."""
     return {key: entry.note for key, entry in entries(cloud).items()}
 
 
 def non_training_nodes(cloud: str, nodes: int) -> int:
-    """Nodes beside that many for training, at most."""
+    """Return the maximum number of system and control plane nodes beside this many training nodes."""
     usual = values(cloud)
     return int(usual["system.least"]) + ceil(nodes / int(usual["system.nodes_each"])) + control_nodes(cloud, nodes)
 
 
 def control_nodes(cloud: str, nodes: int) -> int:
-    """Control plane nodes for that many training nodes; none if managed."""
+    """Return the control plane nodes for this many training nodes; 0 if managed."""
     usual = values(cloud)
     large = nodes > int(usual.get("control.large", nodes))
     return int(usual.get("control.nodes_large" if large else "control.nodes", 0))
 
 
 def training_nodes_within(cloud: str, nodes: int) -> int:
-    """Training nodes within the cloud's limit, which also counts other nodes."""
+    """Limit training nodes to the cloud's limit, which also counts other nodes."""
     most = values(cloud).get("intent.ceiling")
     if most is None or nodes > int(most):
         return nodes

@@ -1,4 +1,4 @@
-"""Render templates with Jinja2, undefined names refused, columns aligned like `terraform fmt`."""
+"""Render templates with Jinja2: undefined names fail, columns are aligned like `terraform fmt`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ def _environment() -> Environment:
 
 
 def _template(name: str) -> str | None:
-    """A template by cloud and path, `any/templates/_README.md.j2`."""
     owner, _, path = name.partition("/")
     try:
         with open(os.path.join(folder(owner), path), encoding="utf-8") as file:
@@ -52,13 +51,13 @@ def _template(name: str) -> str | None:
 
 
 def _numbered(text: str) -> str:
-    """Steps that all begin with `1.`, in their order."""
+    """Number steps that all begin with `1.`."""
     numbers = count(1)
     return re.sub(r"(?m)^1\. ", lambda _: f"{next(numbers)}. ", text)
 
 
 def names(cloud: str) -> Iterator[tuple[str, str]]:
-    """The path of every file that a cloud's templates make, and of its template."""
+    """Yield the path of every file that a cloud's templates make, and of its template."""
     for owner in ("any", cloud):
         top = os.path.join(folder(owner), "templates")
         for inside, _, files in sorted(os.walk(top)):
@@ -69,12 +68,12 @@ def names(cloud: str) -> Iterator[tuple[str, str]]:
 
 
 def text(template: str, context: dict[str, object]) -> str:
-    """A rendered template."""
+    """Render a template."""
     return _environment().get_template(template).render(context)
 
 
 def files(cloud: str, context: dict[str, object]) -> dict[str, bytes]:
-    """The rendered files of a cloud by path, without empty ones."""
+    """Render the files of a cloud by path, without empty ones."""
     result = {}
     for path, template in names(cloud):
         made = text(template, context)

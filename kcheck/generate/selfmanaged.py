@@ -25,7 +25,7 @@ _EVENTS_MEMBERS = ("events-1", "events-2", "events-3")
 
 
 class Control(NamedTuple):
-    """The control plane: machines, each with an API server and etcd; memory and disks in GB."""
+    """Control plane: machines, each with an API server and etcd; memory and disk in GB."""
 
     nodes: int
     vcpus: int
@@ -34,7 +34,7 @@ class Control(NamedTuple):
 
 
 class Neighbours(NamedTuple):
-    """The kernel's neighbour table: thresholds for no, delayed and immediate garbage collection."""
+    """Kernel's neighbour table: thresholds for no, delayed and immediate garbage collection."""
 
     keep: int
     soft: int
@@ -42,17 +42,17 @@ class Neighbours(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """The ranges of pods and of Services; both are known inside the cluster only.
+    """List the ranges of pods and Services; both exist inside the cluster only.
 
     Raises:
-        ConfigError: two fields that do not go together.
+        ConfigError: fields contradict each other.
     """
     _check(intent)
     return [Slot("pods", routed=False, least=22), Slot("services", prefix=_SERVICES, routed=False)]
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001
-    """Settings of the control plane and the nodes for a cluster size."""
+    """Return the template values for self-managed clusters."""
     usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
     target = intent.nodes + system_nodes(intent)
     host, _, path = intent.registry.partition("/")
@@ -88,7 +88,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 class Zone(NamedTuple):
-    """The hosts of a zone in an inventory of Ansible: a group, with ranges of names."""
+    """Hosts of a zone in an Ansible inventory: a group, with ranges of names."""
 
     group: str
     name: str
@@ -96,7 +96,7 @@ class Zone(NamedTuple):
 
 
 class Hosts(NamedTuple):
-    """The hosts of an inventory, by what they are for and by where they are."""
+    """Hosts of an inventory by role and by zone."""
 
     control: list[str]
     system: str
@@ -105,7 +105,7 @@ class Hosts(NamedTuple):
 
 
 def hosts(intent: Intent) -> Hosts:
-    """The machines of a cluster, in equal parts over its zones."""
+    """List the machines of a cluster, split evenly over its zones."""
     members = control(intent).nodes
     sizes = {"control": members, "system": system_nodes(intent) - members, "training": intent.nodes}
     zones = [Zone(f"zone_{name.replace('-', '_')}", name, []) for name in intent.zones]
@@ -124,15 +124,14 @@ def hosts(intent: Intent) -> Hosts:
 
 
 def _range(intent: Intent, role: str, first: int, last: int) -> str:
-    """Hosts of a role as Ansible writes them."""
     return f"{intent.name}-{role}-{first}" if first == last else f"{intent.name}-{role}-[{first}:{last}]"
 
 
 def _kubespray(intent: Intent) -> dict[str, object]:
-    """The inventory, and what kubespray brings itself.
+    """Return the inventory and the parts that kubespray brings itself.
 
     Raises:
-        ConfigError: it does not know the version of Kubernetes.
+        ConfigError: it does not support the version of Kubernetes.
     """
     usual = recommended.values(_CLOUD)
     known = str(usual["kubespray.versions"]).split(", ")
@@ -144,7 +143,7 @@ def _kubespray(intent: Intent) -> dict[str, object]:
 
 
 def _machines(intent: Intent) -> dict[str, object]:
-    """What training machines have, for Cluster API and the autoscaler; of unknown ones CPUs and GiB at least."""
+    """Return values of training machines for Cluster API and the autoscaler; lower bounds for unknown types."""
     usual = recommended.values(_CLOUD)
     vcpus = jobs.vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     each = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
@@ -168,29 +167,22 @@ def _machines(intent: Intent) -> dict[str, object]:
 
 
 def _image(intent: Intent, name: str) -> str:
-    """Where machines of Cluster API get what they boot."""
     usual = recommended.values(_CLOUD)
     return str(usual["capi.image"]).format(region=intent.region, name=name, kubernetes=f"{intent.kubernetes}.0")
 
 
 def _domain(intent: Intent) -> str:
-    """The domain of the control plane's names."""
     return f"{intent.name}.{intent.region}.internal"
 
 
 def _events(intent: Intent) -> str:
-    """Where the etcd of events is: beside each API server, or on machines that outlive those of Cluster API."""
+    """Return the URLs of the etcd for events: beside each API server, or on machines outside Cluster API."""
     if intent.installer == "cluster-api":
         return ";".join(f"https://{name}.{_domain(intent)}:2379" for name in _EVENTS_MEMBERS)
     return "https://127.0.0.1:2382"
 
 
 def _check(intent: Intent) -> None:
-    """Refuse what an installer or a network between GPUs cannot do.
-
-    Raises:
-        ConfigError: there is something.
-    """
     if intent.autoscaler != "none" and intent.installer != "cluster-api":
         raise ConfigError(f"autoscaler: {intent.installer} adds no machines; use installer: cluster-api, or none")
     if intent.fabric != "none" and not intent.gpus:
@@ -202,15 +194,15 @@ def _check(intent: Intent) -> None:
 
 
 def exceeded_limit(target: int) -> dict[str, str]:
-    """A limit that a cluster exceeds on purpose, with the reason."""
+    """Return a limit that a cluster exceeds on purpose, with the reason; empty if none."""
     over = target > limits(_CLOUD)["cluster.nodes"].number
     return {f"{_CLOUD}.cluster.nodes": recommended.reasons(_CLOUD)["intent.most"]} if over else {}
 
 
 def control(intent: Intent) -> Control:
-    """The control plane of a cluster.
+    """Size the control plane of a cluster.
 
-    https://github.com/kubernetes/kubernetes/blob/v1.33.0/cluster/gce/config-common.sh: vCPUs by nodes.
+    vCPUs by nodes: https://github.com/kubernetes/kubernetes/blob/v1.33.0/cluster/gce/config-common.sh
     """
     usual = recommended.values(_CLOUD)
     steps = (step.split(" ") for step in str(usual["control.vcpus"]).split(", "))
@@ -221,7 +213,7 @@ def control(intent: Intent) -> Control:
 
 
 def inflight(target: int) -> dict[str, int]:
-    """Max requests in flight of the API server, reads and writes; none if the defaults suffice."""
+    """Return the API server's maximum requests in flight, reads and writes; empty if the defaults suffice."""
     usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
     if target <= entries["apiserver.inflight_nodes"].number:
         return {}
@@ -234,12 +226,12 @@ def inflight(target: int) -> dict[str, int]:
 
 
 def neighbours(target: int) -> Neighbours:
-    """The neighbour table of a node: the kernel's default plus entries per node."""
+    """Size the neighbour table of a node: the kernel's default plus entries per node."""
     usual = recommended.values(_CLOUD)
     most = limits(_CLOUD)["arp.entries"].number + target * int(usual["arp.each"])
     return Neighbours(most * int(usual["arp.keep"]) // 100, most * int(usual["arp.soft"]) // 100, most)
 
 
 def backlog(target: int) -> int:
-    """Listen backlog: a power of two above the number of kubelets, at least the default."""
+    """Return the listen backlog: a power of two, at least the number of kubelets and the default."""
     return max(int(recommended.values(_CLOUD)["kernel.backlog"]), 1 << (target - 1).bit_length())

@@ -1,4 +1,4 @@
-"""Which pools of an existing cluster are for training, and what is known of them."""
+"""Choose the training pools of an existing cluster, and read what is known of them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ if TYPE_CHECKING:
     from kcheck.text.values import Value
 
 _MOST_NAMES = 5
-"""How many machine types of a pool are named in a sentence."""
 
 
 class TrainingPools(Struct):
-    """The pools for training, with their nodes at the target.
+    """Training pools with their nodes at the target.
 
-    `left_out` says of every other pool why it is none, except of those for the `system` that are no larger than what
-    takes their place, and `assumed` what is taken for granted of these. `unread` is why there may be others, or why
-    nothing is known of their machines: then nothing is to be made of them.
+    `left_out` says why other pools are not for training, except `system` pools no larger than their replacement;
+    `assumed` lists assumptions about the training pools. `unread` says why more training pools may exist or why their
+    machines are unknown, `unsized` why their number of nodes is: then no intent can be made.
     """
 
     cloud: str
@@ -43,38 +42,37 @@ class TrainingPools(Struct):
 
     @property
     def pools(self) -> list[NodePool]:
-        """Those on demand first, the largest first: the order of machine types in an intent."""
+        """Pools in the order of machine types in an intent: on demand first, then by size."""
         return sorted(self.sizes, key=lambda pool: (known(pool.market.spot) is True, -self.sizes[pool]))
 
     @property
     def nodes(self) -> int:
-        """All nodes of them."""
+        """Total number of nodes."""
         return sum(self.sizes.values())
 
     @property
     def empty(self) -> str:
-        """That the pools have no nodes, as far as they are known."""
+        """Message that the pools have no nodes."""
         return f"the maxima of the pools are 0: {'; '.join(map(named, self.sizes))}"
 
     @property
     def spot(self) -> int:
-        """Those that are bought as spot."""
+        """Number of spot nodes."""
         return sum(_spot_of(pool, size) for pool, size in self.sizes.items())
 
     @property
     def machines(self) -> list[str]:
-        """The machine types with as many GPUs as the first one, of the same model as far as that is known."""
+        """Machine types with as many GPUs as the first one, of the same model as far as known."""
         return [
             name for name in self._types if machines.gpus(self.cloud, name) in (None, self.gpus) and self._alike(name)
         ]
 
     @property
     def unlike(self) -> list[str]:
-        """The machine types with another number or model of GPUs."""
+        """Machine types with another number or model of GPUs."""
         return [name for name in self._types if name not in self.machines]
 
     def _alike(self, name: str) -> bool:
-        """Whether a machine may have the GPUs of the first one."""
         first, own = equivalents.model(self.cloud, self._types[0]), equivalents.model(self.cloud, name)
         return None in (first, own) or first == own
 
@@ -84,13 +82,13 @@ class TrainingPools(Struct):
 
     @property
     def gpus(self) -> int | None:
-        """GPUs of a node, of the first machine type where a pool has several; None if unknown."""
+        """GPUs per node, of the first machine type if there are several; None if unknown."""
         written = next((found for pool in self.pools if (found := known(pool.machine.gpus)) is not None), None)
         return machines.gpus(self.cloud, self._types[0]) if written is None and self._types else written
 
 
 def choose(cluster: Cluster, world: World) -> TrainingPools:
-    """The pools for training: those with the most GPUs, else those that are not for the system."""
+    """Choose the training pools: those with the most GPUs, else those that are not for the system."""
     result = TrainingPools(cluster.cloud)
     able = [pool for pool in world.pools.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
     with_gpus = [pool for pool in able if known(pool.machine.gpu) and not _attached(pool)]
@@ -140,7 +138,7 @@ def choose(cluster: Cluster, world: World) -> TrainingPools:
 
 
 def _spot_of(pool: NodePool, size: int) -> int:
-    """How many nodes of a pool are bought as spot: all, none, or a share beyond the first ones."""
+    """Count the spot nodes of a pool: all, none, or a share beyond the on-demand base."""
     if known(pool.market.spot):
         return size
     beyond = max(0, size - number(pool.market.on_demand_base, 0))
@@ -153,7 +151,7 @@ def is_for_system(pool: NodePool) -> bool:
 
 
 def _largest_group(pools: list[NodePool], world: World) -> list[NodePool]:
-    """The pools whose nodes have the same number of GPUs of the same model, with the most GPUs of all."""
+    """Group pools by number and model of GPUs; return the group with the most GPUs in total."""
     groups: dict[tuple[int | None, str | None], list[NodePool]] = defaultdict(list)
     for pool in pools:
         cluster, names = known(pool.cluster), known(pool.machine.instance_types)
@@ -168,7 +166,7 @@ def _largest_group(pools: list[NodePool], world: World) -> list[NodePool]:
 
 
 def _attached(pool: NodePool) -> str:
-    """Which GPUs a pool attaches to machines that have none; empty if it attaches none."""
+    """Return why a pool with GPUs attached to a machine type cannot be generated; empty for other pools."""
     names, kind = known(pool.machine.instance_types) or (), known(pool.machine.accelerator)
     cluster = known(pool.cluster)
     if not names or not kind or cluster is None or machines.gpus(cluster.cloud, names[0]):
@@ -177,7 +175,7 @@ def _attached(pool: NodePool) -> str:
 
 
 def _hidden_pools(cluster: Cluster, pools: list[NodePool], world: World) -> str:
-    """Why Karpenter may add nodes of which nothing is known; empty if it does not, or if its NodePools are read."""
+    """Return why Karpenter may add unknown nodes; empty without Karpenter or if its NodePools are read."""
     read = any(equals(one.mode, "Karpenter") for one in pools)
     if read or "karpenter" not in world.autoscaling.installed(cluster):
         return ""
@@ -185,7 +183,6 @@ def _hidden_pools(cluster: Cluster, pools: list[NodePool], world: World) -> str:
 
 
 def _why_no_pools(cluster: Cluster) -> str:
-    """Why a cluster has no pools in the code."""
     if known(cluster.provisioned):
         return f"no node pools in the code: the cloud chooses the machines of this cluster ({cluster.place.location})"
     only = f", only the Fargate profiles {', '.join(profiles)}" if (profiles := known(cluster.serverless)) else ""
@@ -193,7 +190,6 @@ def _why_no_pools(cluster: Cluster) -> str:
 
 
 def _measure(result: TrainingPools, chosen: list[NodePool], world: World) -> None:
-    """Count the nodes of the pools, and note what is unknown of them."""
     for pool in chosen:
         size = world.sizes.of_pool(pool)
         nodes, doubt = known(size), world.inventory.doubts.get(pool.id, "")
@@ -212,7 +208,7 @@ def _measure(result: TrainingPools, chosen: list[NodePool], world: World) -> Non
 
 
 def _simplified(result: TrainingPools) -> Iterator[str]:
-    """What of the pools' machines is no more: an intent buys one type on demand, and all that are alike as spot."""
+    """Yield what changes because an intent buys one type on demand, and all similar types as spot."""
     first, of_types = result.machines[0], dict[str, int]()
     for pool, size in result.sizes.items():
         names = known(pool.machine.instance_types) or ()
@@ -231,14 +227,14 @@ def _nodes(pool: NodePool, world: World) -> int | None:
 
 
 def described(pool: NodePool, world: World) -> str:
-    """A pool as a reader knows it: name, place, size, machines."""
+    """Format a pool with name, place, size and machine types."""
     nodes, types = _nodes(pool, world), known(pool.machine.instance_types)
     size = counted(nodes, "node") if nodes is not None else "an unknown number of nodes"
     return f"{named(pool)}, {size}{' of ' + '/'.join(types[:3]) if types else ''}"
 
 
 def named(pool: NodePool) -> str:
-    """A pool by its name and place."""
+    """Format a pool with name and place."""
     return f"pool {pool.display_name} ({pool.place.location})"
 
 
@@ -247,7 +243,7 @@ def _because(pool: NodePool) -> str:
 
 
 def because(value: Value[object], place: Span | None = None) -> str:
-    """Why a value is not known, and where; empty if it is, or if there is no reason."""
+    """Format why a value is unknown, and where; empty if it is known or has no reason."""
     if isinstance(value, Known) or (isinstance(value, Unset) and not value.origin.path):
         return ""
     reason = reason_of(value)

@@ -1,4 +1,4 @@
-"""Attributes and indexes of values, also of values that only the cloud knows."""
+"""Read attributes and indexes of values, known or unknown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def attribute(target: Datum, name: str) -> Datum:
-    """`target.name`.
+    """Evaluate `target.name`.
 
     Raises:
         EvaluationError: the target has no such attribute.
@@ -56,7 +56,7 @@ def attribute(target: Datum, name: str) -> Datum:
 
 
 def each_branch(target: Either, step: Callable[[Datum], Datum]) -> Datum:
-    """Access a part of a choice; branches without that part are left out."""
+    """Apply an access to each branch of a choice; leave out branches where it fails."""
     branches = []
     for branch in target.branches:
         try:
@@ -69,12 +69,12 @@ def each_branch(target: Either, step: Callable[[Datum], Datum]) -> Datum:
 
 
 def loose_key(value: dict[str, Datum]) -> Reference | None:
-    """A key of a map that may turn out to be any."""
+    """Find a map key that may turn out to be any name; None without one."""
     return next((key for key in value if isinstance(key, Reference) and key.loose), None)
 
 
 def _of_partial(target: Partial, name: str) -> Datum:
-    """An element of a partly known map: a certain one, else a possible one."""
+    """Look up an element of a partly known map, certain ones first."""
     if not isinstance(target.part, dict) or not isinstance(target.rest, dict):
         raise EvaluationError(f"`.{name}` on a list; use `[*].{name}` or an index")
     if name in target.part:
@@ -89,14 +89,14 @@ def _of_partial(target: Partial, name: str) -> Datum:
 
 
 def _one_of(target: Partial, found: list[Datum]) -> Datum:
-    """One of some elements, if present; one instance of a resource stands for all."""
+    """Return a choice of elements; a single resource instance stands for all."""
     if len(found) == 1 and (isinstance(found[0], Answer) or scalars.kind(known(found[0])) == "resource"):
         return found[0]
     return Either(target.reason, target.origin, target.symbol, branches=tuple(found))
 
 
 def index(target: Datum, key: Datum) -> Datum:
-    """`target[key]`.
+    """Evaluate `target[key]`.
 
     Raises:
         EvaluationError: the target has no such element.
@@ -126,7 +126,6 @@ def index(target: Datum, key: Datum) -> Datum:
 
 
 def _indexed(target: Partial, key: Datum) -> Datum:
-    """An element of a collection of which not all is known."""
     reference = key_of(key) if isinstance(key, Unknown) else None
     if isinstance(target.part, dict):
         name = reference if isinstance(key, Unknown) else scalars.to_string(key.value)
@@ -136,7 +135,7 @@ def _indexed(target: Partial, key: Datum) -> Datum:
 
 
 def _chosen(target: Known[DatumValue], key: Unknown) -> Datum:
-    """The element of a known collection that an unknown key chooses: any of them."""
+    """Index a known collection with an unknown key: any element may result."""
     value = target.value
     if isinstance(value, dict):
         reference = key_of(key)
@@ -149,7 +148,7 @@ def _chosen(target: Known[DatumValue], key: Unknown) -> Datum:
 
 
 def spliced(values: Iterable[Datum]) -> Iterator[Datum]:
-    """The items of a list, with those of the lists in it in their place."""
+    """Yield items with nested lists flattened by one level."""
     for value in values:
         if isinstance(value, Known) and isinstance(value.value, tuple):
             yield from value.value

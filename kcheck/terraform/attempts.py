@@ -1,4 +1,4 @@
-"""try() and can(): what comes of expressions that may fail."""
+"""Evaluate try() and can()."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 
 def first(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
-    """try(): the first argument that can be evaluated; a default takes the place of the absent attribute.
+    """Evaluate try(): return the first argument that succeeds.
+
+    A literal default gets the place where the absent attribute would be written.
 
     Raises:
-        EvaluationError: there is none.
+        EvaluationError: every argument fails.
     """
     problem = "try() has no argument that can be evaluated"
     absent: AbsentError | None = None
@@ -53,7 +55,7 @@ def first(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
 
 
 def succeeds(node: nodes.Call, scope: Scope, value_of: Evaluate) -> Datum:
-    """can(): whether the argument can be evaluated."""
+    """Evaluate can(): whether the argument evaluates without error."""
     try:
         value = value_of(node.arguments[0], scope.strictly())
     except scalars.DigitsError:

@@ -1,4 +1,4 @@
-"""What evaluating a root module may cost: steps, and the size of each value. Counted, so that no clock decides."""
+"""Limits for evaluating a root module, counted in steps and sizes so that results do not depend on speed."""
 
 from __future__ import annotations
 
@@ -15,32 +15,34 @@ if TYPE_CHECKING:
     from kcheck.text.values import Datum
 
 STEPS = 500_000
-"""Rounds of loops, elements made, and instances of all modules of a root: two seconds at most. Public repositories take
-a few hundred."""
+"""Steps per root module (loop rounds, new elements, module instances): two seconds at most.
+Public repositories take a few hundred.
+"""
 LARGEST = 250_000
-"""Elements of one value, those of the lists in it too, however few of them are stored."""
+"""Maximum number of elements in a value, nested ones included."""
 LONGEST = 8_000_000
-"""Characters of one text that a function makes."""
+"""Maximum number of characters in a text that a function makes."""
 DEEPEST = 200
-"""Lists in lists: what reads values is recursive."""
+"""Maximum nesting depth of a value, because values are read recursively."""
 COPIES = 1_000
-"""Copies of blocks by `count` and `for_each` beside the first of each, and modules that are called again: a pool takes
-the rules ten milliseconds."""
+"""Maximum number of extra copies of blocks by `count`, `for_each` and repeated module calls.
+Checking the rules takes ten milliseconds per pool.
+"""
 _SMALL = 32
-"""Elements that are counted again rather than remembered."""
+"""Collections up to this size are counted again instead of cached."""
 _BITS = 16_384
-"""Bits of the largest number: products of such are quick."""
+"""Maximum bits of a number, so that products stay fast."""
 _MODULE = 50
 _LONG = 1_000
 _NOTED = 10
 
 
 class BudgetError(Exception):
-    """An expression takes more than kcheck spends on it. `try` does not catch it: its value is unknown."""
+    """Raised when an expression exceeds the budget; `try` does not catch it."""
 
 
 class Budget:
-    """What is left for one root module. `exceeded` has the places that took too much, with the reason."""
+    """Remaining budget of a root module. `exceeded` maps places that took too much to the reason."""
 
     def __init__(self) -> None:
         self.left = STEPS
@@ -50,30 +52,30 @@ class Budget:
         self._sizes: dict[int, tuple[object, int, int]] = {}
 
     def spend(self, steps: int) -> None:
-        """Count some steps.
+        """Deduct steps from the budget.
 
         Raises:
-            BudgetError: there are none left.
+            BudgetError: no steps are left.
         """
         self.left -= steps
         if self.left < 0:
             raise BudgetError(f"evaluating this root module takes more than {STEPS:,} steps")
 
     def write(self, characters: int) -> None:
-        """Count the characters of a text before it is made.
+        """Deduct the characters of a text before it is made.
 
         Raises:
-            BudgetError: it is longer than any value may be, or there are no steps left.
+            BudgetError: the text is too long, or no steps are left.
         """
         if characters > LONGEST:
             raise BudgetError(f"the text has more than {LONGEST:,} characters")
         self.spend(characters >> 5)
 
     def hold(self, value: Datum) -> Datum:
-        """The value, if it is no larger than others can read.
+        """Return a value if its size and depth are within limits.
 
         Raises:
-            BudgetError: it is too large, or counting it took the last steps.
+            BudgetError: it is too large or too deep, or no steps are left.
         """
         size, depth = self._measure(value)
         if isinstance(value, Known) and isinstance(value.value, str):
@@ -84,19 +86,19 @@ class Budget:
         return value
 
     def number(self, value: object) -> None:
-        """Refuse numbers that grow without end.
+        """Refuse a number with too many digits.
 
         Raises:
-            BudgetError: it is one.
+            BudgetError: it has too many.
         """
         if isinstance(value, int | Fraction) and max(value.numerator, value.denominator, key=abs).bit_length() > _BITS:
             raise BudgetError("the number has too many digits")
 
     def read(self, arguments: list[Datum], *, deep: bool = False) -> None:
-        """Count what a function looks at; `deep` if it converts or compares all parts of its arguments.
+        """Deduct the cost of reading arguments; `deep` if all their parts are converted or compared.
 
         Raises:
-            BudgetError: there are no steps left.
+            BudgetError: no steps are left.
         """
         for one in arguments:
             inner = one.value if isinstance(one, Known) else None
@@ -108,44 +110,44 @@ class Budget:
                 self.spend(2 * size if deep else size >> 2)
 
     def count(self, elements: int) -> None:
-        """Refuse a collection before it is made, if it is larger than any may be.
+        """Refuse a collection that would be too large, before it is made.
 
         Raises:
-            BudgetError: it is.
+            BudgetError: it has too many elements.
         """
         if elements > LARGEST:
             raise BudgetError(f"the value has more than {LARGEST:,} elements")
 
     def compare(self, one: Datum, other: Datum) -> None:
-        """Count what it takes to compare two values, or to convert them to one type.
+        """Deduct the cost of comparing two values or converting them to one type.
 
         Raises:
-            BudgetError: there are no steps left.
+            BudgetError: no steps are left.
         """
         self.spend(min(self._measure(one)[0], self._measure(other)[0]) >> 3)
 
     def refuse(self, error: BudgetError, place: Origin) -> Unknown:
-        """What stands for a value that takes too much; its place is noted."""
+        """Record a place that exceeded the budget and return Unknown for its value."""
         reason = str(error)
         if place.spans and len(self.exceeded) < _NOTED and (self.left >= 0 or reason not in self.exceeded.values()):
             self.exceeded.setdefault(place.spans[0], reason)
         return Unknown(reason, place)
 
     def module(self, name: int, blocks: int) -> None:
-        """Count a module with some resources, if it is not the first of its code.
+        """Deduct the cost of instantiating a module again; its first instance is free.
 
         Raises:
-            BudgetError: there are too many.
+            BudgetError: there are too many copies.
         """
         if name in self.seen:
             self.copy(2 + blocks // 4, _MODULE)
         self.seen.add(name)
 
     def copy(self, copies: int, steps: int) -> None:
-        """Count the copies of a block, each of which takes some steps.
+        """Deduct the cost of a block's copies at some steps each.
 
         Raises:
-            BudgetError: there are too many.
+            BudgetError: there are too many copies.
         """
         self.spend(min(copies, self.copies + 1) * steps)
         if copies - 1 > self.copies:
@@ -153,13 +155,13 @@ class Budget:
         self.copies -= max(0, copies - 1)
 
     def skipped(self) -> Iterator[Skipped]:
-        """The places that took too much, in the code of the user."""
+        """Yield the places in user code that exceeded the budget."""
         for span, reason in self.exceeded.items():
             if not span.source.bundled:
                 yield Skipped(span.source.path, f"not evaluated: {reason}", span.begin.line)
 
     def _measure(self, value: Datum) -> tuple[int, int]:
-        """Elements and levels of a value; the elements of what has many are counted once."""
+        """Return a value's number of elements and its depth; cached for large collections."""
         inner: object = value.value if isinstance(value, Known) else value
         if isinstance(inner, str):
             return 1 + (len(inner) >> 8), 0
@@ -182,7 +184,7 @@ class Budget:
 
 
 def _items(inner: object) -> Iterable[Datum] | None:
-    """The parts of a collection, or of what is not wholly known; None of what has none."""
+    """List the direct parts of a collection or choice; None for a single value."""
     if isinstance(inner, dict):
         return inner.values()
     if isinstance(inner, tuple):

@@ -1,4 +1,4 @@
-"""The declarations in the files of one folder, before evaluation."""
+"""Declarations in one folder's files, before evaluation."""
 
 from __future__ import annotations
 
@@ -14,19 +14,17 @@ if TYPE_CHECKING:
 Key = tuple[str, str]
 
 CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers", "depends_on"})
-"""What Terraform itself takes from the call of a module."""
+"""Arguments of a module call that Terraform itself uses."""
 
 
 class Configuration(Struct):
-    """The declarations of a folder's files, before evaluation.
+    """Declarations of a folder's files, before evaluation.
 
-    `incomplete` says that a piece could not be read: nothing may then be concluded from absence. `old` code is for
-    Terraform before 0.12. A `skeleton`
-    stands for a module that others publish; it declares what matters and nothing else, and its version may have
-    other `defaults`, and lack some variables. A copy of such a module has the `top` folder outside which nothing is
-    read.
-    Where neither is there, a skeleton of its arguments stands in: `unread` says why, `inputs` are the spellings of its
-    variables in the call, and a `partial` one may lack node pools.
+    `incomplete`: a file could not be read, so nothing follows from absence. `old`: written for Terraform before 0.12.
+    `skeleton`: stands for a published module and declares only what matters; its version may have other `defaults`
+    and may lack variables (`lacks`). `top`: for a copy of a published module, nothing outside this folder is read.
+    A module without skeleton or copy gets a stand-in made from its arguments: `unread` says why, `inputs` maps its
+    variables to their spellings in the call, and a `partial` one may lack node pools.
     """
 
     folder: str
@@ -51,11 +49,11 @@ class Configuration(Struct):
 
     @property
     def published(self) -> bool:
-        """Whether others maintain it: nothing is reported in it, its call stands for it."""
+        """Whether others maintain the module: findings are reported at its call instead."""
         return self.skeleton or bool(self.top)
 
     def add(self, file: nodes.File, *, override: bool = False) -> None:
-        """Add one `.tf` file; an override file changes earlier declarations."""
+        """Add a `.tf` file; an override file changes earlier declarations."""
         self.problems += file.problems
         self.incomplete = self.incomplete or bool(file.problems)
         for block in file.body.blocks:
@@ -88,13 +86,13 @@ class Configuration(Struct):
 
 
 def is_override(name: str) -> bool:
-    """Whether a file is an override file."""
+    """Whether a file name is that of an override file."""
     stem = name.removesuffix(".json").removesuffix(".tf")
     return stem == "override" or stem.endswith("_override")
 
 
 def _merge(base: nodes.Block, override: nodes.Block) -> None:
-    """Terraform's merging: attributes replace attributes, nested blocks all blocks of their type."""
+    """Merge an override block: attributes replace attributes, nested blocks replace all blocks of their type."""
     base.body.attributes.update(override.body.attributes)
     replaced = {block.type for block in override.body.blocks}
     base.body.blocks = [block for block in base.body.blocks if block.type not in replaced] + override.body.blocks

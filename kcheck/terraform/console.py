@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Answer(TypedDict):
-    """The value of an expression, or why it is unknown; `origins` are its places."""
+    """Value of an expression, or the reason it is unknown; `origins` are `path:line:column`."""
 
     value: object
     known: bool
@@ -31,7 +31,7 @@ class Answer(TypedDict):
 
 
 def evaluate(expression: str, root: str, config: Config) -> Answer:
-    """The value of an expression.
+    """Evaluate an expression in a root module.
 
     Raises:
         kcheck.text.files.tree.PathError: there is no such folder.
@@ -72,7 +72,7 @@ def _unknown(reason: str) -> Answer:
 
 
 def _json(value: object) -> object:
-    """JSON has no fractions: a number that is not whole is given as a decimal number."""
+    """Convert a value for JSON; fractions become decimal numbers."""
     if isinstance(value, Fraction):
         return decimal_number(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Values converted, compared and put into sets as by Terraform's type system (cty)."""
+"""Convert and compare values, and make sets, by the rules of Terraform's type system (cty)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SINGLE: dict[str, Callable[[object], DatumValue]] = {
 
 
 def equal(a: Datum, b: Datum) -> bool | None:
-    """Whether two values are equal by `==`: deeply, never across types; None if unknown."""
+    """Whether `==` holds: compared deeply, never across types; None if unknown."""
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return _same_symbol(a, b)
     structured = isinstance(a.value, tuple | dict) and isinstance(b.value, tuple | dict)
@@ -36,7 +36,6 @@ def equal(a: Datum, b: Datum) -> bool | None:
 
 
 def _equal(a: Datum, b: Datum) -> bool | None:
-    """Whether two values of one type are equal."""
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return _same_symbol(a, b)
     x, y = a.value, b.value
@@ -55,7 +54,7 @@ def _equal(a: Datum, b: Datum) -> bool | None:
 
 
 def _same_symbol(a: Datum, b: Datum) -> bool | None:
-    """An attribute that is unknown yet still equals itself."""
+    """Return True if two unknowns are the same attribute, else None."""
     if isinstance(a, Unknown) and isinstance(b, Unknown) and a.symbol is not None and a.symbol == b.symbol:
         return None if "?" in a.symbol.attribute else True
     return None
@@ -73,12 +72,12 @@ def _all_equal(pairs: Iterable[tuple[Datum, Datum]]) -> bool | None:
 
 
 def unify(items: Sequence[Datum]) -> list[Datum]:
-    """The elements converted to one type, as the branches of a conditional are.
+    """Convert elements to one common type, like the branches of a conditional.
 
-    Values that are unknown fit any type. An element that needs no conversion is handed back as it is.
+    Unknown values fit any type. Elements that need no conversion are returned unchanged.
 
     Raises:
-        EvaluationError: no one type fits all.
+        EvaluationError: no single type fits all.
     """
     types = [type_rules.type_of(item) for item in items]
     found = type_rules.unify(types)
@@ -88,7 +87,7 @@ def unify(items: Sequence[Datum]) -> list[Datum]:
 
 
 def convert(datum: Datum, want: Type) -> Datum:
-    """The value converted to a type; what is unknown stays so.
+    """Convert a value to a type; unknown values stay unchanged.
 
     Raises:
         EvaluationError: it cannot be converted.
@@ -102,7 +101,7 @@ def convert(datum: Datum, want: Type) -> Datum:
 
 
 def to_type(datum: Datum, want: Type) -> Datum:
-    """The value as one of a type that it can be converted to."""
+    """Convert a value to a type already known to fit."""
     if isinstance(datum, Unknown) or want in (DYNAMIC, ANYTHING):
         return datum
     value = datum.value
@@ -151,13 +150,13 @@ def _sequence(datum: Known[DatumValue], value: tuple[Datum, ...], want: Type) ->
 
 
 def kind_name(value: object) -> str:
-    """What a value is, as text."""
+    """Name the kind of a value, for messages."""
     name = kind(value)
     return {"null": name, "bool": "a boolean", "map": "this value", "resource": "this value"}.get(name, f"a {name}")
 
 
 def identity(datum: Datum) -> str:
-    """A text that is equal for equal values of one type."""
+    """Return a text that is equal for equal values of one type."""
     if isinstance(datum, Unknown):
         if datum.symbol:
             return f"?{datum.symbol.address}.{datum.symbol.attribute}"
@@ -186,7 +185,7 @@ def identity(datum: Datum) -> str:
 
 
 def order_text(datum: Datum) -> str:
-    """The text by which Terraform orders the elements of sets that are not single values (cty/set_internals.go)."""
+    """Return the sort text of an element that is not a primitive, as Terraform orders sets (cty/set_internals.go)."""
     if isinstance(datum, Unknown):
         return "?"
     value = datum.value
@@ -205,7 +204,7 @@ def order_text(datum: Datum) -> str:
 
 
 def _quoted(value: str) -> str:
-    """A text as Go quotes it with %q."""
+    """Quote a text like Go's %q."""
     return '"' + "".join(map(_quoted_character, value)) + '"'
 
 
@@ -226,7 +225,7 @@ _ESCAPED = {
 
 
 def sort_key(datum: Datum) -> tuple[int, object]:
-    """The sort key of a set element; unknowns and nulls come last."""
+    """Return the sort key of a set element; unknowns and nulls come last."""
     if isinstance(datum, Unknown):
         return (6, 0)
     value = datum.value
@@ -243,12 +242,12 @@ def sort_key(datum: Datum) -> tuple[int, object]:
 
 
 def to_set(items: Sequence[Datum]) -> SetData:
-    """A set: elements of one type, each once, in Terraform's order.
+    """Make a set: elements of one type, without duplicates, in Terraform's order.
 
-    Values that are unknown stay, the same symbol once.
+    Unknown values are kept, once per symbol.
 
     Raises:
-        EvaluationError: no one type fits all elements.
+        EvaluationError: no single type fits all elements.
     """
     types = (type_rules.type_of(Known(tuple(items), Origin(()))), Type("set", (DYNAMIC,)))
     found = type_rules.converted(*types)
@@ -258,7 +257,7 @@ def to_set(items: Sequence[Datum]) -> SetData:
 
 
 def set_data(items: Iterable[Datum], element: Type) -> SetData:
-    """A set of elements that have its type."""
+    """Make a set from elements that already have its type."""
     unique: dict[str, Datum] = {}
     for item in items:
         unique.setdefault(identity(item), item)
@@ -268,7 +267,7 @@ def set_data(items: Iterable[Datum], element: Type) -> SetData:
 
 
 def from_json(node: Node) -> Datum:
-    """A JSON value as a datum; its scalars can be changed where they stand."""
+    """Convert a JSON node to a value; encrypted texts become Unknown, and fixes can edit its scalars."""
     value = node.value
     if isinstance(value, dict):
         return Known({key: from_json(member.value) for key, member in value.items()}, Origin((node.span,)))

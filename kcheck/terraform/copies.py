@@ -1,7 +1,7 @@
-"""Code of published modules: in the repository itself, or in a copy.
+"""Code of published modules: in the repository itself or in a local copy.
 
-Copies are what `terraform init` fetched, as `.terraform/modules/modules.json` lists it, and what is in the folders of
-`--module-dir`. They are read like skeletons: what is found in one is reported at the call.
+Copies are those fetched by `terraform init` (`.terraform/modules/modules.json`) and those in `--module-dir` folders.
+They are read like skeletons: findings in them are reported at the call.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _REPOSITORY = regex(
 )
 _ORIGIN = regex(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
 _HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
-"""Hosts of repositories that Terraform knows without `git::`."""
+"""Repository hosts that Terraform recognises without `git::`."""
 
 
 class Address(NamedTuple):
-    """A module source: `path` in a registry or on a `host`, `folder` below it."""
+    """Module source: `path` in a registry or on a `host`, with the `folder` below it."""
 
     host: str
     path: str
@@ -46,7 +46,7 @@ class Address(NamedTuple):
 
 
 def canonical(source: str) -> str:
-    """A source with its folder after `//`; GitHub addresses may have it elsewhere."""
+    """Rewrite a GitHub source so that its folder follows `//`."""
     steps = source.split("/", 3)
     if steps[0] != "github.com" or len(steps) < 4 or "//" in source:
         return source
@@ -55,7 +55,7 @@ def canonical(source: str) -> str:
 
 
 def parse_address(source: str) -> Address | None:
-    """The parts of a source that is in a registry or a repository; None for any other."""
+    """Parse a registry or repository source; None for any other."""
     source = canonical(source)
     found = _REGISTRY.fullmatch(source)
     if found is not None and (found[1] or "") not in _HOSTS:
@@ -70,14 +70,14 @@ def parse_address(source: str) -> Address | None:
 
 
 class Own(NamedTuple):
-    """A folder of the repository itself; `certain` unless matched by name only."""
+    """Folder of this repository; not `certain` if only matched by name."""
 
     path: str
     certain: bool
 
 
 class Copies:
-    """Published modules with code; `parse` reads a file once."""
+    """Finds and reads copies of published modules. `parse` reads each file once."""
 
     def __init__(self, tree: Tree, folders: tuple[str, ...], parse: Callable[[Source], nodes.File]) -> None:
         self._tree = tree
@@ -91,11 +91,11 @@ class Copies:
                 raise ConfigError(f"--module-dir {folder}: there is no such folder")
 
     def holds(self, folder: str) -> bool:
-        """Whether a folder is in one that the user names as the place of copies."""
+        """Whether a folder is inside a `--module-dir`."""
         return any(contains_path(top, folder) for top in self._folders)
 
     def find(self, module: Module, block: nodes.Block, source: str) -> Configuration | None:
-        """The declarations of a module's copy; None without a copy."""
+        """Find the declarations of a module's copy; None without a copy."""
         for top, path in self._places(module, block, source):
             found = self.read(path, top)
             if found is not None:
@@ -103,7 +103,6 @@ class Copies:
         return None
 
     def _places(self, module: Module, block: nodes.Block, source: str) -> Iterator[tuple[str, str]]:
-        """Where a copy may be: the folder that nothing is read outside, and the path."""
         address = parse_address(source)
         for top in self._folders:
             names = _names(address) if address is not None else ()
@@ -116,7 +115,7 @@ class Copies:
             yield self._tree.repository(root), os.path.join(root, folder)
 
     def _in_terraform(self, root: str) -> dict[str, tuple[str, str]]:
-        """Modules fetched by `terraform init`: source and folder by call path."""
+        """Read the modules fetched by `terraform init`: source and folder by call path."""
         if root not in self._fetched:
             self._fetched[root] = dict(self._listed(os.path.join(root, ".terraform", "modules", "modules.json")))
         return self._fetched[root]
@@ -136,7 +135,7 @@ class Copies:
                     yield key, (source, folder)
 
     def read(self, path: str, top: str) -> Configuration | None:
-        """The declarations of a copy; None without Terraform files, or outside the top folder."""
+        """Read the declarations of a copy; None without Terraform files or outside the top folder."""
         real = system.real_path(path)
         if real not in self._read:
             self._read[real] = self._configuration(os.path.normpath(path), top)
@@ -173,7 +172,7 @@ class Copies:
     # --- the repository at hand
 
     def own_folder(self, caller: str, source: str) -> Own | None:
-        """The folder of the caller's own repository that a source may name."""
+        """Find the folder of the caller's own repository that a source may name."""
         address = parse_address(source)
         if address is None:
             return None
@@ -188,7 +187,7 @@ class Copies:
         return None
 
     def _origin(self, top: str) -> str:
-        """Owner and name of the repository of a folder, from git's configuration; else empty."""
+        """Return a repository's owner and name from git's configuration; empty if unknown."""
         if top not in self._origins:
             address = origin(self._tree.disk.head(os.path.join(top, ".git", "config"), CONFIG))
             self._origins[top] = address.path if address else ""
@@ -196,30 +195,29 @@ class Copies:
 
 
 CONFIG = 65_536
-"""Bytes of git's settings that are looked at."""
+"""Bytes of git's configuration that are read."""
 
 
 def origin(config: bytes) -> Address | None:
-    """Where a repository was cloned from, by git's settings; None if they do not say it."""
+    """Parse the URL of the remote `origin` in git's configuration; None without one."""
     found = _ORIGIN.search(config.decode("utf-8", "replace"))
     return parse_address(found[1]) if found else None
 
 
 def is_call_of(block: nodes.Block, configuration: Configuration) -> bool:
-    """Whether a call fits a folder's variables: all required ones, and no others."""
+    """Whether a call sets all required variables of a folder and no undeclared ones."""
     given = block.body.attributes.keys() - CALL_ARGUMENTS
     needed = {name for name, one in configuration.variables.items() if "default" not in one.body.attributes}
     return len(given) > 1 and needed <= given <= configuration.variables.keys()
 
 
 def _names(address: Address) -> tuple[str, ...]:
-    """Usual folders of a module: its full address, without the host, the repository alone."""
     names = (f"{address.host}/{address.path}", address.path, address.repository, address.repository.rpartition("/")[2])
     return tuple(dict.fromkeys(os.path.join(name, address.folder) for name in names))
 
 
 def _key(module: Module, block: nodes.Block) -> str:
-    """The calls that lead to a module from its root, as Terraform lists it."""
+    """Return the dotted call path of a module, as in modules.json."""
     labels = [block.labels[0]]
     caller: Module | None = module
     while caller is not None and caller.block is not None:
@@ -229,7 +227,6 @@ def _key(module: Module, block: nodes.Block) -> str:
 
 
 def _same(listed: str, source: str) -> bool:
-    """Whether a fetched copy matches the source in the code."""
     return listed == source or (
         parse_address(listed) == parse_address(source) is not None
         and listed.partition("?")[2] == source.partition("?")[2]

@@ -1,4 +1,4 @@
-"""Environments of root modules: the variable files beside or below them that set their variables."""
+"""Environments of root modules, found from variable files beside or below them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from kcheck.text.files.tree import Tree
 
 MANY = 12
-"""So many variable files of a root are judged without being asked for."""
+"""Maximum number of variable files per root that are checked without being asked for."""
 _LAYERS = frozenset({"common", "shared", "global", "globals", "base", "defaults", "all"})
-"""Names of variable files that go before others."""
+"""Names of variable files that every environment shares."""
 _NO_ENVIRONMENT = regex(
     r"(?:^|[^a-z])(?:example|sample|template)s?(?:$|[^a-z])|(?:^|[^a-z])(?:tests|e2e|fixtures?|testdata)/"
 )
-"""Parts of paths of variable files that nobody runs anything with."""
+"""Paths of variable files for examples and tests."""
 
 
 def environments(
     configurations: Iterable[Configuration], variables: Variables, tree: Tree
 ) -> dict[str, list[Environment]]:
-    """The environments of roots by their folders: one for each variable file that sets variables of the root.
+    """Find the environments of each root: one for each variable file that sets its variables.
 
-    Files that all of them need are in each. A root as it stands is one where it has a file that Terraform reads itself.
+    Shared variable files are part of every environment. A root with automatic variable files may be one by itself.
     """
     roots = {one.folder: one for one in configurations}
     owned = _own_variable_files(roots, variables, tree) if tree.variables else {}
@@ -44,7 +44,7 @@ def environments(
 
 
 def unset(configuration: Configuration, variables: Variables) -> set[str]:
-    """The variables of a root that nothing gives a value."""
+    """List the variables of a root that have no value."""
     given = variables.values_for(configuration)
     declared = configuration.variables.items()
     return {name for name, block in declared if "default" not in block.body.attributes and name not in given}
@@ -58,7 +58,7 @@ def _has_own_file(folder: str, tree: Tree) -> bool:
 def _own_variable_files(
     roots: dict[str, Configuration], variables: Variables, tree: Tree
 ) -> dict[str, dict[str, set[str]]]:
-    """By the folder of a root, the variable files that are for it, with the names that each sets: first those below."""
+    """Map each root to its variable files and the names they set; files below the root win."""
     result: dict[str, dict[str, set[str]]] = {}
     for path in tree.variables:
         source, folder = tree.source(path), tree.folder(os.path.dirname(path) or ".")
@@ -73,7 +73,7 @@ def _own_variable_files(
 
 
 def _nearest(path: str, names: set[str], roots: dict[str, Configuration]) -> list[str]:
-    """The roots that share most folders with a file, of those that declare what it sets, else most of that."""
+    """List the roots nearest to a variable file, among those that declare most of its variables."""
     declared = {folder: len(names & root.variables.keys()) for folder, root in roots.items()}
     whole = [folder for folder, count in declared.items() if names and count == len(names)]
     fitting = whole or [folder for folder, count in declared.items() if names and 2 * count >= len(names)]
@@ -83,13 +83,12 @@ def _nearest(path: str, names: set[str], roots: dict[str, Configuration]) -> lis
 
 
 def _path_beyond(path: str, root: str) -> str:
-    """The part of a path that is not also the way to a root."""
+    """Drop the folders that a path shares with a root."""
     parts = path.split("/")
     return "/".join(parts[leading(parts[:-1], root.split("/")) :])
 
 
 def _environments(folder: str, sets: dict[str, set[str]], missing: set[str], as_is: bool) -> Iterator[Environment]:
-    """The environments of one root: its variable files are alternatives, but those that all of them need."""
     below = [path for path in sets if _stem(path).lower() in _LAYERS]
     below += [path for path in sets if path not in below and _stands_alone(path, sets, missing)]
     rest = set().union(*(names for path, names in sets.items() if path not in below))
@@ -104,7 +103,7 @@ def _environments(folder: str, sets: dict[str, set[str]], missing: set[str], as_
 
 
 def _stands_alone(path: str, sets: dict[str, set[str]], missing: set[str]) -> bool:
-    """Whether a file sets what is missing, and nothing that another one sets: it is needed beside them."""
+    """Whether a file sets a missing variable and overlaps with no other file."""
     rest = [names for other, names in sets.items() if other != path]
     return bool(rest and sets[path] & missing) and not any(sets[path] & names for names in rest)
 
@@ -114,7 +113,7 @@ def _stem(path: str) -> str:
 
 
 def _labels(paths: list[str]) -> list[str]:
-    """Name variable files so that they differ: by their names, else by their folders."""
+    """Label variable files distinctly, by name or else by folder."""
     whole = [os.path.basename(path).removesuffix(".json").removesuffix(".tfvars") for path in paths]
     steps = [[_stem(path), name, *reversed(path.split("/")[:-1])] for path, name in zip(paths, whole, strict=True)]
     if whole == ["terraform"] and len(steps[0]) > 2:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(expression: nodes.Expression, scope: Scope) -> Datum:
-    """The value of an expression; Terraform's errors become Unknown with their message."""
+    """Evaluate an expression; Terraform's errors become Unknown with their message."""
     try:
         return _part(expression, scope)
     except RecursionError:
@@ -48,7 +48,7 @@ def evaluate(expression: nodes.Expression, scope: Scope) -> Datum:
 
 
 def value_of(expression: nodes.Expression, scope: Scope) -> Datum:
-    """The value of an expression.
+    """Evaluate an expression.
 
     Raises:
         EvaluationError: Terraform would refuse it.
@@ -57,7 +57,7 @@ def value_of(expression: nodes.Expression, scope: Scope) -> Datum:
 
 
 def _part(expression: nodes.Expression, scope: Scope) -> Datum:
-    """The value of a subexpression; an error makes only this value unknown."""
+    """Evaluate a subexpression; an error makes only this value unknown, except in a strict scope."""
     if scope.strict:
         return value_of(expression, scope)
     try:
@@ -69,7 +69,7 @@ def _part(expression: nodes.Expression, scope: Scope) -> Datum:
 
 
 _LONGEST = 500
-"""Characters of a reason: it may quote a value."""
+"""Maximum characters of a reason, because it may quote a value."""
 
 
 def _here(expression: nodes.Expression, *, literal: bool = False) -> Origin:
@@ -87,7 +87,6 @@ def _template(node: nodes.Template, scope: Scope) -> Datum:
 
 
 def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
-    """The text of a template with all its parts filled in."""
     pieces = tuple(_pieces(node, scope))
     scope.budget.write(sum([len(piece.text) for piece in pieces]))
     unknown = next((piece.datum for piece in pieces if isinstance(piece.datum, Unknown)), None)
@@ -110,7 +109,7 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
 
 
 def _text_of_each(choice: Either, pieces: tuple[Piece, ...], origin: Origin, symbol: Symbol) -> Datum:
-    """A text with a part that is one of several."""
+    """Evaluate a template in which one part is a choice."""
     found: list[Datum] = []
     for branch in choice.branches:
         if not isinstance(branch, Known) or not isinstance(branch.value, str | int | Fraction):
@@ -127,14 +126,13 @@ def _identity(datum: Datum | None) -> str:
 
 
 def rendered(text: str, pieces: tuple[Piece, ...]) -> Rendered:
-    """A text that knows its parts."""
+    """Make a text that remembers its parts."""
     result = Rendered(text)
     result.pieces = pieces
     return result
 
 
 def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:
-    """The parts of a template: literal text and interpolated values."""
     for part in node.parts:
         if isinstance(part, nodes.Text):
             yield Piece(part, part.span)
@@ -166,7 +164,7 @@ def _tuple(node: nodes.Tuple, scope: Scope) -> Datum:
 
 
 def _object(node: nodes.Object, scope: Scope) -> Datum:
-    """The last of equal keys wins; an unknown key counts as different."""
+    """Evaluate an object; the last of equal keys wins, an unknown key counts as different."""
     result = Gathering(_here(node))
     for key, value in node.entries:
         result.add(_part(key, scope), _part(value, scope))
@@ -181,7 +179,7 @@ def _variable(node: nodes.Variable, scope: Scope) -> Datum:
 
 
 def _reference(node: nodes.Expression, scope: Scope) -> Datum:
-    """A chain of attribute and index steps; its place is added to the value's origin."""
+    """Evaluate a chain of attribute and index steps and add its place to the value's origin."""
     value = _passed_on(_steps(node, scope), node.span)
     return scope.budget.hold(value) if type(value) is Either else value  # a choice of choices grows
 
@@ -276,7 +274,7 @@ def _call(node: nodes.Call, scope: Scope) -> Datum:
 
 
 def _with_choice(function: functions.Function, arguments: list[Datum], at: int, value: Unknown) -> Datum:
-    """The results of a function for each candidate of its arguments, without those that fail."""
+    """Apply a function to each branch of an argument, leaving out failures."""
     choice = arguments[at]
     branches = []
     for branch in choice.branches if isinstance(choice, Either) else ():
@@ -286,7 +284,7 @@ def _with_choice(function: functions.Function, arguments: list[Datum], at: int, 
 
 
 def _opaque(value: Datum) -> Datum:
-    """A whole resource handed to a function: its parts are unknown there."""
+    """Replace a whole resource passed to a function by Unknown."""
     if isinstance(value, Known) and hasattr(value.value, "attribute"):
         return Unknown("a whole resource is passed to a function", value.origin, getattr(value.value, "symbol", None))
     return value
@@ -350,7 +348,6 @@ def _operation(node: nodes.Operation, scope: Scope) -> Datum:
 
 
 def _inner(node: nodes.For | nodes.TemplateFor, entry: Entry, scope: Scope) -> Scope:
-    """The scope of one round of a loop."""
     names = {node.name: entry.item}
     if node.key is not None:
         names[node.key] = entry.key
@@ -365,7 +362,7 @@ def _steps_of_round(loop: Span) -> int:
 
 
 def rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | None]]:
-    """The scopes of a loop's iterations that pass its condition, with a reason if uncertain.
+    """Yield the scope of each loop iteration that passes the condition, with a reason if uncertain.
 
     Raises:
         EvaluationError: Terraform would refuse the collection or the condition.
@@ -400,7 +397,6 @@ def _for(node: nodes.For, scope: Scope) -> Datum:
 
 
 def _grouped(node: nodes.For, result_key: nodes.Expression, result: Gathering, scope: Scope) -> Datum:
-    """A `for` that groups values by their key."""
     groups: dict[str, list[tuple[Datum, Unknown | None]]] = {}
     keys: dict[str, Datum] = {}
     for inner, why in rounds(node, scope):

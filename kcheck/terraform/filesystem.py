@@ -1,4 +1,4 @@
-"""Functions and data sources that read files of the repository, fill templates, or make digests of them."""
+"""Functions and data sources that read files of the repository, fill templates or compute file digests."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ if TYPE_CHECKING:
 
 
 _Action: TypeAlias = "Callable[[Files, str, list[Datum], Origin, Scope], Datum]"
-"""A function: of a path, the other arguments, and the place and scope of the call."""
+"""Function of a path, the other arguments, and the call's place and scope."""
 
 MAX_FILES = 10_000
-"""Files below one folder that `fileset` looks at."""
+"""Maximum number of files below one folder that `fileset` reads."""
 
 
 class Files(Protocol):
-    """The files that a root module may read, within its repository."""
+    """Files that a root module may read, within its repository."""
 
     def source(self, path: str) -> Source | None:
-        """The file at a path; None if there is none."""
+        """Read the file at a path; None if there is none."""
 
     def template(self, source: Source) -> nodes.Template | Problem:
-        """A file as a template, parsed once."""
+        """Parse a file as a template, once."""
 
     def names(self, path: str) -> list[str]:
-        """The paths of all files below a folder, relative to it.
+        """List all files below a folder, as paths relative to it.
 
         Raises:
-            OutsideError: the folder is outside the repository, or too much is below it.
+            OutsideError: the folder is outside the repository or holds too many files.
         """
 
 
 class OutsideError(Exception):
-    """A path leads out of the repository, or nowhere that may be looked at."""
+    """Raised for a path outside the repository, or one that cannot be read."""
 
 
 def special(files: Files) -> Callable[[str], Callable[[nodes.Call, Scope], Datum] | None]:
-    """The functions by name."""
+    """Return a lookup of the file functions by name."""
 
     def find(name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
         action = _TABLE.get(name)
@@ -148,7 +148,7 @@ def _templatestring(files: Files, text: str, rest: list[Datum], _origin: Origin,
 
 
 def filled(template: nodes.Template, rest: list[Datum], scope: Scope) -> Datum:
-    """A template with only the given variables."""
+    """Render a template with the given variables only."""
     if len(rest) != 1:
         raise EvaluationError("a template takes a map of variables")
     variables = rest[0]
@@ -160,7 +160,7 @@ def filled(template: nodes.Template, rest: list[Datum], scope: Scope) -> Datum:
 
 
 class _Variables(Scope):
-    """The names in a template: its variables, and the functions of the module that calls it."""
+    """Scope of a template: its variables and the functions of the calling module."""
 
     def __init__(self, names: dict[str, Datum], caller: Scope) -> None:
         super().__init__(names, place=caller.place, budget=caller.budget)
@@ -175,14 +175,14 @@ def _refused(node: nodes.Call, _scope: Scope) -> Datum:
 
 
 def _clean(_files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
-    """abspath, of a path that is absolute already."""
+    """abspath(), of a path that is already absolute."""
     if not path.startswith("/"):
         return Unknown(functions.reason_for("abspath"), origin)
     return Known(os.path.normpath(path).replace(os.sep, "/"), origin)
 
 
 def _expanded(_files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
-    """pathexpand, of a path without a home."""
+    """pathexpand(), of a path without `~`."""
     return Unknown(functions.reason_for("pathexpand"), origin) if path.startswith("~") else Known(path, origin)
 
 
@@ -202,9 +202,9 @@ _ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})
 
 
 def rendered_data_source(kind: str, record: BlockRecord, files: Files) -> Datum | None:
-    """The `rendered` attribute of a data source; None if it asks the cloud.
+    """Return the `rendered` attribute of a data source; None for other types.
 
-    Of an archive for cloud-init, and of Ignition, only the texts in it are known, not what is made of them.
+    For cloud-init archives and Ignition only their texts are known, not the encoded result.
     """
     if kind == "template_file":
         return _template_file(record, files)
@@ -214,7 +214,6 @@ def rendered_data_source(kind: str, record: BlockRecord, files: Files) -> Datum 
 
 
 def _template_file(record: BlockRecord, files: Files) -> Datum | None:
-    """A template with its `vars`, as before Terraform had templatefile()."""
     text = record.entry("template")
     if text is None or isinstance(text, Unknown):
         return text
@@ -234,7 +233,6 @@ def _template_file(record: BlockRecord, files: Files) -> Datum | None:
 
 
 def _archive(record: BlockRecord) -> Datum | None:
-    """The texts of the parts of an archive."""
     parts = record.blocks("part")
     if isinstance(parts, Unknown):
         return parts

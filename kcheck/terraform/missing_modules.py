@@ -1,7 +1,7 @@
-"""Modules without code: the resources they may create, and what their arguments say.
+"""Modules without code: guess their resources from names and arguments.
 
 `profiles/unread.yaml` has the words and arguments that identify them. A stand-in is a skeleton without defaults:
-what the call does not set is unknown, never absent.
+arguments that the call does not set are unknown, never absent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WORD = regex(r"[a-z0-9]+")
 
 
 def may_make(block: nodes.Block, source: str) -> str:
-    """What a module may create by its names: `clusters`, `node pools`, `networks` or nothing."""
+    """Guess from its names what a module creates: `clusters`, `node pools`, `networks` or nothing."""
     words, given = _words(block, source), _given(block)
     if words & _ignored():
         return ""
@@ -48,9 +48,9 @@ def may_make(block: nodes.Block, source: str) -> str:
 
 
 def skipped(roots: Iterable[Module], clusters: tuple[str, ...]) -> Iterator[Skipped]:
-    """Unread modules that may create clusters, pools or networks; each source once.
+    """Yield unread modules that may create clusters, node pools or networks, once per source.
 
-    Networks alone are of interest beside resources whose types begin as those of `clusters` do.
+    Networks alone count only beside resources whose types begin with one of `clusters`, or beside other unread modules.
     """
     found: dict[str, tuple[str, nodes.Block, bool]] = {}
     for root in roots:
@@ -69,7 +69,7 @@ def skipped(roots: Iterable[Module], clusters: tuple[str, ...]) -> Iterator[Skip
 
 
 def why_unread(block: nodes.Block, source: str) -> str:
-    """Why the resources of a module are unknown."""
+    """Return why the resources of a module are unknown."""
     return f"{_named(block, source)} was not read; {REMEDY}"
 
 
@@ -78,7 +78,7 @@ def _named(block: nodes.Block, source: str) -> str:
 
 
 def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration | None:
-    """A stand-in skeleton for the arguments of a call; None if none fits."""
+    """Find a stand-in skeleton for the arguments of a call; None if none fits."""
     words, given = _words(block, source), _given(block)
     if words & _ignored():
         return None
@@ -97,7 +97,7 @@ def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration |
 
 
 def source_of(block: nodes.Block) -> str:
-    """The source of a call as written."""
+    """Return the source of a call as written."""
     entry = block.body.attributes.get("source")
     return entry.value_span.text.strip('"') if entry is not None else ""
 
@@ -107,12 +107,11 @@ def _given(block: nodes.Block) -> Set[str]:
 
 
 def _words(block: nodes.Block, source: str) -> set[str]:
-    """The words in the name of a call and in its source."""
     return _words_of(source) | _split(block.labels[0])
 
 
 def _words_of(source: str) -> set[str]:
-    """The words in the last steps of a source; none for relative paths."""
+    """List the words in a source's repository name and folder; none for relative paths."""
     address = parse_address(source)
     if address is None:
         return set()
@@ -121,7 +120,7 @@ def _words_of(source: str) -> set[str]:
 
 
 def _split(text: str) -> set[str]:
-    """The words of a name, in the singular too."""
+    """Split a name into words, adding their singulars."""
     words = set(_WORD.findall(text.lower()))
     return words | {word.removesuffix("s") for word in words}
 
@@ -137,7 +136,6 @@ def _ignored() -> frozenset[str]:
 
 
 def _providers(module: Module) -> set[str]:
-    """Cloud providers that a root or a module names."""
     known = {entry["provider"] for entry in profiles.unread_modules()["stand_ins"]}
     found = set()
     for one in (module, module.root):

@@ -1,4 +1,4 @@
-"""A module: the files of one folder with its variables bound, evaluated lazily."""
+"""Module: one folder's files with variables bound, evaluated lazily."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 
 
 class Inputs(Protocol):
-    """The values that the variables of a module get from outside."""
+    """Values that the variables of a module get from outside."""
 
     def get(self, name: str, /) -> Datum | None:
-        """The value of a variable; None if not set."""
+        """Return the value of a variable; None if not set."""
 
 
 class Host(Protocol):
-    """Who loads folders and files for modules."""
+    """Loads folders and files for modules."""
 
     def child(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """The configuration of a called module, or why it is unknown."""
+        """Load the configuration of a called module, or return why it is unknown."""
 
     def files(self, root: Module) -> Files:
-        """The files that the functions of a root module may read."""
+        """Return the files that functions of a root module may read."""
 
     def locked(self, root: Module) -> dict[str, str]:
-        """The versions of providers that a root module has locked."""
+        """Return the provider versions that a root module has locked."""
 
 
 class Module:
     """One folder with its inputs: the root, or a call of a module.
 
-    `address` is empty for a root, `module.network` for a call. `inputs` gives the value of each variable that
-    is set from outside: tfvars for a root, the arguments of the call for a child. `caller` is the module with the
-    call, and `block` the call. `environment` names the variables that a root is bound with, `workspace` is what
-    `terraform.workspace` gives in it. `doubt` says why it may not be there, or why one stands for all there are.
+    `address` is empty for a root, `module.network` for a call. `inputs` gives the values of variables set from
+    outside: tfvars for a root, the call's arguments for a child. `caller` is the calling module, `block` its call.
+    `environment` names the variables a root is bound with, `workspace` is its `terraform.workspace`. `doubt` says why
+    the module may not exist, or why one stands for several.
     """
 
     def __init__(
@@ -92,17 +92,17 @@ class Module:
 
     @property
     def budget(self) -> Budget:
-        """What is left for the evaluation of its root."""
+        """Remaining budget of its root."""
         return self.scope.budget
 
     def prefixed(self, name: str) -> str:
-        """The address of something in this module, as the root sees it."""
+        """Return the full address of a name in this module."""
         return f"{self.address}.{name}" if self.address else name
 
     # --- names
 
     def variable(self, name: str) -> Datum | None:
-        """The value of `var.name`, or None if it is not declared."""
+        """Evaluate `var.name`; None if not declared."""
         block = self.configuration.variables.get(name)
         if block is None:
             return self._lost(f"var.{name}")
@@ -135,14 +135,14 @@ class Module:
         return given
 
     def _default_origin(self, call: nodes.Block, name: str) -> Origin:
-        """Where a value would be written instead of a default: in the call, if that is ours and the module takes it."""
+        """Return where a value would be written in the call, if it is ours and the module takes it."""
         fixed = call.header.source.bundled or name in self.configuration.lacks
         return Origin(
             (self.scope.place or call.header,), missing=None if fixed else Missing(call.span, (*call.below, name))
         )
 
     def local(self, name: str) -> Datum | None:
-        """The value of `local.name`, or None if it is not declared."""
+        """Evaluate `local.name`; None if not declared."""
         entry = self.configuration.locals.get(name)
         if entry is None:
             return self._lost(f"local.{name}")
@@ -158,7 +158,7 @@ class Module:
         return None
 
     def resources(self, kind: str) -> Names:
-        """The resources of one type by name."""
+        """Return the resources of one type by name."""
         return Names(partial(self._resource, kind), lambda name: f"{kind}.{name}")
 
     def _resource(self, kind: str, name: str) -> Datum | None:
@@ -168,7 +168,7 @@ class Module:
         return expand(block, self.prefixed(f"{kind}.{name}"), self.scope)
 
     def data(self, kind: str) -> Datum:
-        """`data.kind`: the identity is known, the cloud's answer is not."""
+        """Return `data.kind`: identities are known, the cloud's answers are not."""
 
         def find(name: str) -> Datum | None:
             block = self.configuration.data.get((kind, name))
@@ -185,7 +185,7 @@ class Module:
     # --- instances and calls
 
     def instances(self, kind: str) -> Iterator[Instance]:
-        """All instances of the resources of one type, those of called modules included."""
+        """Yield all instances of one resource type, including called modules."""
         names = self.scope.namespace(kind)
         for found_kind, name in self.configuration.resources:
             if found_kind == kind:
@@ -196,7 +196,7 @@ class Module:
                     yield from module.instances(kind)
 
     def _answer(self, reason: str, instance: Instance) -> Datum:
-        """The result of a data source: its identity, its query arguments, rendered text."""
+        """Return a data source's result: its identity, query arguments and rendered text."""
         place = Origin((instance.block.header,))
         return Answer(reason, place, Symbol(instance.address, ""), echo=partial(self._echo, instance))
 
@@ -206,7 +206,7 @@ class Module:
         return echo(instance, name)
 
     def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
-        """Data sources of one type by address, including called modules."""
+        """Yield data sources of one type by address, including called modules."""
         for module in self.all():
             for (found_kind, name), block in module.configuration.data.items():
                 if found_kind == kind:
@@ -214,7 +214,7 @@ class Module:
                         yield instance.address, instance
 
     def kinds(self) -> set[str]:
-        """The types of all resources, those of called modules included."""
+        """List the types of all resources, including called modules."""
         if self._kinds is None:
             self._kinds = {kind for kind, _ in self.configuration.resources}
             for call in self.configuration.calls:
@@ -223,11 +223,11 @@ class Module:
         return self._kinds
 
     def children(self, name: str) -> Iterator[Module]:
-        """The modules that a call stands for."""
+        """Yield the modules that a call creates."""
         yield from _modules(self.call(name))
 
     def call(self, name: str) -> Datum:
-        """The value of `module.name`."""
+        """Evaluate `module.name`."""
         if name not in self._calls:
             self._calls[name] = self._expand_call(name)
         return self._calls[name]
@@ -257,7 +257,7 @@ class Module:
         return map_instances(expand(block, address, self.scope), build)
 
     def left_out(self, types: Set[str]) -> Iterator[tuple[Module, nodes.Block, str]]:
-        """Blocks of which there is no instance, of resources of some types or of modules with such ones."""
+        """Yield resource blocks of some types, and calls of modules with them, that have no instance."""
         for module in self.all():
             own = module.configuration
             for (kind, name), block in own.resources.items():
@@ -269,7 +269,7 @@ class Module:
                     yield module, own.calls[name], module.prefixed(f"module.{name}")
 
     def output(self, name: str) -> Datum | None:
-        """The value of an output."""
+        """Evaluate an output; None if not declared."""
         block = self.configuration.outputs.get(name)
         if block is None:
             return self._lost(f"output.{name}")
@@ -282,7 +282,7 @@ class Module:
         return value
 
     def unread(self) -> Iterator[tuple[Module, nodes.Block, bool]]:
-        """Calls of unread modules with their callers, and whether their arguments were read."""
+        """Yield calls of unread modules with their callers, and whether their arguments were read."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
                 value = module.call(name)
@@ -293,7 +293,7 @@ class Module:
                     yield module, block, True
 
     def calls_of_others(self) -> Iterator[tuple[Instance, list[str]]]:
-        """Calls of published modules with unread arguments: all of them without a skeleton."""
+        """Yield calls of published modules with the arguments not read: all of them without a skeleton."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
                 found = module.call(name)
@@ -307,7 +307,7 @@ class Module:
                         yield instance, left
 
     def all(self) -> Iterator[Module]:
-        """This module and all modules below it."""
+        """Yield this module and all modules below it."""
         yield self
         for call in self.configuration.calls:
             for module in self.children(call):
@@ -315,8 +315,6 @@ class Module:
 
 
 class _Arguments:
-    """The arguments of a module call, evaluated when they are asked for."""
-
     def __init__(self, instance: Instance, spellings: Mapping[str, tuple[str, ...]]) -> None:
         self.instance = instance
         self.spellings = spellings
@@ -328,7 +326,7 @@ class _Arguments:
 
 
 class _Outputs(Names):
-    """What `module.name` gives: the outputs of one called module."""
+    """Value of `module.name`: the outputs of one called module."""
 
     def __init__(self, module: Module) -> None:
         super().__init__(module.output, lambda name: f"{module.address}.{name}")
@@ -342,7 +340,6 @@ def _modules(value: Datum) -> Iterator[Module]:
 
 
 def _says(block: nodes.Block, name: str, *, value: bool) -> bool:
-    """Whether an argument that must be a literal has this value."""
     entry = block.body.attributes.get(name)
     expression = entry.expression if entry else None
     return isinstance(expression, nodes.Literal) and expression.value is value
@@ -357,7 +354,7 @@ def _is_null(value: Datum) -> bool:
 
 
 def _own_call(module: Module) -> Span | None:
-    """The call that represents a published module: the last one outside such modules."""
+    """Find the call that represents a published module: the last one outside such modules."""
     caller: Module | None = module
     while caller is not None and caller.block is not None:
         if not caller.block.header.source.bundled:
@@ -367,8 +364,6 @@ def _own_call(module: Module) -> Span | None:
 
 
 class _ModuleScope(Scope):
-    """The first names of a module, made when they are used."""
-
     def __init__(self, module: Module) -> None:
         place = _own_call(module) if module.configuration.published else None
         super().__init__({}, place=place, budget=module.caller.scope.budget if module.caller else None)

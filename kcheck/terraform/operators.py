@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from kcheck.text.values import DatumValue
 
 INFINITE = "division by zero"
-"""Why a quotient is unknown: Terraform has an infinite number, which can hardly be used."""
+"""Reason for an infinite quotient: Terraform computes one, but it is hardly usable."""
 
 
 def first_reason(*values: Datum) -> str:
-    """Why the first of the values that is unknown is not."""
+    """Return the reason of the first unknown value."""
     return next((value.reason for value in values if isinstance(value, Unknown)), "part of it is not known")
 
 
 def logic(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
-    """`&&` and `||`: one side can decide alone, also when the other is unknown."""
+    """Evaluate `&&` or `||`; one side can decide alone even if the other is unknown."""
     decisive = operator == "||"
     known = [scalars.to_bool(side.value) for side in (left, right) if isinstance(side, Known)]
     if decisive in known:
@@ -40,7 +40,7 @@ def logic(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
 
 
 def operate(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
-    """The result of an operation with two sides.
+    """Evaluate an operation with two sides.
 
     Raises:
         EvaluationError: Terraform would refuse it.
@@ -64,12 +64,12 @@ def operate(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
 
 
 def bits_of(datum: Datum) -> int:
-    """The precision of a number."""
+    """Return the precision of a number in bits."""
     return datum.bits if type(datum) is Short else scalars.BITS
 
 
 def in_bits(number: int | Fraction, bits: int, origin: Origin) -> Datum:
-    """A number in a precision."""
+    """Round a number to a precision in bits."""
     if bits == scalars.BITS:
         return Known(scalars.rounded(number), origin)
     shown = number if isinstance(number, int) else Fraction(scalars.decimal(number, bits))
@@ -77,14 +77,14 @@ def in_bits(number: int | Fraction, bits: int, origin: Origin) -> Datum:
 
 
 def negated(datum: Known[DatumValue], origin: Origin) -> Datum:
-    """A number with the other sign; zero has one, too."""
+    """Negate a number; zero becomes minus zero."""
     number = scalars.to_number(datum.value)
     result = 0 if number is MINUS_ZERO else MINUS_ZERO if number == 0 else -number
     return replace(datum, value=result, origin=origin)
 
 
 def arithmetic(operator: str, a: int | Fraction, b: int | Fraction, bits: int = scalars.BITS) -> int | Fraction:
-    """`a operator b`, before it is rounded to the precision of Terraform's numbers.
+    """Compute `a operator b`, before rounding to the precision of Terraform's numbers.
 
     Raises:
         EvaluationError: zero is divided by zero.
@@ -116,17 +116,17 @@ _COMPARISONS: dict[str, Callable[[int | Fraction, int | Fraction], bool]] = {"<"
 
 
 def common_symbol(yes: Datum, no: Datum) -> Symbol | None:
-    """The identity common to all branches: `cond ? x.id : null` is x or nothing."""
+    """Return the identity common to both branches: `cond ? x.id : null` is x or nothing."""
     symbols = {value.symbol for value in (yes, no) if isinstance(value, Unknown)}
     empty = all(isinstance(value, Unknown) or value.value is None for value in (yes, no))
     return symbols.pop() if empty and len(symbols) == 1 else None
 
 
 def alike(value: Datum, wanted: Type) -> Datum:
-    """The chosen branch of a conditional, in the type that fits it and that of the other one.
+    """Convert the chosen branch of a conditional to a type that fits both branches.
 
     Raises:
-        EvaluationError: no type does.
+        EvaluationError: no type fits both.
     """
     own = type_rules.type_of(value)
     if own == ANYTHING or wanted in (own, DYNAMIC, ANYTHING):

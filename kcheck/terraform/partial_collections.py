@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from kcheck.text.values import DatumValue
 
 MOST_BRANCHES = 64
-"""What a value may be is distinguished up to this many."""
+"""Maximum number of branches in a choice; with more, the value is plain unknown."""
 
 
 MOST_ELEMENTS = 1_000
-"""Elements that may be there are distinguished up to this many; more are one that is unknown."""
+"""Maximum number of possible elements kept apart; more become a single unknown one."""
 
 
 class Entry(NamedTuple):
-    """An element of a collection with its key or index; `sure` if it certainly exists."""
+    """Element of a collection with its key or index; `sure` if it certainly exists."""
 
     key: Datum
     item: Datum
@@ -34,9 +34,9 @@ class Entry(NamedTuple):
 
 
 def either(reason: str, origin: Origin | None, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
-    """A choice of values; a single value itself, and plain unknown if too many.
+    """Make a choice of values: a single value itself, plain unknown with too many.
 
-    What may be refused, such as an element at an unknown place, stays one of several: `try` must see it.
+    A single branch that may fail, such as an element at an unknown index, stays a choice so that `try` sees it.
     """
     found: list[Datum] = []
     refusable = False
@@ -56,17 +56,17 @@ def either(reason: str, origin: Origin | None, branches: Iterable[Datum], symbol
 
 
 def derived(choice: Unknown, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
-    """One of some values that were made of the branches of a choice."""
+    """Make a choice of values derived from the branches of another choice."""
     return either(choice.reason, choice.origin, [Either(choice.reason, branches=tuple(branches))], symbol)
 
 
 def branches_of(datum: Datum) -> tuple[Datum, ...]:
-    """The candidates of a value; itself if it is not a choice."""
+    """List the branches of a choice; any other value is its only one."""
     return datum.branches if type(datum) is Either else (datum,)
 
 
 def _same(datum: Datum) -> object:
-    """The comparison key of a branch: a plain value, or its reason."""
+    """Return the comparison key of a branch."""
     if isinstance(datum, Known):
         value = datum.value
         return (type(value), value) if isinstance(value, str | int) or value is None else id(datum)
@@ -74,7 +74,7 @@ def _same(datum: Datum) -> object:
 
 
 def settled(datum: Datum, origin: Origin) -> Datum:
-    """The value of which all branches agree; others as they are."""
+    """Return the value on which all branches of a choice agree; other data unchanged."""
     if type(datum) is not Either or not datum.branches:
         return datum
     first, *others = datum.branches
@@ -86,7 +86,7 @@ def settled(datum: Datum, origin: Origin) -> Datum:
 
 
 def entries_of(collection: Datum) -> Iterator[Entry]:
-    """The certain and possible elements of a collection; one stands for all of an unknown one.
+    """Yield the certain and possible elements of a collection; one stands for all of an unknown one.
 
     Raises:
         EvaluationError: it cannot be iterated.
@@ -107,7 +107,7 @@ def entries_of(collection: Datum) -> Iterator[Entry]:
 
 
 def is_map(collection: Datum) -> bool:
-    """Whether a collection is a map or an object, as far as is known."""
+    """Whether a collection is a map or object, as far as known."""
     if isinstance(collection, Either):
         return any(map(is_map, collection.branches))
     value = collection.part if isinstance(collection, Partial) else known(collection)
@@ -115,7 +115,7 @@ def is_map(collection: Datum) -> bool:
 
 
 def items_of(collection: Datum) -> Iterator[tuple[Datum, Unknown | None]]:
-    """The elements of a collection, each with a reason if uncertain."""
+    """Yield the elements of a collection, each with a reason if uncertain."""
     why = collection if isinstance(collection, Unknown) else None
     for entry in entries_of(collection):
         yield entry.item, None if entry.sure else why
@@ -141,12 +141,12 @@ def _entries(value: DatumValue, origin: Origin | None) -> Iterator[Entry]:
 
 
 def key_datum(key: str, origin: Origin) -> Datum:
-    """The key of an element in a loop."""
+    """Return the key of an element in a loop, as a datum."""
     return key.datum if isinstance(key, Reference) else Known(key, origin)
 
 
 def _of_branches(collection: Either) -> Iterator[Entry]:
-    """The elements of all branches; those in every branch are certain."""
+    """Yield the elements of all branches; those in every branch are certain."""
     found: list[dict[str, Entry]] = []
     keyed, room = is_map(collection), MOST_ELEMENTS
     for branch in collection.branches:
@@ -169,7 +169,7 @@ def _of_branches(collection: Either) -> Iterator[Entry]:
 
 
 class Gathering:
-    """Takes the elements of a new collection, one by one."""
+    """Collects the elements of a new map one by one, certain and possible."""
 
     def __init__(self, origin: Origin) -> None:
         self.origin = origin
@@ -178,7 +178,7 @@ class Gathering:
         self.rest: dict[str, Datum] = {}
 
     def add(self, key: Datum, item: Datum, why: Unknown | None = None) -> str:
-        """Add an element; `why` is the reason if it is uncertain."""
+        """Add an element, with a reason if uncertain; return its name."""
         if isinstance(key, Unknown) and why is not None:
             key = _why(key)  # it stands for several
         name = self.free(key)
@@ -190,7 +190,7 @@ class Gathering:
         return name
 
     def merge(self, entry: Entry, why: Unknown | None) -> None:
-        """Add an element that replaces an earlier one with its key."""
+        """Add an element that replaces an earlier one with the same key."""
         name = (key_of(entry.key) if isinstance(entry.key, Unknown) else None) or self.free(entry.key)
         if entry.sure or why is None:
             self.rest.pop(name, None)
@@ -205,14 +205,14 @@ class Gathering:
             self.rest.setdefault(name, entry.item)
 
     def free(self, key: Datum) -> str:
-        """The name of a key. Two that are unknown are two."""
+        """Return the name of a key; unknown keys get distinct names."""
         if isinstance(key, Known):
             return scalars.to_string(key.value)
         name = stand_in(key)
         return next(one for one in _numbered(name) if one not in self.part and one not in self.rest)
 
     def map(self) -> Datum:
-        """The map of the elements."""
+        """Build the map."""
         part = dict(sorted(self.part.items()))
         if not self.rest or self.why is None:
             return Known(part, self.origin)
@@ -222,7 +222,7 @@ class Gathering:
 
 
 def gathered(items: Iterable[tuple[Datum, Unknown | None]], origin: Origin) -> Datum:
-    """The list of some elements, each with a reason if uncertain."""
+    """Build a list of elements, each with a reason if uncertain."""
     part: list[Datum] = []
     rest: list[Datum] = []
     reasons: list[Unknown] = []

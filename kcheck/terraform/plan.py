@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def read(source: Source, targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> Module | Problem:
-    """The root module that a plan describes; a Problem if the file is no plan.
+    """Read a plan as a root module; a Problem if the file is not a plan.
 
-    `targets` are the types of resources that attributes refer to; those of `lists` refer to several.
+    `targets` maps attributes to the resource types they refer to. Attributes in `lists` refer to several.
     """
     whole = source.span(0, min(1, len(source.data)))
     try:
@@ -42,7 +42,7 @@ def read(source: Source, targets: Mapping[str, tuple[str, ...]], lists: Set[str]
 
 
 class _Nowhere:
-    """A plan is complete: no module and no file is asked for."""
+    """Host of a plan: it is complete, so no module or file is loaded."""
 
     def child(self, _module: Module, _block: nodes.Block) -> Configuration | str:
         return "modules of a plan are in it"
@@ -55,7 +55,7 @@ class _Nowhere:
 
 
 class _Plan(Module):
-    """The root module of a plan: its resources, with full addresses."""
+    """Root module of a plan, with resources at full addresses."""
 
     def __init__(
         self, source: Source, text: str, tops: dict[str, int], targets: Mapping[str, tuple[str, ...]], lists: Set[str]
@@ -76,7 +76,6 @@ class _Plan(Module):
                 self._collect("", at)
 
     def _collect(self, module: str, start: int) -> None:
-        """The resources of a planned module and its child modules."""
         for key, at in json.members(self.text, start):
             if key == "resources":
                 for resource, begin in json.items(self.text, at):
@@ -92,15 +91,12 @@ class _Plan(Module):
                     self._collect(part(child, "address", str), begin)
 
     def kinds(self) -> set[str]:
-        """The types of all resources."""
         return set(self.by_kind)
 
     def all(self) -> Iterator[Module]:
-        """Only itself."""
         yield self
 
     def instances(self, kind: str) -> Iterator[Instance]:
-        """All instances of the resources of one type."""
         for address, module, resource, begin in self.by_kind.get(kind, ()):
             if address not in self._instances:
                 self.source.syntax = "plan"
@@ -119,7 +115,6 @@ def _plain(text: str, start: int | None) -> Any:
 
 
 def _check(module: Json) -> None:
-    """Validate the shape of a plan's configuration modules."""
     for resource in part(module, "resources", list):
         for name, kind in (("mode", str), ("type", str), ("name", str), ("expressions", dict)):
             part(resource, name, kind)
@@ -131,8 +126,6 @@ def _check(module: Json) -> None:
 
 
 class _Planned(Instance):
-    """One resource of a plan."""
-
     def __init__(
         self,
         address: str,
@@ -162,17 +155,14 @@ class _Planned(Instance):
 
     @property
     def span(self) -> Span:
-        """Where its address is written."""
         member = self.node.value.get("address") if isinstance(self.node.value, dict) else None
         return member.value.span if member else self.node.span
 
     @property
     def complete(self) -> bool:
-        """A plan has everything."""
         return True
 
     def entry(self, name: str) -> Datum | None:
-        """The value of an attribute, or None if absent."""
         if name not in self._entries:
             member = self._known.get(name)
             secret = [part.get(name) if isinstance(part, dict) else part for part in self._secret]
@@ -184,9 +174,9 @@ class _Planned(Instance):
     def _merged(
         self, name: str, node: json.Node | None, unknown: object, secret: list[object], code: object
     ) -> Datum | None:
-        """A planned value with its unknown and sensitive parts.
+        """Combine a planned value with its unknown and sensitive parts.
 
-        What the provider will choose is not there, as in code: the plan does not know it though its code is settled.
+        A value the provider will choose counts as absent, as in code: unknown in the plan although its code is settled.
         """
         if any(part is True for part in secret):
             known = Known(None, Origin((node.span if node else self.span,)))
@@ -229,7 +219,6 @@ class _Planned(Instance):
         return self._link(name, value) or value
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
-        """The nested blocks of one type."""
         found = self.entry(kind)
         if isinstance(found, Unknown):
             return found
@@ -238,23 +227,17 @@ class _Planned(Instance):
         return tuple(_Nested(Known(item.value, item.origin)) for item in known if isinstance(item.value, dict))
 
     def names(self) -> Iterable[str]:
-        """The names of its attributes."""
         return dict.fromkeys((*self._known, *(self._unknown if isinstance(self._unknown, dict) else ())))
 
     def absent(self, _path: tuple[str, ...]) -> Origin:
-        """A plan is not edited."""
         return Origin((self.span,))
 
     def made_from(self, kind: str) -> Datum | None:  # noqa: ARG002 - the signature of code
-        """A plan has no `dynamic` blocks."""
         return None
 
 
 class _Nested(ObjectRecord):
-    """A nested block of a planned resource."""
-
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
-        """The nested blocks of one type."""
         found = super().blocks(kind)
         return (
             found
@@ -263,5 +246,4 @@ class _Nested(ObjectRecord):
         )
 
     def absent(self, _path: tuple[str, ...]) -> Origin:
-        """A plan is not edited."""
         return Origin((self.span,))

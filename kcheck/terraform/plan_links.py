@@ -19,16 +19,16 @@ Json: TypeAlias = dict[str, object]
 _Seen: TypeAlias = frozenset[tuple[str, str]]
 _T = TypeVar("_T")
 _NULL: Json = {"constant_value": None}
-"""The expression of an argument that nobody wrote."""
+"""Expression of an argument that is not set."""
 
 
 def without_indexes(address: str) -> str:
-    """`module.a` of `module.a[0]`."""
+    """Strip indexes from an address: `module.a[0]` becomes `module.a`."""
     return _INDEX.sub("", address)
 
 
 def part(whole: Json, name: str, kind: type[_T]) -> _T:
-    """A member of an object, empty if absent; ValueError for another type."""
+    """Return a member of an object, empty if absent; raise ValueError for another type."""
     found = whole.get(name)
     if found is None:
         return kind()
@@ -48,7 +48,7 @@ class Links:
         self.ids: dict[str, str] = {}
 
     def add(self, resource: Json, module: str) -> None:
-        """Enter a planned resource."""
+        """Add a planned resource."""
         own = f"{resource['type']}.{resource['name']}"
         address, values = part(resource, "address", str), part(resource, "values", dict)
         self.addresses.setdefault((without_indexes(module), own), []).append((address, resource.get("index")))
@@ -57,7 +57,7 @@ class Links:
                 self.ids[values[name]] = address
 
     def target(self, name: str, value: Datum | None, own: str, module: str, index: object, place: Span) -> Datum | None:
-        """The id that an attribute refers to, known after apply; None if unclear."""
+        """Resolve the id that an attribute refers to, known after apply; None if unclear."""
         wanted = self.targets.get(name)
         if wanted is None:
             return None
@@ -82,7 +82,6 @@ class Links:
     def _resolved(
         self, references: list[str], module: str, index: object, wanted: tuple[str, ...], seen: _Seen
     ) -> list[str]:
-        """The addresses of wanted resources that references lead to."""
         found: list[str] = []
         for reference in references:
             if (module, reference) in seen:
@@ -107,7 +106,7 @@ class Links:
         return same if same and len(instances) > 1 and len(seen) == 1 else [address for address, _ in instances]
 
     def _behind(self, steps: list[str], module: str) -> tuple[object, str]:
-        """The expression of a module's variable or output, and its module."""
+        """Return the expression of a module's variable or output, and its module."""
         if steps[0] == "var":
             outer, _, call = module.rpartition(".module.") if ".module." in module else ("", "", module[7:])
             given = part(part(part(self._module(outer), "module_calls", dict), call, dict), "expressions", dict)
@@ -117,13 +116,13 @@ class Links:
         return output.get("expression"), inner
 
     def code(self, module: str, own: str) -> object:
-        """The arguments of a resource as written; None if the plan does not say."""
+        """Return the arguments of a resource as written; None if not in the plan."""
         return self._resource(module, own).get("expressions")
 
     def settled(self, code: object, module: str, own: str, seen: _Seen = frozenset()) -> bool:
         """Whether an expression is known before apply, so that a planned unknown is null.
 
-        Locals are not in a plan: what refers to one is not settled.
+        Locals are not in a plan, so expressions that refer to one are not settled.
         """
         if not isinstance(code, dict):
             return False
@@ -145,7 +144,6 @@ class Links:
         return steps[0] in ("path", "terraform")
 
     def _module(self, path: str) -> Json:
-        """The configuration of a module by its path without indexes."""
         found = self.root
         for name, _ in _CALL.findall(path):
             found = part(part(part(found, "module_calls", dict), name, dict), "module", dict)
@@ -160,7 +158,7 @@ class Links:
 
 
 def argument(code: object, name: str) -> object:
-    """The expression of an argument, or its blocks; None if not in the plan."""
+    """Return an argument's expression, or its blocks; None if not in the plan."""
     return code.get(name, _NULL) if isinstance(code, dict) else None
 
 
@@ -173,7 +171,7 @@ def _id(address: str, origin: Origin) -> Unknown:
 
 
 def references_of(expression: object) -> list[str]:
-    """The longest references of an expression: `a.b.id` stands for `a.b`, too."""
+    """List the longest references of an expression: `a.b.id` includes `a.b`."""
     if not isinstance(expression, dict):
         return []
     written = expression.get("references")

@@ -1,4 +1,4 @@
-"""The provider block that a resource uses, and the versions of providers that a root module allows."""
+"""Find provider blocks of resources and allowed provider versions of root modules."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def provider_block(instance: Instance, root: Module) -> BlockRecord | None:
-    """The provider block of a resource; None without one.
+    """Find the provider block of a resource; None without one.
 
-    It is the one that the resource names, else the one without an alias whose name its type begins with: of its own
-    module, else of a caller that passes it on.
+    It is the one that the resource names, else the one without alias that matches its type: in its own module, else in
+    a caller that passes it on.
     """
     modules = list(_with_callers(_module_of(instance, root)))
     if not any(module.configuration.providers for module in modules):  # as in a plan, whose resources are no blocks
@@ -45,7 +45,6 @@ def _with_callers(module: Module | None) -> Iterator[Module]:
 
 
 def _module_of(instance: Instance, root: Module) -> Module:
-    """The module that a resource is in."""
     module = root
     while True:
         inner = [
@@ -61,7 +60,7 @@ def _module_of(instance: Instance, root: Module) -> Module:
 
 
 def _passed(wanted: tuple[str, ...], call: nodes.Block | None) -> tuple[str, ...]:
-    """What the caller of a module calls its providers: as its map says, else the same without an alias."""
+    """Translate provider names into the caller's: by its `providers` map, else the names without alias."""
     entry = call.body.attributes.get("providers") if call is not None else None
     if entry is None:
         return tuple(name for name in wanted if "." not in name)
@@ -72,19 +71,18 @@ def _passed(wanted: tuple[str, ...], call: nodes.Block | None) -> tuple[str, ...
 
 
 def _reference(node: nodes.Expression) -> str:
-    """What an expression calls a provider: `aws.west`, also as a text; empty if it is none."""
+    """Return the provider that an expression names, such as `aws.west`; empty if none."""
     if isinstance(node, nodes.GetAttr):
         return f"{_reference(node.target)}.{node.name}"
     return node.name if isinstance(node, nodes.Variable) else str(node.value) if isinstance(node, nodes.Literal) else ""
 
 
 def _is_proxy(provider: nodes.Block) -> bool:
-    """Whether a block in a called module only says that its caller passes such a provider."""
+    """Whether a provider block in a called module only declares that its caller passes one."""
     return not provider.body.blocks and provider.body.attributes.keys() <= {"alias", "version"}
 
 
 def _name(provider: nodes.Block) -> str:
-    """How resources refer to a provider."""
     entry = provider.body.attributes.get("alias")
     expression = entry.expression if entry else None
     name = provider.labels[0] if provider.labels else ""
@@ -92,11 +90,11 @@ def _name(provider: nodes.Block) -> str:
 
 
 _OLD = versions.parse("< 3.0") or versions.ANY
-"""What providers can be that run with Terraform before 0.12: those of the clouds left it at 2.0 or 3.0."""
+"""Provider versions that may run with Terraform before 0.12: the clouds' providers dropped it at 2.0 or 3.0."""
 
 
 def pinned_versions(root: Module) -> Mapping[str, Range]:
-    """Allowed provider versions of a root; providers without constraints are missing."""
+    """Return allowed provider versions of a root; providers without constraints are missing."""
     old = any(module.configuration.old for module in root.all())
     result: dict[str, Range] = {kind.partition("_")[0]: _OLD for kind in root.kinds()} if old else {}
     wanted = [pair for module in root.all() for pair in _required(module)]
@@ -109,7 +107,6 @@ def pinned_versions(root: Module) -> Mapping[str, Range]:
 
 
 def _required(module: Module) -> Iterator[tuple[str, str]]:
-    """Provider constraints of a module, in `required_providers` or provider blocks."""
     configuration = module.configuration
     if configuration.skeleton:
         return

@@ -1,7 +1,7 @@
-"""Published modules: the skeleton in `profiles/` for a call.
+"""Published modules: find the skeleton in `profiles/` for a call.
 
-`profiles/modules.yaml` names them. A skeleton that matches wins over a downloaded copy, so that the verdict is the
-same with and without `.terraform/`.
+`profiles/modules.yaml` lists them. A matching skeleton wins over a downloaded copy, so that results are equal with
+and without `.terraform/`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _REPOSITORY = regex(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?
 
 
 class Skeleton(NamedTuple):
-    """A skeleton file for a range of versions.
+    """Skeleton file for a range of versions.
 
-    `providers` are those which these versions ask for, `defaults` what they have instead of the file's, `lacks` which
-    of its variables they do not have.
+    `providers` are the provider versions it requires, `defaults` replace those in the file, `lacks` names variables
+    that these versions do not have.
     """
 
     path: str
@@ -46,7 +46,7 @@ class Skeleton(NamedTuple):
 
 
 class Published(NamedTuple):
-    """A module of a registry. `declares` are variables by which a local copy is known."""
+    """Published module. A local copy is recognised by the variables in `declares`."""
 
     source: str
     repository: str
@@ -57,9 +57,9 @@ class Published(NamedTuple):
 def find(
     source: str, constraint: str, inputs: Set[str], locked: Callable[[], dict[str, str]]
 ) -> Configuration | str | None:
-    """The skeleton of a call, or why there is none; None for other kinds of sources.
+    """Find the skeleton of a call, or why there is none; None for other kinds of sources.
 
-    The version comes from the constraint, then from the locked providers, then from the inputs that occur.
+    The version comes from the constraint, then the locked providers, then the inputs used.
     """
     registry, repository = _REGISTRY.fullmatch(source), _REPOSITORY.search(canonical(source))
     module = _named(canonical(source))
@@ -81,15 +81,14 @@ def find(
 
 
 def _named(source: str) -> Published | None:
-    """The module that a source names, in the registry or by its repository."""
     found = _REPOSITORY.search(source) or _REGISTRY.fullmatch(source)
     return _index().get((found[1] + (found[2] or "")).lower()) if found is not None else None
 
 
 def copy_of(configuration: Configuration) -> Configuration | None:
-    """The skeleton of the module that a folder is a copy of, recognised by its variables.
+    """Find the skeleton of the module that a folder copies, recognised by its variables.
 
-    A folder that calls the module hands on its variables; it is no copy.
+    A folder that calls the module passes on its variables and is not a copy.
     """
     declared = configuration.variables.keys()
     for module in _modules():
@@ -102,7 +101,6 @@ def copy_of(configuration: Configuration) -> Configuration | None:
 
 
 def _fitting_lock(skeletons: Iterable[Skeleton], locked: dict[str, str]) -> list[Skeleton]:
-    """The skeletons that fit the lock file's providers."""
 
     def fits(skeleton: Skeleton) -> bool:
         for provider, wanted in skeleton.providers.items():
@@ -115,7 +113,7 @@ def _fitting_lock(skeletons: Iterable[Skeleton], locked: dict[str, str]) -> list
 
 
 def _best(skeletons: Iterable[Skeleton], inputs: Set[str]) -> Configuration:
-    """The skeleton that declares most of the inputs; the newest of several."""
+    """Load the skeleton that declares most of the inputs, the newest on a tie."""
     return max(
         ((s, load(s.path, s.defaults, s.lacks)) for s in skeletons),
         key=lambda pair: (len(pair[1].variables.keys() & inputs), pair[0].versions.low),
@@ -126,7 +124,7 @@ def _best(skeletons: Iterable[Skeleton], inputs: Set[str]) -> Configuration:
 def load(
     path: str, defaults: tuple[tuple[str, object], ...] = (), lacks: frozenset[str] = frozenset()
 ) -> Configuration:
-    """A skeleton by its path below `profiles/`."""
+    """Load a skeleton by its path below `profiles/`."""
     with open(os.path.join(PROFILES, path), "rb") as file:
         source = Source(f"kcheck:{path}", file.read(), bundled=True)
     origin = Origin((source.span(0, 0),))
@@ -143,7 +141,6 @@ def _modules() -> tuple[Published, ...]:
 
 @cache
 def _index() -> dict[str, Published]:
-    """The modules by registry source and by repository, with folder."""
     result = {}
     for module in _modules():
         folder = module.source.partition("//")[2]
@@ -154,7 +151,7 @@ def _index() -> dict[str, Published]:
 
 @cache
 def _whole() -> frozenset[str]:
-    """Repositories whose cluster modules are all known."""
+    """List repositories whose cluster modules are all known."""
     return frozenset(entry["repository"].lower() for entry in profiles.modules().values() if entry.get("whole"))
 
 
@@ -184,7 +181,7 @@ def _range(constraint: str) -> Range:
 
 
 def locked_providers(file: nodes.File) -> dict[str, str]:
-    """The provider versions that a `.terraform.lock.hcl` pins, by the provider's name."""
+    """Read the provider versions that a `.terraform.lock.hcl` pins, by provider name."""
     result = {}
     for block in file.body.all("provider"):
         version = block.body.attributes.get("version")

@@ -1,4 +1,4 @@
-"""Instances of a resource block: count and for_each expanded, nested and dynamic blocks read."""
+"""Instances of resource blocks: expand count and for_each, read nested and dynamic blocks."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from kcheck.text.values import Record
 
 _NAMES = frozenset({"name", "id", "self_link"})
-"""Attributes by which others refer to a resource: never null, so an unknown one still tells which resource is meant."""
+"""Attributes that identify a resource: never null, so even unknown ones tell which resource is meant."""
 
 MAX_LISTED = 10_000
-"""Elements of a list of the provider that are told apart."""
+"""Maximum elements of a provider-made list that are told apart."""
 _COPY = 20
-"""Steps that a copy of a short block counts for: reading what it sets takes as long as so many rounds of a loop."""
+"""Budget steps for a copy of a short block: reading its attributes costs as much as so many loop rounds."""
 
 
 _RUNNING: set[tuple[int, int, str]] = set()
-"""The attributes that are being evaluated: by thread, and by the id of their block."""
+"""Attributes under evaluation, by thread and id of their block."""
 
 LISTED = {("random_shuffle", "result"): ("input", "result_count")}
-"""Lists that only the provider knows: the arguments that say what their elements are chosen from, and how many."""
+"""Lists that only the provider knows -> the arguments with their candidates and their length."""
 
 
 class BlockRecord:
-    """A block with the scope in which its expressions are evaluated. `address` names it, if it has a name."""
+    """Block with the scope of its expressions; `address` names it, if it has a name."""
 
     def __init__(self, block: nodes.Block, scope: Scope, address: str = "") -> None:
         self.block = block
@@ -58,12 +58,12 @@ class BlockRecord:
 
     @property
     def span(self) -> Span:
-        """The header of the block; of a skeleton's, what stands for it in the caller."""
+        """Header of the block; for a skeleton, the place in the caller that stands for it."""
         header = self.block.header
         return self.scope.place or header if header.source.bundled else header
 
     def entry(self, name: str) -> Datum | None:
-        """The value of an attribute, or None if it is not set."""
+        """Evaluate an attribute; None if not set."""
         entry = self.block.body.attributes.get(name)
         if entry is None:
             lost = self.scope.unread if self.scope.unread and name not in self.names() else ""
@@ -81,7 +81,7 @@ class BlockRecord:
         return self._values[name]
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
-        """The nested blocks of one type, `dynamic` ones and lists of objects included."""
+        """Return nested blocks of one type, including `dynamic` ones and lists of objects."""
         if kind not in self._blocks:
             found = self._nested(kind)
             if isinstance(found, Unknown):  # what it may be are elements, and no blocks
@@ -111,12 +111,12 @@ class BlockRecord:
         return tuple(found)
 
     def names(self) -> Iterable[str]:
-        """The names of its attributes and the types of its nested blocks."""
+        """List the names of attributes and the types of nested blocks."""
         kinds = (b.labels[0] if b.type == "dynamic" and b.labels else b.type for b in self.block.body.blocks)
         return dict.fromkeys((*self.block.body.attributes, *kinds))
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """The origin of something that is not set in this block; a skeleton has no place for it."""
+        """Return the origin of an unset attribute in this block; a skeleton has no place for it."""
         if self.block.span.source.bundled:
             return Origin((self.span,))
         block = self._dynamic(path[0]) if path else None
@@ -125,11 +125,10 @@ class BlockRecord:
         return Origin((self.block.header,), missing=Missing(self.block.span, path))
 
     def _dynamic(self, kind: str) -> nodes.Block | None:
-        """The `dynamic` block that makes nested blocks of a type."""
         return next((block for block in self.block.body.all("dynamic") if block.labels == (kind,)), None)
 
     def made_from(self, kind: str) -> Datum | None:
-        """The collection behind a `dynamic` block; None unless it only copies members."""
+        """Evaluate the collection behind a `dynamic` block; None unless it only copies members."""
         block = self._dynamic(kind)
         content = next(iter(block.body.all("content")), None) if block is not None else None
         if block is None or content is None or "for_each" not in block.body.attributes:
@@ -141,7 +140,7 @@ class BlockRecord:
         return evaluate(block.body.attributes["for_each"].expression, self.scope)
 
     def attribute(self, name: str) -> Datum:
-        """The value of a reference to an attribute or nested block of this block."""
+        """Evaluate a reference to an attribute or nested block of this block."""
         value = self.entry(name)
         if value is not None:
             if isinstance(value, Unknown) and value.symbol is None and self.address and name in _NAMES:
@@ -162,7 +161,7 @@ class BlockRecord:
         return Known(SetData(items) if unordered else tuple(items), Origin((self.span,)))
 
     def computed(self, name: str) -> Datum:
-        """An attribute that is not set: its identity is known, and the length of some lists."""
+        """Return an unset attribute: its identity is known, and the length of some lists."""
         origin = Origin((self.span,))
         arguments = LISTED.get((self.block.labels[0], name)) if self.block.labels and self.address else None
         if arguments is not None:
@@ -174,7 +173,7 @@ class BlockRecord:
         return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
 
     def _listed(self, name: str, given: Datum | None, count: Datum | None) -> Datum | None:
-        """A list that the provider picks from another list; None if its length is unknown."""
+        """Return a list that the provider picks from another one; None if its length is unknown."""
         origin, reason = Origin((self.span,)), f"{self.address}.{name} is only known after apply"
         items = known(given) if isinstance(given, Known) else None
         number = known(count) if isinstance(count, Known) else None
@@ -191,9 +190,9 @@ class BlockRecord:
 
 
 class Instance(BlockRecord):
-    """An instance of a resource. `doubt` is why it may not exist, or stands for several.
+    """Instance of a resource; `doubt` says why it may not exist or stands for several.
 
-    An `optional` one is there or not.
+    An `optional` one either exists or not.
     """
 
     def __init__(
@@ -206,19 +205,19 @@ class Instance(BlockRecord):
 
     @property
     def complete(self) -> bool:
-        """Whether it is complete: a skeleton has only what matters to kcheck."""
+        """Whether all its attributes are in the code: a skeleton has only those that matter to kcheck."""
         return not self.block.header.source.bundled
 
 
 _ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
-"""Attributes of data sources that give back what they were asked for."""
+"""Attributes of data sources that return a query argument."""
 _LATEST = frozenset({"latest_version", "latest_master_version", "latest_node_version"})
-"""Attributes of data sources of Kubernetes versions that begin with the prefix which is asked for."""
+"""Attributes of Kubernetes version data sources that begin with the requested prefix."""
 _MINOR = regex(r"1\.\d\d")
 
 
 def echo(instance: Instance, name: str) -> Datum | None:
-    """Give back what a data source was asked for; None if only the cloud knows the attribute."""
+    """Return the query argument that a data source returns; None if only the cloud knows the attribute."""
     if name in _LATEST:
         prefix = instance.entry("version_prefix") or Known("", Origin(()))
         minor = _MINOR.match(str(known(prefix)))
@@ -227,22 +226,22 @@ def echo(instance: Instance, name: str) -> Datum | None:
 
 
 class ObjectRecord:
-    """An object in a list that stands for a nested block: `subnet = [{ name = ... }]`."""
+    """Object in a list that stands for a nested block: `subnet = [{ name = ... }]`."""
 
     def __init__(self, value: Known[dict[str, Datum]]) -> None:
         self.value = value
 
     @property
     def span(self) -> Span:
-        """Where the object is written."""
+        """Place where the object is written."""
         return self.value.origin.written
 
     def entry(self, name: str) -> Datum | None:
-        """The value of a key, or None if it is absent."""
+        """Return the value of a key; None if absent."""
         return self.value.value.get(name)
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
-        """The objects in the list below a key."""
+        """Return the objects in the list at a key."""
         found = self.entry(kind)
         if found is None:
             return ()
@@ -253,19 +252,19 @@ class ObjectRecord:
         return tuple(ObjectRecord(Known(item.value, item.origin)) for item in known if isinstance(item.value, dict))
 
     def names(self) -> Iterable[str]:
-        """The keys of the object."""
+        """List the keys of the object."""
         return self.value.value
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """The origin of something that is not set in this object."""
+        """Return the origin of an unset key in this object."""
         return Origin((self.span,), missing=Missing(self.span, path))
 
 
 def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
-    """The instances of a resource or module block.
+    """Expand a resource or module block into its instances.
 
-    One instance without `count` and `for_each`; else a tuple or a dict of them. Where their number is not
-    known, one instance stands for those that are not.
+    Returns one instance without `count` and `for_each`, else a tuple or dict of them. If their number is unknown, one
+    instance stands for the rest.
     """
     origin = Origin((block.header,))
     entries = block.body.attributes
@@ -296,7 +295,7 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
 
 
 def _too_many(number: int | Fraction, block: nodes.Block, scope: Scope) -> Unknown | None:
-    """Why so many copies of a block are not told apart; None if they are."""
+    """Deduct copies of a block from the budget; return why they are too many, else None."""
     try:
         scope.budget.copy(int(number), _COPY + (block.span.end - block.span.start >> 4))
     except BudgetError as error:
@@ -305,10 +304,10 @@ def _too_many(number: int | Fraction, block: nodes.Block, scope: Scope) -> Unkno
 
 
 def _named(collection: Datum) -> list[Entry]:
-    """The elements of `for_each`; set elements are their own keys.
+    """List the elements of `for_each`, set elements keyed by themselves.
 
     Raises:
-        EvaluationError: it is no collection, or one whose elements are no texts.
+        EvaluationError: it is not a collection, or its keys are not texts.
     """
     found = list(entries_of(collection))
     if not is_map(collection) and type(collection) is not Unknown:
@@ -351,13 +350,12 @@ def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Da
 
 
 def iterator_name(block: nodes.Block, kind: str) -> str:
-    """The name of the loop variable of a `dynamic` block."""
+    """Return the name of a `dynamic` block's loop variable."""
     entry = block.body.attributes.get("iterator")
     return entry.value_span.text.strip('"') if entry is not None else kind
 
 
 def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unknown:
-    """The blocks that a `dynamic` block generates."""
     entries = block.body.attributes
     content = next(iter(block.body.all("content")), None)
     if content is None or "for_each" not in entries:
@@ -386,14 +384,14 @@ def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unkn
 
 
 def instances_in(value: Datum) -> Iterator[Instance]:
-    """The instances that an expanded block has."""
+    """Yield the instances of an expanded block."""
     for part in parts_of(value):
         if isinstance(part, Instance):
             yield part
 
 
 def parts_of(value: Datum) -> Iterator[object]:
-    """The values of an expanded block that are known, one for each instance."""
+    """Yield the known values of an expanded block, one per instance."""
     items: Iterable[Datum] = value.elements() if isinstance(value, Partial) else ()
     if isinstance(value, Known):
         inner = value.value

@@ -1,4 +1,4 @@
-"""Root modules: the folders that are roots, with variables bound."""
+"""Find root modules and bind their variables."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ class Loader:
         self.problems: list[Problem] = []
         self.skipped: list[Skipped] = []
         self.environments: list[Environment] = []
-        """Made by variable files beside the roots."""
+        """Environments found from variable files beside the roots."""
         self._configurations: dict[str, Configuration] = {}
         self._mentioning: dict[str, bool] = {}
         self._parsed: dict[int, nodes.File] = {}
         self.asked: set[Source] = set()
-        """The files that functions have read."""
+        """Files that functions have read."""
         self._templates: dict[int, tuple[Source, nodes.Template | Problem]] = {}
         self.variables = Variables(tree, config, self.parse)
         self._copies = Copies(tree, config.module_dirs, self.parse)
 
     def written(self, blueprints: Iterable[tuple[str, Configuration]]) -> list[Module]:
-        """Root modules from another tool's files, named apart within a folder."""
+        """Make root modules from another tool's files, with distinct names within a folder."""
         found = list(blueprints)
         folders = Counter(own.folder for _, own in found) + Counter(folder.path for folder in self.tree.folders)
         return [
@@ -61,14 +61,14 @@ class Loader:
         ]
 
     def roots(self, clusters: tuple[str, ...] = (), *, each: bool = True) -> list[Module]:
-        """The root modules of the tree: uncalled folders, and those in the settings.
+        """Find the root modules of the tree: uncalled folders and those in the settings.
 
-        One that the settings name several times is bound once for each environment, and one that knows a few
-        workspaces once for each of them, as one with resources whose types begin as those of `clusters` do is for each
-        variable file beside it. Without `each`, all others are bound once.
+        Roots are bound once per environment in the settings, else once per workspace if they know a few, else once
+        per variable file beside them if they create resources whose types begin with one of `clusters`. Without
+        `each`, roots that are not in the settings are bound once.
 
         Raises:
-            ConfigError: a folder or a variable file of the settings does not exist.
+            ConfigError: a folder or variable file of the settings does not exist.
         """
         folders = [folder for folder in self.tree.folders if not self._copies.holds(folder.path)]
         configurations = [self.configuration(folder) for folder in folders]
@@ -105,10 +105,7 @@ class Loader:
     def _root(
         self, configuration: Configuration, environment: Environment | None = None, names: list[str] | None = None
     ) -> Module:
-        """A root module with its variables bound, in its workspace.
-
-        `names` are the workspaces that it knows, where that has been asked already.
-        """
+        """Bind a root module in its workspace; `names` are its workspaces, if already known."""
         environment = environment or Environment(configuration.folder)
         files = [self.variables.file(path) for path in environment.var_files]
         chosen = environment.workspace or self.config.workspace
@@ -124,7 +121,7 @@ class Loader:
     def _each(
         self, configuration: Configuration, beside: Sequence[Environment], clusters: tuple[str, ...]
     ) -> list[Module]:
-        """A root module, once for each workspace where it knows a few, else for each environment beside it."""
+        """Bind a root once per workspace if it knows a few, else once per environment beside it."""
         names = [] if self.config.workspace else self._known_workspaces(configuration)
         given = [name for name in names if self.variables.is_given(name)]
         if len(given) == 1:
@@ -137,7 +134,6 @@ class Loader:
     def _environments(
         self, configuration: Configuration, beside: Sequence[Environment], clusters: tuple[str, ...]
     ) -> list[Module]:
-        """A root module that makes clusters, once for each environment beside it; none if it makes no clusters."""
         first = self._root(configuration, beside[0], []) if beside else None
         if first is None or not any(kind.startswith(clusters) for kind in first.kinds()):
             return []
@@ -149,14 +145,12 @@ class Loader:
         return [first, *(self._root(configuration, one, []) for one in several[1:])]
 
     def _known_workspaces(self, configuration: Configuration, files: Iterable[Source] = ()) -> list[str]:
-        """The workspaces of a root module, from its code or its variable files."""
         if not self._asks_workspace(configuration):
             return []
         module = Module(configuration, self.variables.values_for(configuration, files), self)
         return workspaces.known_to(module, self.files(module)) or self.variables.workspaces(configuration)
 
     def _asks_workspace(self, configuration: Configuration) -> bool:
-        """Whether a root module, or a folder that it calls, depends on the workspace."""
         folders, todo = {configuration.folder}, [configuration]
         while todo:
             one = todo.pop()
@@ -171,13 +165,12 @@ class Loader:
         return False
 
     def _mentions_workspace(self, folder: Folder) -> bool:
-        """Whether a folder's code uses the workspace; each folder is searched once."""
         if folder.path not in self._mentioning:
             self._mentioning[folder.path] = workspaces.mentions(source.data for source in folder.terraform)
         return self._mentioning[folder.path]
 
     def configuration(self, folder: Folder) -> Configuration:
-        """The declarations of a folder; override files are merged last."""
+        """Read the declarations of a folder; override files are merged last."""
         known = self._configurations.get(folder.path)
         if known is not None:
             return known
@@ -205,19 +198,19 @@ class Loader:
         return result
 
     def parse(self, source: Source) -> nodes.File:
-        """A parsed file; each is parsed once, also if links put it into several folders."""
+        """Parse a file, once even if links put it into several folders."""
         if id(source) not in self._parsed:
             self._parsed[id(source)] = _parser(source)(source)
         return self._parsed[id(source)]
 
     def template(self, source: Source) -> nodes.Template | Problem:
-        """A file as a template; each is parsed once."""
+        """Parse a file as a template, once."""
         if id(source) not in self._templates:
             self._templates[id(source)] = (source, parse_template(source.span(0, len(source.data))))
         return self._templates[id(source)][1]
 
     def templates(self) -> set[Source]:
-        """The files that are templates of Terraform."""
+        """Return the files parsed as Terraform templates."""
         return {source for source, _ in self._templates.values()}
 
     def _called(self, configuration: Configuration) -> Iterable[str]:
@@ -227,7 +220,7 @@ class Loader:
                 yield path
 
     def _own_folder(self, configuration: Configuration, block: nodes.Block) -> str | None:
-        """The folder of this repository for a call by the repository's published address."""
+        """Find the folder of this repository that a call names by the published address."""
         found = self._copies.own_folder(configuration.folder, _text(block, "source") or "")
         folder = self.tree.folder(found.path) if found is not None else None
         if found is None or folder is None or not folder.terraform or folder.path == configuration.folder:
@@ -235,7 +228,7 @@ class Loader:
         return found.path if found.certain or is_call_of(block, self.configuration(folder)) else None
 
     def child(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """The configuration of a called module, or why it is unknown."""
+        """Load the configuration of a called module, or return why it is unknown."""
         configuration = self._find(module, block)
         if isinstance(configuration, str) or configuration.skeleton:
             return configuration
@@ -248,7 +241,7 @@ class Loader:
         return registry.copy_of(configuration) or configuration
 
     def _find(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """A folder of the tree, a skeleton, or a copy: the first that there is."""
+        """Find a called module: a folder of the tree, a skeleton, a copy or a stand-in, else why not."""
         source = _text(block, "source")
         if source is None:
             return "its source is not a literal string"
@@ -269,25 +262,23 @@ class Loader:
         return self._copies.find(module, block, source) or missing_modules.stand_in(module, block, source) or why
 
     def files(self, root: Module) -> Files:
-        """The files that the functions of a root module may read."""
+        """Return the files that functions of a root module may read."""
         return self.files_of(root.configuration.folder)
 
     def files_of(self, folder: str) -> Files:
-        """The files that functions may read, by paths relative to a folder."""
+        """Return the files that functions may read, by paths relative to a folder."""
         return _Files(self, folder)
 
     def locked(self, root: Module) -> dict[str, str]:
-        """The versions of providers that a root module has locked."""
+        """Return the provider versions that a root module has locked."""
         return self._locked(root.configuration.folder)
 
     def _locked(self, folder: str) -> dict[str, str]:
-        """The provider versions that the lock file of a root pins."""
         source = self.tree.source(os.path.join(folder, ".terraform.lock.hcl"))
         return registry.locked_providers(self.parse(source)) if source else {}
 
 
 def _parser(source: Source) -> Callable[[Source], nodes.File]:
-    """How a file of Terraform is read."""
     if not source.path.endswith(".json"):
         return parse
     from kcheck.text.syntax.hcl import json
@@ -296,7 +287,7 @@ def _parser(source: Source) -> Callable[[Source], nodes.File]:
 
 
 class _Files:
-    """The files of a root module's repository; paths are relative to the root's folder."""
+    """Files of a root module's repository; paths are relative to the root's folder."""
 
     def __init__(self, loader: Loader, folder: str) -> None:
         self.loader = loader
@@ -311,18 +302,15 @@ class _Files:
         return found
 
     def source(self, path: str) -> Source | None:
-        """The file at a path; None if there is none."""
         found = self.loader.tree.source(self._path(path))
         if found is not None:
             self.loader.asked.add(found)
         return found
 
     def template(self, source: Source) -> nodes.Template | Problem:
-        """A file as a template, parsed once."""
         return self.loader.template(source)
 
     def names(self, path: str) -> list[str]:
-        """The paths of all files below a folder, relative to it."""
         top = self._path(path)
         found = []
         for name in self.loader.tree.disk.walk(top):
@@ -333,7 +321,7 @@ class _Files:
 
 
 def _local(configuration: Configuration, block: nodes.Block) -> str | None:
-    """The folder of a module call whose source is a path."""
+    """Return the folder of a module call whose source is a path; None for other sources."""
     source = _text(block, "source")
     if source is not None and (source.startswith(("./", "../")) or source in (".", "..")):
         return os.path.normpath(os.path.join(configuration.folder, source))
@@ -341,7 +329,7 @@ def _local(configuration: Configuration, block: nodes.Block) -> str | None:
 
 
 def _text(block: nodes.Block, name: str) -> str | None:
-    """An argument that Terraform wants as a literal string."""
+    """Read an argument written as a literal string; None for any other."""
     entry = block.body.attributes.get(name)
     expression = entry.expression if entry else None
     return str(expression.value) if isinstance(expression, nodes.Literal) else None

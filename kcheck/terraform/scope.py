@@ -1,4 +1,4 @@
-"""The names that an expression may use, each evaluated once, when asked for; circular references are reported."""
+"""Names available to expressions, evaluated once and lazily; circular references are reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Scope:
-    """The names that an expression may use: its module's, and loop variables."""
+    """Names available to an expression: those of its module, and loop variables."""
 
     def __init__(
         self,
@@ -30,51 +30,51 @@ class Scope:
         self.names = names
         self.outer = outer
         self.place: Span | None = place or (outer.place if outer else None)
-        """What stands for the code of a skeleton: the call, or the element of `for_each` in the caller."""
+        """Place in the caller that stands for skeleton code: the call, or an element of its `for_each`."""
         self.unread: str = outer.unread if outer else ""
-        """Why nothing follows from what is not set, where that stands for missing code."""
+        """For a stand-in of missing code: why unset attributes are unknown."""
         self.strict: bool = outer.strict if outer else False
-        """Whether what Terraform refuses in a part refuses the whole: in what `try` and `can` are given."""
+        """Whether an error in a part fails the whole, as in arguments of `try` and `can`."""
         self.budget: Budget = outer.budget if outer else budget or Budget()
 
     def lookup(self, name: str) -> Datum | None:
-        """The value of a first name, or None."""
+        """Return the value of a top-level name; None if there is none."""
         found = self.names.get(name)
         return self.outer.lookup(name) if found is None and self.outer is not None else found
 
     def with_names(self, place: Span | None = None, /, **names: Datum) -> Scope:
-        """An inner scope that adds names."""
+        """Make an inner scope with more names."""
         return Scope(names, self, place)
 
     def strictly(self) -> Scope:
-        """The same names, for arguments of `try` and `can`."""
+        """Make a strict inner scope, for arguments of `try` and `can`."""
         inner = Scope({}, self)
         inner.strict = True
         return inner
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
-        """A function that needs more than its arguments, such as the files of the module."""
+        """Find a function that needs more than its arguments, such as the module's files."""
         return None if self.outer is None else self.outer.special(name)
 
     def report(self, problem: Problem) -> None:
-        """Record something that Terraform would refuse."""
+        """Record a problem that Terraform would refuse."""
         if self.outer is not None:
             self.outer.report(problem)
 
     def checked(self, value: Datum, name: str, place: Span) -> Datum:
-        """The value of something; that it depends on itself is reported."""
+        """Return a value, reporting it if it refers to itself."""
         if isinstance(value, Unknown) and value.reason == circular(name):
             self.report(Problem(value.reason, place))
         return value
 
 
 def circular(name: str) -> str:
-    """The message for a circular reference."""
+    """Return the message for a circular reference."""
     return f"{name} refers to itself"
 
 
 class Names:
-    """`var`, `local`, `module`, `data`, a resource type: attributes evaluated once, when asked for."""
+    """`var`, `local`, `module`, `data` or a resource type: attributes evaluated once, lazily."""
 
     def __init__(self, find: Callable[[str], Datum | None], missing: Callable[[str], str]) -> None:
         self._find = find
@@ -83,7 +83,7 @@ class Names:
         self._running: set[tuple[int, str]] = set()
 
     def attribute(self, name: str) -> Datum:
-        """The value of a name.
+        """Evaluate a name, once.
 
         Raises:
             EvaluationError: there is no such name.
@@ -108,7 +108,7 @@ WORKSPACE = Symbol("terraform", "workspace")
 
 
 def unchosen_workspace(names: Iterable[str] = ()) -> Unknown:
-    """`terraform.workspace` without a value; `names` are those in the code."""
+    """Return the unknown `terraform.workspace`; `names` are the workspaces in the code."""
     known = ", ".join(names)
     return Unknown(
         f"terraform.workspace has no value; set --workspace NAME{f' ({known})' if known else ''}", None, WORKSPACE

@@ -1,4 +1,4 @@
-"""Types of values, and of expressions without one, by the rules of Terraform's type system (cty)."""
+"""Types of values and of failing expressions, by the rules of Terraform's type system (cty)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SINGLE = {"string": STRING, "number": NUMBER, "bool": BOOL, "null": DYNAMIC, "r
 
 
 def type_of(datum: Datum) -> Type:
-    """The type of a value; ANYTHING where it is unknown."""
+    """Return the type of a value; ANYTHING if unknown."""
     if type(datum) is Null:
         return datum.type
     if not isinstance(datum, Known):
@@ -51,12 +51,12 @@ def type_of(datum: Datum) -> Type:
 
 
 def element_type(items: Iterable[Datum], declared: Type | None) -> Type:
-    """The type of the elements of a collection; that of the first where none is declared."""
+    """Return the declared element type of a collection, else that of its first element."""
     return declared if declared is not None else next((type_of(item) for item in items), ANYTHING)
 
 
 def same(a: Type, b: Type) -> bool:
-    """Whether two types are the same, as far as they are known."""
+    """Whether two types are equal, as far as known."""
     if a == b or ANYTHING in (a, b):
         return True
     if a.kind != b.kind or a.names != b.names or len(a.parts) != len(b.parts):
@@ -65,7 +65,7 @@ def same(a: Type, b: Type) -> bool:
 
 
 def unify(types: Sequence[Type]) -> Type | None:
-    """The type that all types convert to; None if there is none."""
+    """Find the type that all types convert to; None without one."""
     found = [one for one in dict.fromkeys(types) if one != ANYTHING]
     if not found:
         return ANYTHING
@@ -89,7 +89,6 @@ def unify(types: Sequence[Type]) -> Type | None:
 
 
 def _unify_alike(types: list[Type]) -> Type | None:
-    """The type of several of one kind."""
     first = types[0]
     if first.kind in ("list", "set", "map"):
         element = unify([one.element for one in types])
@@ -104,7 +103,7 @@ def _unify_alike(types: list[Type]) -> Type | None:
 
 
 def _as_collection(types: Iterable[Type]) -> Type | None:
-    """The map or list that several objects or tuples convert to."""
+    """Find the map or list type that objects or tuples convert to; None without one."""
     found = list(types)
     element = unify([part for one in found for part in one.parts])
     if element is None:
@@ -114,7 +113,7 @@ def _as_collection(types: Iterable[Type]) -> Type | None:
 
 
 def _with_structures(types: list[Type], structure: str, collection: str) -> Type | None:
-    """The type of structures among collections: first they become one collection."""
+    """Unify structures with collections: the structures become one collection first."""
     made = _as_collection(one for one in types if one.kind == structure)
     if made is None:
         return None
@@ -123,7 +122,7 @@ def _with_structures(types: list[Type], structure: str, collection: str) -> Type
 
 
 def _preferred(types: list[Type]) -> Type | None:
-    """The first of the types, from general to special, that all others convert to."""
+    """Find the first type, from general to special, that all others convert to."""
     if len(types) > _MOST_TYPES:
         return None
     waiting = [sum(_compare(other, one) < 0 for other in types) for one in types]
@@ -139,7 +138,7 @@ def _preferred(types: list[Type]) -> Type | None:
 
 
 def _compare(a: Type, b: Type) -> int:
-    """Below 0 if `a` is the more general type, above 0 if `b` is."""
+    """Return below 0 if `a` is the more general type, above 0 if `b` is."""
     if a == b:
         return 0
     if DYNAMIC in (a, b):
@@ -158,7 +157,7 @@ def _compare(a: Type, b: Type) -> int:
 
 
 def converted(have: Type, want: Type) -> Type | None:
-    """The type that a value has after conversion; None if no value of its type can be converted."""
+    """Return the type of a value after conversion; None if it cannot be converted."""
     if have == want or want in (DYNAMIC, ANYTHING):
         return have
     if have in (DYNAMIC, ANYTHING):
@@ -183,7 +182,7 @@ def converted(have: Type, want: Type) -> Type | None:
 
 
 def _collected(parts: tuple[Type, ...], want: Type) -> Type | None:
-    """The type of the elements of a collection that is made of a structure."""
+    """Return the element type when a tuple or object becomes a collection; None if it cannot."""
     element: Type | None = want.element
     if not parts:
         return _bare(want.element)
@@ -219,7 +218,6 @@ def _to_object(have: Type, want: Type) -> Type | None:
 
 
 def _bare(want: Type) -> Type:
-    """A type without optional attributes."""
     if not want.parts:
         return want
     return Type(want.kind, tuple(map(_bare, want.parts)), want.names)
@@ -229,7 +227,7 @@ _ARITHMETIC = frozenset("+-*/%")
 
 
 def despite(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum]) -> Type:
-    """The type of an expression that may fail, such as the other branch of a conditional."""
+    """Return the type of an expression that may fail, such as the other branch of a conditional."""
     try:
         return type_of(evaluate(node))
     except EvaluationError:
@@ -237,7 +235,6 @@ def despite(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum
 
 
 def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum]) -> Type:
-    """The type that Terraform gives to an expression that fails."""
     if isinstance(node, nodes.Template):
         return DYNAMIC if node.wraps else STRING
     if isinstance(node, nodes.Conditional):
@@ -264,10 +261,10 @@ def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Da
 
 
 def of_step(node: nodes.Expression, element: Type) -> Type:
-    """The type of the elements that a splat makes of elements of a type.
+    """Return the element type of a splat over elements of a type.
 
     Raises:
-        EvaluationError: they have no such part.
+        EvaluationError: the elements have no such part.
     """
     if isinstance(node, nodes.Element):
         return element

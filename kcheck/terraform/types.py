@@ -1,4 +1,4 @@
-"""Type constraints of variables: convert a given value to the declared type."""
+"""Convert values to the declared types of variables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLLECTIONS = frozenset({"list", "set", "map"})
 
 
 def convert_to(value: Datum, declared: nodes.Expression, budget: Budget) -> Datum:
-    """The value as the type constraint wants it; parts that are unknown stay so.
+    """Convert a value to a type constraint; unknown parts stay unchanged.
 
     Raises:
         EvaluationError: the value cannot have that type.
@@ -32,7 +32,7 @@ def convert_to(value: Datum, declared: nodes.Expression, budget: Budget) -> Datu
 
 
 def type_of(declared: nodes.Expression) -> Type:
-    """The type that a constraint names; any type if it cannot be read."""
+    """Read a type constraint; DYNAMIC if it cannot be read."""
     if isinstance(declared, nodes.Variable | nodes.Literal):
         name = declared.name if isinstance(declared, nodes.Variable) else str(declared.value)
         if name in PRIMITIVE:
@@ -57,13 +57,12 @@ def _key(node: nodes.Expression) -> str:
 
 
 def _inner(declared: nodes.Expression) -> nodes.Expression:
-    """The type of an attribute, without the `optional` around it."""
     optional = isinstance(declared, nodes.Call) and declared.name == "optional" and declared.arguments
     return declared.arguments[0] if optional and isinstance(declared, nodes.Call) else declared
 
 
 def _defaulted(value: Datum, declared: nodes.Expression, budget: Budget) -> Datum:
-    """The value with the defaults of optional attributes that are absent or null."""
+    """Fill in defaults of optional attributes that are absent or null."""
     if not isinstance(value, Known) or not isinstance(declared, nodes.Call) or not declared.arguments:
         return value
     inner, parts = declared.arguments[0], value.value
@@ -96,7 +95,7 @@ def _object(origin: Origin, given: dict[str, Datum], declared: nodes.Object, bud
 
 
 def absent(default: Datum, origin: Origin) -> Datum:
-    """A default with the place of the absent or null value."""
+    """Give a default the place of the absent or null value that it replaces."""
     if isinstance(default, Unknown):
         return default
     value = default.value

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from kcheck.text.values import Datum
 
 Place: TypeAlias = "Span | Missing"
-"""Where a value is written, or would be."""
+"""Place where a value is written, or would be."""
 
 
 class Validations:
-    """Variables with `validation` in root modules and their modules."""
+    """Variables with `validation` blocks in all modules of the roots."""
 
     def __init__(self, roots: Iterable[Module]) -> None:
         self._users: dict[Place, list[tuple[Module, str]]] = {}
@@ -39,7 +39,7 @@ class Validations:
             self._users.setdefault(place, []).append((module, name))
 
     def refusing(self, values: Mapping[Place, Data]) -> tuple[str, Place] | None:
-        """The variable that rejects one of some new values, and its place; else None."""
+        """Find a variable that rejects one of the new values, and its place; None without one."""
         for place in values:
             for module, name in self._users.get(place, ()):
                 if _refuses(module, name, values):
@@ -48,7 +48,6 @@ class Validations:
 
 
 def _places(datum: Datum) -> Iterator[Place]:
-    """Where a value and its parts are written, or would be."""
     origin = datum.origin
     if origin is not None and origin.spans:
         yield origin.missing or origin.written
@@ -60,7 +59,6 @@ def _places(datum: Datum) -> Iterator[Place]:
 
 
 def _refuses(module: Module, name: str, values: Mapping[Place, Data]) -> bool:
-    """Whether a variable would not take its value with some of its parts changed."""
     block = module.configuration.variables[name]
     changed = _changed(module.scope.namespace("var").attribute(name), values)
     kind = block.body.attributes.get("type")
@@ -85,7 +83,6 @@ def _is_false(value: object) -> bool:
 
 
 def _changed(datum: Datum, values: Mapping[Place, Data]) -> Datum:
-    """The value with those of its parts changed that are written at some places."""
     origin = datum.origin
     if origin is not None and origin.spans and (place := origin.missing or origin.written) in values:
         return wrap(values[place], origin)
@@ -99,7 +96,7 @@ def _changed(datum: Datum, values: Mapping[Place, Data]) -> Datum:
 
 
 class _Variables:
-    """`var` of a module, one of them with another value."""
+    """`var` of a module with one value replaced."""
 
     def __init__(self, module: Module, name: str, value: Datum) -> None:
         self._module = module

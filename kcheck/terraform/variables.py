@@ -1,4 +1,4 @@
-"""Values of root module variables: files, flags and, on request, the environment."""
+"""Values of root module variables: from files, flags and, on request, the environment."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Variables:
         self._environment = dict(_environment()) if config.env_vars else {}
 
     def file(self, path: str) -> Source:
-        """A variable file that the user names.
+        """Read a variable file that the user names.
 
         Raises:
-            ConfigError: there is none.
+            ConfigError: there is no such file.
         """
         source = self.tree.source(path)
         if source is None:
@@ -61,7 +61,7 @@ class Variables:
         return source
 
     def values_for(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
-        """The values that a root's variables get, in Terraform's order: the last one wins."""
+        """Return the values of a root's variables, in Terraform's order: the last one wins."""
         folder = self.tree.folder(configuration.folder)
         named = {folder.name(source): source for source in folder.variables} if folder else {}
         files = [named[name] for name in sorted(filter(is_automatic, named), key=lambda name: name not in _AUTOMATIC)]
@@ -71,10 +71,10 @@ class Variables:
         return result | self._given(configuration, self._flags)
 
     def check(self, configurations: Iterable[Configuration]) -> None:
-        """Check that a root declares the variables of the flags.
+        """Check that some root declares each variable of the flags.
 
         Raises:
-            ConfigError: none does.
+            ConfigError: no root declares one.
         """
         declared = {name for configuration in configurations for name in configuration.variables}
         for name in self._flags:
@@ -82,7 +82,7 @@ class Variables:
                 raise ConfigError(f"--var {name}: no root module declares it; {nearest(name, tuple(sorted(declared)))}")
 
     def assignments(self, source: Source) -> dict[str, Datum]:
-        """What a tfvars file sets."""
+        """Read the values that a tfvars file sets."""
         if source.path.endswith(".json"):
             return self._json(source)
         file = self._parse(source)
@@ -101,7 +101,7 @@ class Variables:
         return values.value if isinstance(values, Known) and isinstance(values.value, dict) else {}
 
     def _given(self, configuration: Configuration, texts: dict[str, Source]) -> dict[str, Datum]:
-        """Values of flags, parsed by the type of their variable."""
+        """Parse values of flags or the environment by the type of their variable."""
         result: dict[str, Datum] = {}
         for name, source in texts.items():
             block = configuration.variables.get(name)
@@ -118,7 +118,7 @@ class Variables:
         return result
 
     def candidates(self, names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-        """Unused tfvars files that set some of these variables."""
+        """Yield unused tfvars files that set some of these variables."""
         wanted = set(names)
         for path in self.tree.variables:
             source = None if is_automatic(path) else self.tree.source(path)
@@ -130,12 +130,12 @@ class Variables:
     # --- files that are called like a workspace
 
     def of_workspace(self, configuration: Configuration, name: str) -> list[Source]:
-        """The tfvars files that are called like a workspace and set variables of a root."""
+        """List the tfvars files named like a workspace that set variables of a root."""
         sources = (source for source, labels in self._labelled(configuration.folder) if name in labels)
         return [one for one in sources if not configuration.variables.keys().isdisjoint(self.assignments(one))]
 
     def workspaces(self, configuration: Configuration) -> list[str]:
-        """The names of the tfvars files that give a root what has no value otherwise."""
+        """List the names of tfvars files that set otherwise missing variables of a root."""
         given = self.values_for(configuration)
         missing = {
             name
@@ -147,11 +147,10 @@ class Variables:
         return sorted(found - OF_NONE)
 
     def is_given(self, workspace: str) -> bool:
-        """Whether the user names a variable file that is called like a workspace."""
+        """Whether the user passes a variable file named like a workspace."""
         return any(workspace in _labels(source.path) for source in self._files)
 
     def _labelled(self, root: str) -> Iterator[tuple[Source, list[str]]]:
-        """Unused tfvars files of a root, with their possible names."""
         own = os.path.abspath(root)
         above = os.path.dirname(own)
         folders = {os.path.abspath(folder.path) for folder in self.tree.folders}
@@ -168,7 +167,7 @@ class Variables:
 
 
 def _labels(path: str) -> list[str]:
-    """Names of a tfvars file: its own, the part after `terraform`, or its folder's."""
+    """List the possible names of a tfvars file: the parts of its own name, then its folder's."""
     parts = os.path.basename(path).removesuffix(".json").removesuffix(".tfvars").removesuffix(".auto").split(".")
     names = [part for part in parts if part != "terraform"]
     return [*names, os.path.basename(os.path.dirname(path))]

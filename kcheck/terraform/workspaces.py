@@ -1,4 +1,4 @@
-"""Workspaces found in a root module: keys, literals and files chosen by `terraform.workspace`."""
+"""Find the workspaces of a root module: keys, literals and files chosen by `terraform.workspace`."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
     from kcheck.terraform.scope import Scope
 
 FEW = 4
-"""So many workspaces are judged one by one without being asked for."""
+"""Maximum number of workspaces checked one by one without being asked for."""
 DEFAULT = "default"
-"""The workspace that is always there."""
+"""Workspace that always exists."""
 OF_NONE = frozenset({
     "common", "shared", "global", "globals", "base", "defaults", "example", "sample", "template", "all",
 })  # fmt: skip
-"""Names that are those of no workspace."""
+"""Names that are not workspaces."""
 _MARK = b"terraform.workspace"
 _NAME = regex(r"[A-Za-z0-9][\w.-]*")
 _MAY_CHOOSE = regex(r"\[\s*[^\s\]*]|\b(?:lookup|contains|\w*file\w*)\(|[!=]=")
-"""What an expression has in it that chooses by the workspace."""
+"""Signs that an expression chooses by the workspace."""
 _LABELS = frozenset({"tags", "tags_all", "labels", "default_tags", "description"})
-"""Attributes that change nothing of what is judged."""
+"""Attributes that do not affect findings."""
 _OPEN_FILE = frozenset({"file", "fileexists", "templatefile"})
 _FALLBACK = frozenset({"try", "can", "fileexists"})
 
 
 def mentions(texts: Iterable[bytes]) -> bool:
-    """Whether some code asks for its workspace."""
+    """Whether some code uses its workspace."""
     return any(_MARK in text for text in texts)
 
 
 def known_to(root: Module, files: Files) -> list[str]:
-    """Workspace names in the code, sorted; `default` stands for all others.
+    """List the workspace names in the code, sorted; `default` stands for all others.
 
-    A map that is indexed must have the workspace: what all such maps have counts alone, if there is anything.
+    An indexed map must have a key for the workspace, so only keys common to all such maps count, if there are any.
     """
     finder = _Finder(files)
     seen = set()
@@ -74,7 +74,6 @@ def known_to(root: Module, files: Files) -> list[str]:
 
 
 def _entries(body: nodes.Body) -> Iterator[nodes.Attribute]:
-    """The attributes of a body and of those in it, without labels."""
     for name, entry in body.attributes.items():
         if name not in _LABELS:
             yield entry
@@ -86,8 +85,8 @@ def _entries(body: nodes.Body) -> Iterator[nodes.Attribute]:
 class _Finder:
     """Collects workspace names: required sets, and names that are only compared.
 
-    What is `required` comes with the map that is chosen from, as it is written; `bases` are keys of such maps that the
-    code names itself, for what all workspaces share.
+    `required` pairs each set with the map it comes from, as written. `bases` are keys that the code itself reads from
+    such maps, for values shared by all workspaces.
     """
 
     def __init__(self, files: Files) -> None:
@@ -140,7 +139,7 @@ class _Finder:
             self.required.append((chosen.span.text, names))
 
     def _named_files(self, path: nodes.Template, scope: Scope) -> set[str]:
-        """The workspaces for which there is the file that a template names."""
+        """List the workspaces whose file, named by a template, exists."""
         prefix, pattern, found = "", "", False
         for part in path.parts:
             if isinstance(part, str):
@@ -179,12 +178,10 @@ def _may_be_workspace(value: Datum) -> bool:
 
 
 def _keys(value: Datum) -> set[str]:
-    """The keys of a map that are known."""
     if not isinstance(value, Known) or not isinstance(value.value, dict):
         return set()
     return {key for key in value.value if not isinstance(key, Reference)}
 
 
 def _texts(value: Datum) -> set[str]:
-    """The texts that a value may be, or may hold."""
     return {one.value for one in possible(value) if isinstance(one, Known) and isinstance(one.value, str)}

@@ -1,4 +1,4 @@
-"""Terraform's functions, except those that need more than their arguments: try, can, file, templatefile ..."""
+"""Terraform's functions, except those that need more than their arguments (try, can, file, templatefile)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _REASONS = {
 
 
 def reason_for(name: str) -> str:
-    """Why the result of a function outside the table is unknown."""
+    """Return why the result of a function outside the table is unknown."""
     bare = name.removeprefix("core::")
     if bare.startswith("provider::"):
         return f"{name}() belongs to a provider, which is not run"

@@ -1,4 +1,4 @@
-"""Functions of lists and maps. Elements are passed on unchanged, unknown ones too."""
+"""Functions of lists and maps; elements are passed on unchanged, unknown ones too."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _concat(*lists: Datum) -> list[Datum] | Datum:
 
 @TABLE.function(anything, integer, integer)
 def _slice(datum: Datum, start: int, end: int) -> list[Datum] | ListData:
-    """A slice of a list that is not known, such as zones, has a known length."""
+    """slice(), also of an unknown list such as zones: its length is known."""
     if isinstance(datum, Unknown):
         symbol = datum.symbol
         if isinstance(datum, Either | Partial) or not 0 <= start <= end <= start + MOST_ELEMENTS:
@@ -88,7 +88,6 @@ def _slice(datum: Datum, start: int, end: int) -> list[Datum] | ListData:
 
 
 def _list(found: Iterable[Datum], element: Type) -> Datum:
-    """A list with elements converted to a type."""
     return Known(ListData.of([convert.to_type(item, element) for item in found], element), _NOWHERE)
 
 
@@ -118,7 +117,7 @@ def _one(values: tuple[Datum, ...]) -> Datum | None:
 
 @TABLE.function(rest=anything, deep=True)
 def _coalesce(*values: Datum) -> Datum:
-    """A value with a symbol exists after apply: it is neither null nor empty."""
+    """coalesce(); a value with a symbol exists after apply, so it is neither null nor empty."""
     for item in convert.unify(values):
         if isinstance(item, Partial) or (isinstance(item, Unknown) and item.symbol is not None):
             return item
@@ -150,7 +149,7 @@ def _flatten(given: Datum) -> list[Datum] | Datum:
 
 
 def _flat(given: Datum, why: Unknown | None) -> Iterator[tuple[Datum, Unknown | None]]:
-    """The elements of nested lists; the number is unknown if one of them is."""
+    """Yield the elements of nested lists, with a reason where their number is unknown."""
     found = [(item, why or missing) for item, missing in items_of(given)]
     single = any(isinstance(item, Known) and not isinstance(item.value, tuple) for item, _ in found)
     for item, doubt in found:
@@ -193,10 +192,12 @@ def _distinct(given: Datum) -> list[Datum] | Datum:
 
 
 def unique(values: tuple[Datum, ...]) -> list[Datum]:
-    """The distinct elements, of one type; symbols differ from each other and from known values.
+    """List the distinct elements, converted to one type.
+
+    Symbols differ from each other and from known values.
 
     Raises:
-        NotKnownError: an element has neither value nor symbol, so it may be the same as another.
+        NotKnownError: an element has neither value nor symbol, so it may equal another.
     """
     if len(values) > 1:
         for item in values:
@@ -208,7 +209,7 @@ def unique(values: tuple[Datum, ...]) -> list[Datum]:
 
 
 def comparable(datum: Datum) -> None:
-    """Make sure that every part has a value or a symbol.
+    """Require a value or a symbol in every part.
 
     Raises:
         NotKnownError: some part has neither.
@@ -273,7 +274,6 @@ def _matchkeys(values: tuple[Datum, ...], keys: tuple[Datum, ...], wanted: tuple
 
 
 def _lists(datum: Datum) -> dict[str, Datum]:
-    """The elements of a map of lists of strings, or of what converts to one."""
     entries(datum)
     return entries(convert.convert(datum, map_of(list_of(STRING))))
 
@@ -313,7 +313,7 @@ def _issensitive(datum: Datum) -> bool:
 
 
 def _conversion(name: str, want: Type) -> None:
-    """tostring, tolist, tomap ...: null, unknown and already converted values pass."""
+    """Register tostring, tolist, tomap and so on; null, unknown and already converted values pass."""
 
     def implementation(datum: Datum) -> Datum:
         if isinstance(datum, Either):
@@ -337,7 +337,7 @@ def _conversion(name: str, want: Type) -> None:
 
 
 def _has_order(item: Datum) -> bool:
-    """Whether the place of an element in a set follows from its value."""
+    """Whether the position of an element in a set follows from its value."""
     if not isinstance(item, Known):
         return False
     if isinstance(item.value, dict):
@@ -346,7 +346,7 @@ def _has_order(item: Datum) -> bool:
 
 
 def _old_list(*values: Datum) -> Datum:
-    """As Terraform had it before 0.15."""
+    """list(), removed in Terraform 0.15."""
     return Known(tuple(values), Origin(()))
 
 
@@ -356,7 +356,7 @@ TABLE.function(rest=anything)(_old_list)
 
 @TABLE.function(rest=anything)
 def _map(*values: Datum) -> Datum:
-    """As Terraform had it before 0.15: keys and values in turn."""
+    """map() of alternating keys and values, removed in Terraform 0.15."""
     names, members = values[::2], values[1::2]
     if len(names) != len(members):
         raise EvaluationError("map() needs pairs of keys and values")

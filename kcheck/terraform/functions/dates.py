@@ -22,7 +22,7 @@ _VERB = regex(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'")
 
 
 def _parsed(value: str) -> tuple[datetime, int]:
-    """A timestamp of RFC 3339 as its time to the second, and its nanoseconds."""
+    """Parse an RFC 3339 timestamp into seconds precision and nanoseconds."""
     match = _TIMESTAMP.fullmatch(value)
     if match is None:
         raise EvaluationError(f'"{value}" is not a timestamp such as 2026-01-31T12:00:00Z')
@@ -83,7 +83,7 @@ def _formatdate(layout: str, value: str) -> str:
 
 
 def _verb(verb: str, time: datetime) -> str:
-    """One part of a layout, as go-cty's formatdate writes it."""
+    """Format one verb of a layout like go-cty's formatdate."""
     month, day = f"{time:%B}", f"{time:%A}"
     hour = time.hour % 12 or 12
     half = "AM" if time.hour < 12 else "PM"

@@ -11,7 +11,7 @@ TABLE = Table()
 
 @TABLE.function(anything)
 def _base64encode(value: Datum) -> str | Datum:
-    """A text of which a part is not known stays readable: nobody could decode it."""
+    """base64encode(); partly unknown text stays plain, so that its known parts can be read."""
     import base64
 
     return value if isinstance(value, Unrendered) else base64.b64encode(text(value).encode()).decode()
@@ -92,7 +92,7 @@ def _uuidv5(space: str, name: str) -> str:
 
 
 def _codec(name: str) -> str:
-    """Python's name for an encoding of the IANA register."""
+    """Return Python's name for an IANA encoding."""
     import codecs
 
     try:

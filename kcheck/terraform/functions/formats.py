@@ -107,7 +107,7 @@ def _number(verb: str, number: int | Fraction, precision: int | None, flags: str
 
 @TABLE.function(text, rest=anything, gives=list_of(STRING), counted=True)
 def _formatlist(template: str, *arguments: Datum, budget: Budget) -> list[Datum | str]:
-    """One text for each element of the lists; scalars are used for each."""
+    """formatlist(): one text per list element; scalars repeat."""
     lengths = {len(items) for items in map(settled, arguments) if isinstance(items, tuple)}
     if len(lengths) > 1:
         raise EvaluationError("formatlist() needs lists of one length")

@@ -1,7 +1,7 @@
-"""Characters as a reader sees them: grapheme clusters of Unicode 15, which Terraform counts.
+"""Split text into grapheme clusters of Unicode 15, as Terraform counts characters.
 
-This is the grammar of textseg, the library that Terraform has, over one letter for each character. No library is
-used for it: `regex` takes a tenth of a second to import, and joins letters of Indic scripts as Unicode 15.1 does.
+The grammar is that of textseg, Terraform's library, over one letter per character. The package `regex` is not
+used: it takes a tenth of a second to import and joins Indic letters as Unicode 15.1 does.
 """
 
 from __future__ import annotations
@@ -44,14 +44,13 @@ _RANGES = {  # what its category does not tell
 
 
 def split(value: str) -> list[str]:
-    """The characters that a reader sees: combining marks stay with their letter."""
+    """Split a text into grapheme clusters: combining marks stay with their letter."""
     letters = "".join(map(_letter, value))
     return [value[match.start() : match.end()] for match in _CLUSTER.finditer(letters)]
 
 
 @cache
 def _table() -> dict[int, str]:
-    """The letters of the characters that are in a range."""
     result = {0x0D: "R", 0x0A: "N", 0x200D: "Z"}
     for letter, text in _RANGES.items():
         for one in text.split():
@@ -61,7 +60,6 @@ def _table() -> dict[int, str]:
 
 
 def _letter(character: str) -> str:
-    """What a character is in the grammar."""
     code = ord(character)
     if 0xAC00 <= code <= 0xD7A3:
         return "H" if (code - 0xAC00) % 28 else "G"

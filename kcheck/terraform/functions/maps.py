@@ -1,4 +1,4 @@
-"""Functions of maps. Entries are passed on unchanged, unknown ones too."""
+"""Functions of maps; entries are passed on unchanged, unknown ones too."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EMPTY = Type("object")
 
 @TABLE.function(anything, anything, anything, optional=1, part=True)
 def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
-    """lookup(): an existing entry wins over the default in the call."""
+    """lookup(); an existing entry wins over the default."""
     key = key_of(wanted) if isinstance(wanted, Unknown) else text(wanted)
     if isinstance(given, Partial):
         if default is None or key in given.part:
@@ -56,7 +56,7 @@ def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
 
 @TABLE.function(rest=anything)
 def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
-    """The last map wins, so that is where an entry that none has would be written."""
+    """merge(); the result has the last map's origin, where a missing entry would be written."""
     result: dict[str, Datum] = {}
     origin: Origin | None = None
     if any(isinstance(given, Unknown) for given in maps):
@@ -81,7 +81,7 @@ def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
 
 
 def _merged(maps: tuple[Datum, ...]) -> Datum:
-    """The known part of merged maps; later maps may overwrite earlier entries."""
+    """Merge maps of which some are unknown; later maps may overwrite earlier entries."""
     result = Gathering(_NOWHERE)
     for given in maps:
         if isinstance(given, Known) and given.value is None:

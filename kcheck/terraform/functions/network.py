@@ -1,4 +1,4 @@
-"""Functions of IP networks, as Go reads and prints them."""
+"""Functions of IP networks; addresses are parsed and printed like Go's."""
 
 from __future__ import annotations
 
@@ -23,11 +23,7 @@ TABLE = Table()
 
 
 def _parse(cidr: str) -> Network:
-    """The network that a text like "10.0.0.0/16" names.
-
-    Raises:
-        EvaluationError: it names none.
-    """
+    """Parse a CIDR such as "10.0.0.0/16"; raise EvaluationError for anything else."""
     from ipaddress import ip_network  # most code calls none of these functions
 
     host, _, length = cidr.partition("/")
@@ -41,23 +37,18 @@ def _parse(cidr: str) -> Network:
 
 
 def _address(address: IPv4Address | IPv6Address) -> str:
-    """An address; one of IPv6 that stands for one of IPv4 is that."""
+    """Format an address; IPv4-mapped IPv6 becomes IPv4."""
     return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def _block(network: Network, start: int, prefix: int) -> str:
-    """A block of a network, which begins at an address."""
     first = network[start - int(network[0])]
     mapped = getattr(first, "ipv4_mapped", None)
     return f"{mapped}/{prefix - 96}" if mapped else f"{first}/{prefix}"
 
 
 def _range(datum: Datum) -> str:
-    """The text of a range; an empty or null one is a missing input.
-
-    Raises:
-        EvaluationError: it is empty or null.
-    """
+    """Read the text of a CIDR; raise EvaluationError naming the input if it is empty or null."""
     value = settled(datum)
     if value is None or value == "":
         raise EvaluationError(f"{called(datum.origin, 'a range')} is {'null' if value is None else 'empty'}")
@@ -65,12 +56,11 @@ def _range(datum: Datum) -> str:
 
 
 def _placed(datum: Datum) -> Known[int]:
-    """A whole number with its place."""
     return Known(integer(datum), datum.origin or Origin(()))
 
 
 _STEPS = 20
-"""What parsing and printing an address counts for."""
+"""Budget steps to parse and print an address."""
 
 
 @TABLE.function(_range, _placed, integer, counted=True)

@@ -65,7 +65,7 @@ def _sum(values: list[Fraction]) -> int | Fraction:
 
 
 def _float(compute: Callable[[], float]) -> Fraction:
-    """Terraform computes these two functions with floats, so the result is the decimal that a float prints."""
+    """Compute with floats like Terraform's log and pow; return the decimal that the float prints."""
     try:
         result = compute()
     except ZeroDivisionError:
@@ -83,7 +83,7 @@ def _log(value: Fraction, base: Fraction) -> Fraction:
 
 
 def _ln(value: float) -> float:
-    """Go's math.log, which differs from C's in the last bit."""
+    """Compute Go's math.log, whose last bit differs from C's."""
     fraction, exponent = math.frexp(value)
     if value <= 0:
         raise ValueError("log of a number that is not positive")
@@ -107,7 +107,7 @@ def _pow(value: Fraction, power: Fraction) -> Fraction:
 
 
 def _power(value: float, power: float) -> float:
-    """Go's math.Pow, which differs from C's in the last bits."""
+    """Compute Go's math.Pow, whose last bits differ from C's."""
     if value == 0 or power == 0 or abs(power) >= 2**63:
         return math.pow(value, power)
     if abs(power) == 0.5:
@@ -130,11 +130,7 @@ def _power(value: float, power: float) -> float:
 
 
 def _digits(datum: Datum) -> str:
-    """A string: here a number is not converted to one.
-
-    Raises:
-        EvaluationError: it is something else.
-    """
+    """Require a string; parseint() converts no numbers."""
     value = present(datum)
     if not isinstance(value, str):
         raise EvaluationError("parseint() reads strings only")
@@ -177,7 +173,7 @@ def _range(
 
 
 def _truths(values: tuple[Datum, ...], decisive: bool) -> bool:
-    """Whether one element is `decisive`; others may then be unknown."""
+    """Whether an element equals `decisive`; the others may then be unknown."""
     missing: NotKnownError | None = None
     for item in values:
         try:

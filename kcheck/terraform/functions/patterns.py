@@ -1,4 +1,4 @@
-"""Regular expressions, by the engine whose syntax Go and Terraform have: its time is linear."""
+"""Regular expressions in RE2, whose syntax Go and Terraform share and which runs in linear time."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ TABLE = Table()
 _ESCAPE = regex(r"(?s)\\Q.*?(?:\\E|\Z)|\\(.)")
 _REFERENCE = regex(r"(?a)\$(?:(\w+)|\{(\w+)\}|\$)")
 _MEMORY = 1 << 20
-"""Bytes of a compiled pattern: 10,000 times those of most."""
+"""Maximum bytes of a compiled pattern: 10,000 times a usual one."""
 _MOST_WORK = 100_000_000
-"""Characters times instructions that one call may take: a second at worst, mostly far less."""
+"""Maximum characters times instructions per call: a second at worst."""
 _A_STEP = 600
 
 
 @lru_cache(maxsize=100)
 def _compiled(pattern: str) -> Pattern:
-    """The compiled pattern.
+    """Compile a pattern.
 
     Raises:
-        EvaluationError: it is not a regular expression that Terraform takes.
+        EvaluationError: Terraform would refuse it.
         BudgetError: it is too large.
     """
     import re2  # 8 ms, and most modules have no pattern
@@ -64,10 +64,10 @@ def _compiled(pattern: str) -> Pattern:
 
 
 def _matches(pattern: str, value: str, budget: Budget) -> Iterator[Match]:
-    """All matches as Go finds them: none that is empty where the last one ended.
+    """Yield matches like Go: no empty match where the last one ended.
 
     Raises:
-        EvaluationError: the pattern is no regular expression.
+        EvaluationError: the pattern is not a regular expression.
         BudgetError: pattern and text are too long together.
     """
     compiled = _compiled(pattern)
@@ -91,7 +91,6 @@ def _matches(pattern: str, value: str, budget: Budget) -> Iterator[Match]:
 
 
 def _found(match: Match) -> str | list[str | None] | dict[str, str | None]:
-    """The match as Terraform gives it: text, a list of groups, or a map of named ones."""
     if match.re.groupindex:
         return dict(sorted(match.groupdict().items()))
     return list(match.groups()) if match.re.groups else match[0]
@@ -112,7 +111,6 @@ def _regexall(pattern: str, value: str, budget: Budget) -> Datum:
 
 
 def _type_of_match(pattern: Pattern) -> Type:
-    """The type of what `_found` gives."""
     names = tuple(sorted(pattern.groupindex))
     if names:
         return Type("object", (STRING,) * len(names), names)
@@ -121,7 +119,7 @@ def _type_of_match(pattern: Pattern) -> Type:
 
 @TABLE.function(text, text, text, counted=True)
 def _replace(value: str, old: str, new: str, budget: Budget) -> str:
-    """Between slashes the second argument is a regular expression, and $1 in the third a group."""
+    """replace(); between slashes `old` is a regular expression, and `new` may refer to groups as $1."""
     if len(old) < 2 or not (old.startswith("/") and old.endswith("/")):
         budget.write(len(value) + value.count(old) * len(new))
         return value.replace(old, new)

@@ -1,4 +1,4 @@
-"""Functions that write values as text and read them back: JSON, YAML, CSV."""
+"""Functions that encode and decode JSON, YAML and CSV."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SPECIAL = regex(r'["\\<>&\u2028\u2029\x00-\x1f]')
 
 
 def json_text(datum: Datum) -> str:
-    """The value as Terraform writes JSON: compact, keys sorted, safe for HTML."""
+    """Encode a value like Terraform's jsonencode: compact, sorted keys, HTML characters escaped."""
     return _json(data(datum))
 
 
@@ -60,7 +60,7 @@ def _quoted(value: str) -> str:
 
 
 def _encoded(value: Datum, write: Callable[[object], str]) -> str | Datum:
-    """Text that keeps its source data."""
+    """Encode a value to text that keeps its source data."""
     try:
         result = Encoded(write(data(value)))
     except NotKnownError as error:
@@ -88,7 +88,7 @@ def _sorted(value: object) -> object:
 
 
 def _whole(value: str) -> str:
-    """The text with a mark in place of each half of a character."""
+    """Replace each unpaired surrogate by a replacement character."""
     return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -112,7 +112,6 @@ def _yamlencode(value: Datum) -> str | Datum:
 
 
 def _yaml(value: object) -> str:
-    """The value as Terraform writes YAML."""
     import yaml
 
     node = _node(value)
@@ -123,7 +122,7 @@ def _yaml(value: object) -> str:
 
 
 def _node(value: object) -> YamlNode:
-    """A YAML node: strings in double quotes, or as a block if they have several lines."""
+    """Build a YAML node; strings are double-quoted, or block scalars if they have several lines."""
     import yaml
 
     if isinstance(value, dict):
@@ -157,7 +156,7 @@ _DATE = regex(
 
 @cache
 def _loader() -> type[SafeLoader]:
-    """PyYAML's safe loader with plain scalars resolved by us, nearly as in YAML 1.2."""
+    """Return PyYAML's safe loader with plain scalars left for `_scalar`, nearly YAML 1.2."""
     import yaml
 
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -165,11 +164,7 @@ def _loader() -> type[SafeLoader]:
 
 
 def _partly(value: Datum) -> list[Datum]:
-    """The documents of a partly unknown text.
-
-    Raises:
-        NotKnownError: nothing of it is known.
-    """
+    """Parse the documents of a partly unknown text; raise NotKnownError if none of it is known."""
     found = [texts.data(root) for root in texts.documents(pieces_of(value))] if pieces_of(value) else []
     if not found:
         raise NotKnownError(value.reason if isinstance(value, Unknown) else "it is empty")
@@ -177,7 +172,7 @@ def _partly(value: Datum) -> list[Datum]:
 
 
 def _short(value: str, budget: Budget) -> str:
-    """A text that can be parsed without filling the memory."""
+    """Return a text if parsing it fits the budget."""
     budget.count(sum(value.count(sign) for sign in ",[{") + value.count("\n") // 2)
     budget.spend(len(value) >> 3)
     return value
@@ -191,7 +186,7 @@ def _yamldecode(datum: Datum, budget: Budget) -> object:
 
 
 def _placed(value: object, datum: Datum) -> object:
-    """Data parsed from a text, with the places of its parts if known."""
+    """Attach source places to data parsed from a text, if known."""
     if not pieces_of(datum):
         return value
 
@@ -200,7 +195,6 @@ def _placed(value: object, datum: Datum) -> object:
 
 
 def _at(value: Any, node: Node) -> Datum:
-    """A part of such data with its place."""
     node = yaml.resolve(node)
     origin = Origin((node.span,))
     if isinstance(node, yaml.Computed):
@@ -253,14 +247,11 @@ TABLE["provider::kubernetes::manifest_encode"] = TABLE["yamlencode"]
 
 
 class _Reader:
-    """Makes data of a YAML document."""
-
     def __init__(self) -> None:
         self.left = _MOST
         self.open: set[int] = set()
 
     def read(self, node: YamlNode) -> object:
-        """The data of a node."""
         import yaml
 
         self.left -= 1
@@ -296,7 +287,7 @@ class _Reader:
 
 
 def _scalar(node: YamlNode) -> str | bool | int | Fraction | None:
-    """The value of a scalar; quoted or tagged ones are text."""
+    """Read a scalar; quoted and tagged ones are text."""
     value: str = node.value
     if node.tag != _PLAIN:
         if node.tag.removeprefix(_TAG) not in ("str", "binary", "int", "float", "bool", "null"):

@@ -23,18 +23,13 @@ TABLE = Table()
 
 
 def _set(datum: Datum) -> SetData:
-    """The elements of a set, or of what converts to one."""
     items(datum)
     values = items(convert.convert(datum, set_of(DYNAMIC)))
     return values if isinstance(values, SetData) else SetData(values)
 
 
 def _element(sets: Sequence[SetData]) -> Type:
-    """The type of elements that fits all sets.
-
-    Raises:
-        EvaluationError: none does.
-    """
+    """Return the element type that fits all sets; raise EvaluationError without one."""
     types = [element_type(values, values.element) for values in sets]
     found = unify([one for one, values in zip(types, sets, strict=True) if values or one != DYNAMIC] or [DYNAMIC])
     if found is None:
@@ -43,7 +38,6 @@ def _element(sets: Sequence[SetData]) -> Type:
 
 
 def _named(values: SetData, element: Type) -> dict[str, Datum]:
-    """The elements of a set converted to a type, by their identity."""
     return {convert.identity(item): item for item in (convert.to_type(item, element) for item in values)}
 
 
@@ -73,7 +67,7 @@ def _setsubtract(left: SetData, right: SetData) -> SetData:
 
 
 def _certain(sets: Iterable[tuple[Datum, ...]]) -> None:
-    """A symbol may turn out to equal any element, so here every element must be known."""
+    """Require known elements, because a symbol may turn out to equal any other."""
     for values in sets:
         for item in values:
             check(item)
@@ -101,11 +95,7 @@ def _setproduct(*given: Datum, budget: Budget) -> SetData | ListData | Datum:
 
 
 def _element_of(values: tuple[Datum, ...]) -> Type:
-    """The type of the elements of one of the sets of a product.
-
-    Raises:
-        EvaluationError: they have none in common.
-    """
+    """Return the common element type of one factor; raise EvaluationError without one."""
     if isinstance(values, ListData | SetData):
         return element_type(values, values.element)
     found = unify([type_of(item) for item in values] or [DYNAMIC])
@@ -115,7 +105,6 @@ def _element_of(values: tuple[Datum, ...]) -> Type:
 
 
 def _combinations(given: tuple[Datum, ...], budget: Budget) -> Datum:
-    """The combinations of sets of which not all is known."""
     rows: list[tuple[tuple[Datum, ...], Unknown | None]] = [((), None)]
     for one in given:
         found = list(items_of(one))

@@ -1,4 +1,4 @@
-"""Arguments of functions: conversion, nulls and unknown values, in one place."""
+"""Convert function arguments and handle nulls and unknown values in one place."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from kcheck.text.syntax.hcl.template import normal
 from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, plain
 
 Kind: TypeAlias = Callable[[Datum], object]
-"""Makes of an argument what an implementation wants to see."""
+"""Converts an argument for an implementation."""
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 class Function(Protocol):
-    """A function of Terraform."""
+    """Terraform function."""
 
     def __call__(self, args: list[Datum], origin: Origin, budget: Budget | None = None) -> Datum:
-        """The result for some arguments.
+        """Apply the function to arguments.
 
         Raises:
             EvaluationError: Terraform would refuse them.
@@ -38,7 +38,7 @@ RESOURCE = "a whole resource is passed to a function"
 
 
 class NotKnownError(Exception):
-    """The result depends on a value that is unknown."""
+    """Raised when a result depends on an unknown value."""
 
     def __init__(self, reason: str, symbol: Symbol | None = None) -> None:
         super().__init__(reason)
@@ -60,14 +60,14 @@ class Table(dict[str, Function]):
         deep: bool = False,
         counted: bool = False,
     ) -> Callable[[F], F]:
-        """Enter an implementation under its name, without leading underscores.
+        """Register an implementation under its name without leading underscores.
 
-        It gets its arguments as `kinds` (the last `optional` of them may be absent) and `rest` make them, and may
-        return plain data, data with Datum parts, or a Datum; what has no origin yet takes that of the call.
-        With `part` the result is a part of the first argument, and keeps the link to the resource that has it.
-        `gives` is the type of the result, where that is not the type of its parts; `bits` its precision.
-        A `deep` one converts or compares its arguments with all their parts.
-        One that is `counted` also gets the budget: its result may be far larger than what it is made of.
+        `kinds` convert the arguments (the last `optional` of them may be absent), `rest` converts all others.
+        The result may be plain data, data with Datum parts, or a Datum; without an origin it gets that of the call.
+        With `part` the result is a part of the first argument and keeps the link to its resource.
+        `gives` is the type of the result if its parts do not tell, `bits` its precision.
+        `deep` functions convert or compare all parts of their arguments.
+        `counted` ones get the budget, because results may be far larger than arguments.
         """
 
         def enter(implementation: F) -> F:
@@ -112,12 +112,12 @@ class Table(dict[str, Function]):
 
 
 def _placed(value: Datum, origin: Origin) -> Datum:
-    """A result without a place gets the place of the call."""
+    """Give a result without a place the place of the call."""
     return value if value.origin is None or value.origin.spans else replace(value, origin=origin)
 
 
 def give(value: Any, origin: Origin) -> Datum:
-    """A result as a datum: parts that are data already keep their origin."""
+    """Convert a result to a datum; parts that are data already keep their origin."""
     if isinstance(value, Known | Unknown):
         return value
     if isinstance(value, dict) and not isinstance(value, MapData):
@@ -132,10 +132,10 @@ def give(value: Any, origin: Origin) -> Datum:
 
 
 def settled(datum: Datum) -> object:
-    """The value of a datum whose top level is known.
+    """Return the value of a datum whose top level is known.
 
     Raises:
-        NotKnownError: it is not.
+        NotKnownError: it is unknown.
     """
     if isinstance(datum, Unknown):
         raise NotKnownError(datum.reason)
@@ -145,7 +145,7 @@ def settled(datum: Datum) -> object:
 
 
 def present(datum: Datum) -> object:
-    """The value, which may not be null.
+    """Return a value that may not be null.
 
     Raises:
         NotKnownError: it is unknown.
@@ -158,21 +158,21 @@ def present(datum: Datum) -> object:
 
 
 def text(datum: Datum) -> str:
-    """A string, or what converts to one."""
+    """Convert an argument to a string."""
     value = scalars.to_string(present(datum))
     return value if type(value) is str else str(value)  # its parts are of no use to a function
 
 
 def number(datum: Datum) -> int | Fraction:
-    """A number, or a string that spells one."""
+    """Convert an argument to a number."""
     return scalars.to_number(present(datum))
 
 
 def integer(datum: Datum) -> int:
-    """A whole number of 64 bits.
+    """Convert an argument to a whole number of 64 bits.
 
     Raises:
-        EvaluationError: it has a fraction, or is too large.
+        EvaluationError: it has a fraction or is too large.
     """
     value = number(datum)
     if not isinstance(value, int) or not -(2**63) <= value < 2**63:
@@ -181,17 +181,17 @@ def integer(datum: Datum) -> int:
 
 
 def flag(datum: Datum) -> bool:
-    """A boolean, or a string that spells one."""
+    """Convert an argument to a boolean."""
     return scalars.to_bool(present(datum))
 
 
 def anything(datum: Datum) -> Datum:
-    """The argument as it is: known, null or unknown."""
+    """Return the argument unchanged: known, null or unknown."""
     return datum
 
 
 def not_null(datum: Datum) -> Datum:
-    """The argument as it is, which may be unknown, but not null.
+    """Return the argument unchanged; it may be unknown.
 
     Raises:
         EvaluationError: it is null.
@@ -202,7 +202,7 @@ def not_null(datum: Datum) -> Datum:
 
 
 def items(datum: Datum) -> tuple[Datum, ...]:
-    """The elements of a list, tuple or set, which may be unknown each; a SetData stays one.
+    """List the elements of a list, tuple or set; each may be unknown. A SetData stays one.
 
     Raises:
         EvaluationError: it is something else.
@@ -214,7 +214,7 @@ def items(datum: Datum) -> tuple[Datum, ...]:
 
 
 def ordered(datum: Datum) -> tuple[Datum, ...]:
-    """The elements of a list or tuple.
+    """List the elements of a list or tuple.
 
     Raises:
         EvaluationError: it is something else, such as a set.
@@ -226,7 +226,7 @@ def ordered(datum: Datum) -> tuple[Datum, ...]:
 
 
 def entries(datum: Datum) -> dict[str, Datum]:
-    """The elements of a map or object, which may be unknown each.
+    """Return the entries of a map or object; each may be unknown.
 
     Raises:
         EvaluationError: it is something else.
@@ -238,17 +238,17 @@ def entries(datum: Datum) -> dict[str, Datum]:
 
 
 def alike(datum: Datum) -> tuple[Datum, ...]:
-    """The elements of a list, or of what converts to one: of one type."""
+    """Convert an argument to a list with elements of one type."""
     return _listed(datum, DYNAMIC)
 
 
 def strings(datum: Datum) -> tuple[Datum, ...]:
-    """The elements of a list of strings, or of what converts to one; they may be unknown or null each."""
+    """Convert an argument to a list of strings; each may be unknown or null."""
     return _listed(datum, STRING)
 
 
 def truths(datum: Datum) -> tuple[Datum, ...]:
-    """The elements of a list of booleans, or of what converts to one; they may be unknown or null each."""
+    """Convert an argument to a list of booleans; each may be unknown or null."""
     return _listed(datum, BOOL)
 
 
@@ -258,17 +258,17 @@ def _listed(datum: Datum, element: Type) -> tuple[Datum, ...]:
 
 
 def texts(datum: Datum) -> list[str]:
-    """A list of strings."""
+    """Convert an argument to a list of known strings."""
     return [text(item) for item in strings(datum)]
 
 
 def numbers(datum: Datum) -> list[int | Fraction]:
-    """A list of numbers."""
+    """Convert an argument to a list of known numbers."""
     return [number(item) for item in items(datum)]
 
 
 def data(datum: Datum) -> object:
-    """The value as plain data, all parts known.
+    """Convert a fully known argument to plain data.
 
     Raises:
         NotKnownError: some part is unknown.
@@ -278,7 +278,7 @@ def data(datum: Datum) -> object:
 
 
 def check(datum: Datum) -> None:
-    """Make sure that all parts are known.
+    """Require that all parts are known.
 
     Raises:
         NotKnownError: some part is not.

@@ -24,7 +24,7 @@ _BLANKS = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".joi
 
 
 def clusters(value: str) -> list[str]:
-    """The characters that a reader sees."""
+    """Split a text into grapheme clusters."""
     if value.isascii() and "\r" not in value:
         return list(value)
     from kcheck.terraform.functions import graphemes  # most texts need none of its tables
@@ -33,7 +33,7 @@ def clusters(value: str) -> list[str]:
 
 
 def _cased(value: str, change: Callable[[str], str]) -> str:
-    """Letter by letter as Go does it: a letter never becomes two."""
+    """Change case letter by letter like Go: a letter never becomes two."""
     return change(value) if value.isascii() else "".join(_one(letter, change) for letter in value)
 
 
@@ -151,7 +151,7 @@ def _split(separator: str, value: Datum, budget: Budget) -> list[str] | tuple[Da
 
 @TABLE.function(anything, gives=list_of(STRING))
 def _sort(given: Datum) -> list[Datum | str] | Datum:
-    """Elements that are strings already keep their origin."""
+    """sort(); elements that are strings already keep their origin."""
     if isinstance(given, Partial):
         return given
     values = strings(given)
@@ -167,7 +167,7 @@ def _sort(given: Datum) -> list[Datum | str] | Datum:
 
 @TABLE.function(anything, gives=list_of(STRING))
 def _compact(given: Datum) -> Datum:
-    """A value with a symbol exists after apply: it is neither null nor empty."""
+    """compact(); a value with a symbol exists after apply, so it is neither null nor empty."""
     found: list[tuple[Datum, Unknown | None]] = []
     for item, why in items_of(given) if isinstance(given, Partial) else ((item, None) for item in strings(given)):
         if isinstance(item, Unknown):

@@ -1,4 +1,4 @@
-"""A Terragrunt file as a unit sees it: locals, includes, inputs, dependencies, evaluated lazily; units of a stack."""
+"""Terragrunt files as a unit sees them: locals, includes, inputs and dependencies, evaluated lazily."""
 
 from __future__ import annotations
 
@@ -24,49 +24,49 @@ _NO_STACK = Unknown("values are given by terragrunt.stack.hcl")
 
 
 class Host(Protocol):
-    """Who reads the files of a repository for configs, and knows its other units."""
+    """Reads the files of a repository for configs, and knows its other units."""
 
     top: str
-    """The folder of the repository."""
+    """Folder of the repository."""
 
     def source(self, path: str) -> Source | None:
-        """A file of the repository; None if missing or outside."""
+        """Read a file of the repository; None if missing or outside."""
 
     def is_folder(self, path: str) -> bool:
         """Whether a path is a folder of the repository."""
 
     def parse(self, source: Source) -> nodes.File:
-        """A parsed file."""
+        """Parse a file."""
 
     def files(self, folder: str) -> Files:
-        """What functions may read, by paths relative to a folder."""
+        """Return the files that functions may read, by paths relative to a folder."""
 
     def special(self, name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
-        """A function of Terragrunt, or one of Terraform's that reads files, for a config."""
+        """Find a Terragrunt function, or a Terraform function that reads files, for a config."""
 
     def config(
         self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
     ) -> Config:
-        """The config in a file as a unit sees it; `original` is the reading unit's folder.
+        """Read the config in a file as a unit sees it.
 
-        `values` are those of the stack that makes the unit.
+        `original` is the folder of the reading unit. `values` are those of the stack that generates the unit.
 
         Raises:
             EvaluationError: there is no such file.
         """
 
     def variables(self, source: Source) -> Datum:
-        """What a tfvars file sets."""
+        """Read the values that a tfvars file sets."""
 
     def output(self, folder: str, name: str, label: str) -> Datum:
-        """An output of the unit in a folder; `label` is its name in the code."""
+        """Evaluate an output of the unit in a folder; `label` is its name in the code."""
 
 
 class Config:
-    """A Terragrunt file. Functions and relative paths refer to the folder `unit`.
+    """Terragrunt file. Functions and relative paths refer to the folder `unit`.
 
-    That is the folder of the unit also in a file that it includes, but not in one that is only read, of which
-    `original` is the unit. `including` is the config that includes this one.
+    In included files `unit` is the including unit's folder. In files read by `read_terragrunt_config` it is the file's
+    own folder, and `original` is that of the reading unit. `including` is the config that includes this one.
     """
 
     def __init__(
@@ -97,23 +97,23 @@ class Config:
 
     @property
     def folder(self) -> str:
-        """The folder that the file is in."""
+        """Folder of the file."""
         return os.path.dirname(self.path)
 
     @cached_property
     def local_names(self) -> dict[str, nodes.Attribute]:
-        """The locals that are declared."""
+        """Declared locals by name."""
         return {name: entry for block in self.body.all("locals") for name, entry in block.body.attributes.items()}
 
     def needs_values(self) -> bool:
-        """Whether it asks for values that a stack would give."""
+        """Whether it needs `values` that only a stack would give."""
         if self.values is not _NO_STACK:
             return False
         bodies = (self.body, *(block.body for block in self.body.nested()))
         return any(_asks_values(entry.expression) for body in bodies for entry in body.attributes.values())
 
     def local(self, name: str) -> Datum:
-        """The value of a local.
+        """Evaluate a local.
 
         Raises:
             EvaluationError: it is not declared.
@@ -128,7 +128,7 @@ class Config:
 
     @property
     def includes(self) -> dict[str, tuple[Config, str]]:
-        """The configs that are included, with how they are merged, by their labels."""
+        """Included configs with their merge strategies, by label."""
         if self._includes is not None:
             return self._includes
         self._includes = result = {}  # what a path sees that asks for them
@@ -148,7 +148,7 @@ class Config:
         return result
 
     def merged(self) -> Iterator[tuple[Config, str]]:
-        """The configs merged into this one with their strategies, the strongest first."""
+        """Yield the configs merged into this one with their strategies, strongest first."""
         yield self, "shallow"
         for found, strategy in reversed(self.includes.values()):
             if strategy != "no_merge":
@@ -156,7 +156,7 @@ class Config:
 
     @property
     def inputs(self) -> Datum:
-        """The inputs, including included ones."""
+        """Inputs, merged with those of included configs."""
         if self._inputs is None:
             self._inputs = Unknown(circular("inputs"))
             self._inputs = self._merged_inputs()
@@ -172,7 +172,7 @@ class Config:
         return Known({}, _HERE) if result is None else result
 
     def source(self) -> tuple[nodes.Attribute, Datum] | None:
-        """The `source` of the `terraform` block, as written and as evaluated."""
+        """Return the `source` of the `terraform` block, as written and as evaluated."""
         for config, _ in self.merged():
             for block in config.body.all("terraform"):
                 entry = block.body.attributes.get("source")
@@ -181,7 +181,7 @@ class Config:
         return None
 
     def variable_files(self) -> Iterator[str]:
-        """The tfvars files that the arguments of Terraform name."""
+        """Yield the tfvars files named in `extra_arguments`."""
         for config, _ in self.merged():
             for block in config.body.all("terraform"):
                 for arguments in block.body.all("extra_arguments"):
@@ -195,7 +195,7 @@ class Config:
 
     @property
     def dependencies(self) -> dict[str, str]:
-        """The folders of the units that this one depends on, by name."""
+        """Folders of the units that this one depends on, by name."""
         if self._dependencies is not None:
             return self._dependencies
         result: dict[str, str] = {}
@@ -211,7 +211,7 @@ class Config:
         return result
 
     def dependency(self, name: str) -> Datum:
-        """`dependency.name`.
+        """Evaluate `dependency.name`.
 
         Raises:
             EvaluationError: it is not declared.
@@ -229,10 +229,9 @@ class Config:
         return Known({"outputs": Known(outputs, _HERE)}, _HERE)
 
     def exposed(self, name: str) -> Datum:
-        """What others see of the config: its locals, inputs and dependencies.
+        """Return a part of the config that others see: `locals`, `inputs`, `dependency` or `terraform`.
 
-        Raises:
-            EvaluationError: there is no such part of a config.
+        Any other part is unknown.
         """
         match name:
             case "locals":
@@ -247,7 +246,7 @@ class Config:
         return Unknown(f"`{name}` of {os.path.basename(self.path)} is not read")
 
     def feature(self, name: str) -> Datum:
-        """`feature.name`, with its default as value."""
+        """Evaluate `feature.name`, with its default as value."""
         for config, _ in self.merged():
             for block in config.body.all("feature"):
                 entry = block.body.attributes.get("default")
@@ -257,7 +256,7 @@ class Config:
 
 
 def _asks_values(node: nodes.Expression) -> bool:
-    """Whether an expression cannot do without the values of a stack."""
+    """Whether an expression needs `values` outside `try` and `can`."""
     if isinstance(node, nodes.Variable):
         return node.name == "values"
     tried = isinstance(node, nodes.Call) and node.name in ("try", "can")
@@ -265,7 +264,7 @@ def _asks_values(node: nodes.Expression) -> bool:
 
 
 def _members(expression: nodes.Expression, scope: Scope) -> Datum:
-    """The value of an expression; an error in a member leaves the others intact."""
+    """Evaluate an expression; an error in a member of an object leaves the others intact."""
     if not isinstance(expression, nodes.Object):
         return evaluate(expression, scope)
     result: dict[str, Datum] = {}
@@ -278,15 +277,13 @@ def _members(expression: nodes.Expression, scope: Scope) -> Datum:
 
 
 class Members:
-    """Something of which the parts are found when they are asked for."""
+    """Object whose attributes are found lazily."""
 
     def __init__(self, find: Callable[[str], Datum]) -> None:
         self.attribute = find
 
 
 class _Scope(Scope):
-    """The names and functions of a config."""
-
     def __init__(self, config: Config) -> None:
         super().__init__({})
         self.config = config
@@ -307,7 +304,7 @@ class _Scope(Scope):
         return None
 
     def _included(self) -> Datum:
-        """The included configs by label; the only one without a label stands for itself."""
+        """Return the included configs by label; without a label, the config itself."""
         found = {label: Known(Members(one.exposed), _HERE) for label, (one, _) in self.config.includes.items()}
         bare = found.get("")
         return bare if bare is not None else Known(dict(found), _HERE)
@@ -317,7 +314,7 @@ class _Scope(Scope):
 
 
 def merged(below: Datum, above: Datum, *, deep: bool) -> Datum:
-    """Merge two maps, the upper one wins; `deep` also merges nested maps and lists."""
+    """Merge two maps, `above` wins; `deep` also merges nested maps and appends lists."""
     if isinstance(above, Unknown):
         return above
     if isinstance(below, Unknown):
@@ -334,18 +331,17 @@ def merged(below: Datum, above: Datum, *, deep: bool) -> Datum:
 
 
 STACK_FOLDER = ".terragrunt-stack"
-"""The folder that units are made in, beside the file."""
+"""Folder beside a stack file in which its units are generated."""
 _DEPTH = 8
-"""So many stacks in each other are read."""
 
 
 def stack_configs(
     host: Host, path: str, folder: str, unread: Callable[[nodes.Block], None], *, values: Datum | None = None,
     depth: int = 0,
 ) -> Iterator[Config]:  # fmt: skip
-    """The configs of a stack's units, each as seen from its generated folder.
+    """Yield the configs of a stack's units, each as seen from its generated folder.
 
-    `unread` is called for blocks that cannot be read.
+    Calls `unread` for blocks that cannot be read.
     """
     try:
         own = host.config(path, folder, values=values)
@@ -370,7 +366,6 @@ def stack_configs(
 
 
 def _stack_text(block: nodes.Block, name: str, config: Config) -> str:
-    """An argument that is a text; empty if unknown."""
     entry = block.body.attributes.get(name)
     value = evaluate(entry.expression, config.scope) if entry else None
     text = value.value if isinstance(value, Known) and isinstance(value.value, str) else ""

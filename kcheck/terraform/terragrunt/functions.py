@@ -1,4 +1,4 @@
-"""Terragrunt's functions. Those that run programs or look outside the code are unknown."""
+"""Terragrunt's functions; those that run programs or look outside the code are unknown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kcheck.text.syntax.hcl import nodes
 
 _Action: TypeAlias = "Callable[[Config, list[str], Datum | None, Origin], Datum | str]"
-"""A function of a config, the texts that it is given, and the last argument as it is."""
+"""Function of a config, the text arguments, the last argument as a datum, and the place of the call."""
 
 _OUTSIDE = frozenset({
     "run_cmd", "sops_decrypt_file", "get_aws_account_id", "get_aws_account_alias", "get_aws_caller_identity_arn",
@@ -33,7 +33,7 @@ _OUTSIDE = frozenset({
 
 
 def special(name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
-    """A function of Terragrunt, or one of Terraform's that reads files, for a config."""
+    """Find a Terragrunt function, or a Terraform function that reads files, for a config."""
     if name in _OUTSIDE:
         return lambda node, _scope: Unknown(f"{node.name}() is not run", Origin((node.span,)))
     action = _TABLE.get(name)
@@ -63,7 +63,7 @@ def _slashed(path: str) -> str:
 
 
 def _find_above(config: Config, given: list[str], last: Datum | None, _origin: Origin) -> Datum | str:
-    """find_in_parent_folders(): the nearest file above the unit, else the fallback."""
+    """find_in_parent_folders(): find the nearest file above the unit, else return the fallback."""
     name = given[0] if given else UNIT
     folder = config.unit
     while folder.startswith(os.path.join(config.host.top, "")):
@@ -77,7 +77,7 @@ def _find_above(config: Config, given: list[str], last: Datum | None, _origin: O
 
 
 def _included(config: Config, given: list[str]) -> Config | None:
-    """The config included under a label as the unit sees it, or this one if included."""
+    """Return the config included under a label, or this one if it is itself included."""
     if config.including is not None:
         return config
     found = config.includes.get(given[0]) if given else next(iter(config.includes.values()), None)
@@ -85,13 +85,13 @@ def _included(config: Config, given: list[str]) -> Config | None:
 
 
 def _to_include(config: Config, given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    """path_relative_to_include: the way from the included file to the unit."""
+    """path_relative_to_include(): path from the included file's folder to the unit."""
     included = _included(config, given)
     return _slashed(os.path.relpath(config.unit, included.folder)) if included else "."
 
 
 def _from_include(config: Config, given: list[str], _last: Datum | None, _origin: Origin) -> str:
-    """path_relative_from_include: the way from the unit to the included file."""
+    """path_relative_from_include(): path from the unit to the included file's folder."""
     included = _included(config, given)
     return _slashed(os.path.relpath(included.folder, config.unit)) if included else "."
 
@@ -102,14 +102,14 @@ def _parent_folder(config: Config, given: list[str], _last: Datum | None, _origi
 
 
 def _environment(_config: Config, given: list[str], last: Datum | None, origin: Origin) -> Datum:
-    """get_env(): the default, because the environment is not read."""
+    """get_env(): return the default, because the environment is not read."""
     if len(given) > 1 and last is not None:
         return last
     return Unknown(f"the environment variable {given[0] if given else ''} is not read", origin)
 
 
 def _read_config(config: Config, given: list[str], last: Datum | None, origin: Origin) -> Datum:
-    """read_terragrunt_config(): the values of another file, else the fallback."""
+    """read_terragrunt_config(): read another config, else return the fallback."""
     if not given:
         raise EvaluationError("read_terragrunt_config() needs a path")
     path = os.path.normpath(os.path.join(config.unit, given[0]))
@@ -125,7 +125,7 @@ def _read_config(config: Config, given: list[str], last: Datum | None, origin: O
 
 
 def _read_variables(config: Config, given: list[str], _last: Datum | None, origin: Origin) -> Datum:
-    """read_tfvars_file(): the values of a file, as JSON."""
+    """read_tfvars_file(): read the values of a file, as JSON."""
     source = config.host.source(os.path.join(config.unit, given[0])) if given else None
     if source is None:
         raise EvaluationError(f"there is no file {given[0] if given else ''}")

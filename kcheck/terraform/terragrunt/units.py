@@ -1,4 +1,4 @@
-"""Terragrunt units, and the root modules of units that depend on each other."""
+"""Terragrunt units; those that depend on each other become one root module."""
 
 from __future__ import annotations
 
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
 
 _REGISTRY = regex(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
 _SCHEME = regex(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")
-"""How sources begin that are no folder."""
+"""Beginnings of sources that are not folders."""
 _NAMED = 3
-"""So many units of a stack are named that are not read."""
 
 
 class Loader(ModuleHost, Protocol):
-    """Who loads the files and folders of a tree."""
+    """Loads the files and folders of a tree."""
 
     tree: Tree
     variables: Variables
@@ -50,14 +49,14 @@ class Loader(ModuleHost, Protocol):
     asked: set[Source]
 
     def parse(self, source: Source) -> nodes.File:
-        """A parsed file."""
+        """Parse a file."""
 
     def files_of(self, folder: str) -> Files:
-        """What functions may read, by paths relative to a folder."""
+        """Return the files that functions may read, by paths relative to a folder."""
 
 
 class Unit:
-    """A folder with a `terragrunt.hcl` that runs a module."""
+    """Folder with a `terragrunt.hcl` that runs a module."""
 
     def __init__(self, config: Config, source: str, version: str, written: nodes.Attribute | None) -> None:
         self.config = config
@@ -77,7 +76,7 @@ class Unit:
 
     @cached_property
     def inputs(self) -> dict[str, Datum] | Unknown:
-        """Its inputs by name; why they are unknown where not even the names are."""
+        """Inputs by name; Unknown if not even the names are known."""
         found = self.config.inputs
         if isinstance(found, Unknown):
             return found
@@ -91,7 +90,7 @@ class Unit:
         return self._is_read
 
     def call(self, folder: str) -> nodes.Block:
-        """The unit as a call of its module, in a root module in a folder."""
+        """Convert the unit to a module call in a root module at a folder."""
         entry = self.config.body.attributes.get("inputs")
         written = entry.expression if entry is not None else None
         span = written.span if isinstance(written, nodes.Object) else self.place
@@ -105,7 +104,7 @@ class Unit:
 
 
 class Stack(Module):
-    """Dependent units as one root module, each a module call."""
+    """Root module made of units that depend on each other, each as a module call."""
 
     def __init__(self, folder: str, units: list[Unit], host: Loader, environment: Environment) -> None:
         super().__init__(Configuration(display_path(folder)), {}, host, environment=environment.name)
@@ -121,7 +120,7 @@ class Stack(Module):
             self.bind(unit)
 
     def bind(self, unit: Unit) -> None:
-        """Bind the inputs of a unit's call; dependencies come first."""
+        """Bind the inputs of a unit's call, after those of its dependencies."""
         if self._unbound.pop(unit.name, None) is None:
             return
         block = self.configuration.calls[unit.name]
@@ -144,12 +143,12 @@ class Stack(Module):
             block.body.attributes[name] = _argument(name, expression)
 
     def variable(self, name: str) -> Datum | None:
-        """The value of an input, by the name of its unit and its own."""
+        """Return an input by its name `unit/input`."""
         return self._values.get(name)
 
 
 class Terragrunt:
-    """The units of a tree."""
+    """Terragrunt units of a tree."""
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
@@ -176,7 +175,7 @@ class Terragrunt:
                 self.units.pop(os.path.dirname(path), None)
 
     def _units(self, path: str) -> Iterator[Unit]:
-        """The unit of a file; none if a stack makes it of a template."""
+        """Yield the unit of a file; none for templates of stacks and included files."""
         with suppress(EvaluationError):
             config = self.config(path, os.path.dirname(path))
             if path in self._included:
@@ -188,7 +187,7 @@ class Terragrunt:
                 yield from self._unit(config)
 
     def _made(self, path: str) -> Iterator[Unit]:
-        """The units of a stack; unreadable ones are reported in one line."""
+        """Yield the units of a stack; report unreadable ones in one line."""
         unread: list[nodes.Block] = []
         for config in stack_configs(self, path, os.path.dirname(path), unread.append):
             yield from self._unit(config)
@@ -203,7 +202,7 @@ class Terragrunt:
             self.skipped.append(Skipped(place.source.path, what, place.begin.line, remedy))
 
     def _unit(self, config: Config) -> Iterator[Unit]:
-        """The unit of a config; none without a module or with `skip = true`."""
+        """Yield the unit of a config; none without a module or with `skip = true`."""
         skip = config.body.attributes.get("skip")
         skipped = evaluate(skip.expression, config.scope) if skip is not None else None
         if isinstance(skipped, Known) and skipped.value is True:
@@ -230,14 +229,14 @@ class Terragrunt:
         )
 
     def _folder(self, config: Config, source: str) -> str:
-        """A source, as a folder path if it is in the repository."""
+        """Convert a source to a folder path if it is in the repository."""
         if "\0" in source or (_SCHEME.match(source) and not source.startswith("file://")):
             return source
         path = os.path.normpath(os.path.join(config.unit, source.removeprefix("file://").replace("//", "/")))
         return path if contains_path(self.top, path) else source
 
     def stacks(self, environments: Mapping[str, list[Environment]]) -> Iterator[Stack]:
-        """Dependent units as root modules, once for each environment in the settings."""
+        """Yield groups of dependent units as root modules, once per environment in the settings."""
         for units in self._joined():
             folder = os.path.commonpath([unit.folder for unit in units])
             for unit in units:
@@ -247,7 +246,6 @@ class Terragrunt:
                 yield Stack(folder, units, self.loader, environment)
 
     def _joined(self) -> list[list[Unit]]:
-        """The units, those together of which one depends on the other."""
         groups = {folder: [unit] for folder, unit in self.units.items()}
         for folder, unit in self.units.items():
             for other in unit.config.dependencies.values():
@@ -259,13 +257,13 @@ class Terragrunt:
         return list({id(group): group for group in groups.values()}.values())
 
     def folders(self) -> set[str]:
-        """Folders whose Terraform is run by units."""
+        """Return the folders of all units."""
         return {unit.folder for unit in self.units.values()}
 
     # --- what configs ask for
 
     def source(self, path: str) -> Source | None:
-        """A file of the repository; None if missing or outside."""
+        """Read a file of the repository; None if missing or outside."""
         if "\0" in path or not self.loader.tree.disk.is_file(path):
             return None
         return self.loader.tree.source(path)
@@ -275,25 +273,25 @@ class Terragrunt:
         return "\0" not in path and self.loader.tree.disk.is_folder(path)
 
     def parse(self, source: Source) -> nodes.File:
-        """A parsed file."""
+        """Parse a file."""
         return self.loader.parse(source)
 
     def files(self, folder: str) -> Files:
-        """What functions may read, by paths relative to a folder."""
+        """Return the files that functions may read, by paths relative to a folder."""
         return self.loader.files_of(folder)
 
     def special(self, name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
-        """A function of Terragrunt, or one of Terraform's that reads files, for a config."""
+        """Find a Terragrunt function, or a Terraform function that reads files, for a config."""
         return functions.special(name, config)
 
     def variables(self, source: Source) -> Datum:
-        """What a tfvars file sets."""
+        """Read the values that a tfvars file sets."""
         return Known(self.loader.variables.assignments(source), Origin(()))
 
     def config(
         self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
     ) -> Config:
-        """The config in a file, as a unit sees it.
+        """Read the config in a file as a unit sees it, once.
 
         Raises:
             EvaluationError: there is no such file.
@@ -313,7 +311,7 @@ class Terragrunt:
         return self._configs[key]
 
     def output(self, folder: str, name: str, label: str) -> Datum:
-        """An output of the unit in a folder; `label` is its name in the code.
+        """Evaluate an output of the unit in a folder; `label` is its name in the code.
 
         Raises:
             EvaluationError: its module has no such output.
@@ -328,11 +326,11 @@ class Terragrunt:
 
 
 _MOST_BYTES = 100_000
-"""Of a file that is written: one with providers is short."""
+"""Maximum characters of a generated file that is read: those with providers are short."""
 
 
 def _provide(config: Config, name: str, call: nodes.Block, providers: list[nodes.Block]) -> None:
-    """Add the providers of a unit to those of its root module, by aliases of its own that its call passes on."""
+    """Add a unit's providers to its root module, under aliases of the unit, and pass them to its call."""
     entries: list[tuple[nodes.Expression, nodes.Expression]] = []
     for block in _blocks(config):
         written, kind, place = block.body.attributes.get("alias"), "".join(block.labels[:1]), block.header
@@ -347,12 +345,11 @@ def _provide(config: Config, name: str, call: nodes.Block, providers: list[nodes
 
 
 def _argument(name: str, value: nodes.Expression) -> nodes.Attribute:
-    """An attribute that is not written as such."""
     return nodes.Attribute(name, value.span, value.span, lambda: value)
 
 
 def _blocks(config: Config) -> Iterator[nodes.Block]:
-    """The provider blocks in the files that a config generates; of two with one label, those of the strongest."""
+    """Yield the provider blocks in the files a config generates; of equal labels, the strongest config wins."""
     seen = set()
     for one, _ in config.merged():
         for block in one.body.all("generate"):
@@ -371,7 +368,7 @@ def _blocks(config: Config) -> Iterator[nodes.Block]:
 
 
 def _text(contents: Datum) -> str:
-    """What is written, with `${...}` for unknown parts; empty if it is not known."""
+    """Return the contents of a generated file, with `${...}` for unknown parts; empty if unknown."""
     if isinstance(contents, Known):
         return contents.value if isinstance(contents.value, str) else ""
     symbol = contents.symbol
